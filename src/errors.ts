@@ -1,0 +1,153 @@
+import type { Duration } from './duration.ts'
+
+/** Every code an error of Gleaner's can carry. Codes are part of the public contract. */
+export type ErrorCode =
+  | 'BAD_CONFIG'
+  | 'BAD_CURSOR'
+  | 'BAD_DATE'
+  | 'BAD_DEFINITION'
+  | 'BAD_DURATION'
+  | 'BAD_INPUT'
+  | 'BAD_KEY'
+  | 'BAD_OPTION'
+  | 'BAD_PRIORITY'
+  | 'BAD_QUEUE'
+  | 'CLAIM_LOST'
+  | 'CLOSED'
+  | 'KEY_HELD'
+  | 'NOT_IN_TRANSACTION'
+  | 'NOT_JSON'
+  | 'NODE_TOO_OLD'
+  | 'PERMANENT'
+  | 'RESOURCE'
+  | 'RETRY_LATER'
+  | 'RESULT_TOO_LARGE'
+  | 'STOPPED'
+  | 'STORE_BUSY'
+  | 'STORE_CORRUPT'
+  | 'STORE_FAILED'
+  | 'STORE_FULL'
+  | 'STORE_NEWER'
+  | 'STORE_OTHER'
+  | 'TASK_CANCELLED'
+  | 'TASK_FAILED'
+  | 'TASK_GONE'
+  | 'TASK_STATE'
+  | 'TIMEOUT'
+  | 'TOO_LARGE'
+  | 'UNKNOWN_TASK'
+  | 'WAIT_TIMEOUT'
+
+export interface ErrorOptions {
+  code: ErrorCode
+  /** What to do about it, in one sentence. */
+  hint?: string
+  cause?: unknown
+}
+
+/** What went wrong (`message`), why (`code`, `cause`), and what to do next (`hint`). */
+export class GleanerError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string | undefined
+
+  constructor(message: string, options: ErrorOptions) {
+    super(options.hint ? `${message}. ${options.hint}` : message, { cause: options.cause })
+    this.name = new.target.name
+    this.code = options.code
+    this.hint = options.hint
+  }
+}
+
+/** Input, options or definitions that cannot be accepted. Nothing was written. */
+export class InputError extends GleanerError {
+  /** Where in the input, as the schema says it: `items.0.path`. */
+  readonly issues: readonly { path: string; message: string }[]
+
+  constructor(message: string, options: ErrorOptions & { issues?: { path: string; message: string }[] }) {
+    super(message, options)
+    this.issues = options.issues ?? []
+  }
+}
+
+/** The database refused, is away, full, newer than this code, or not ours. */
+export class StoreError extends GleanerError {}
+
+/** The claim on the item was lost: another holder may be running it. `ctx.signal` aborts with this. */
+export class ClaimLostError extends GleanerError {
+  constructor(message: string, cause?: unknown) {
+    super(message, { code: 'CLAIM_LOST', cause })
+  }
+}
+
+/** `ctx.signal.reason` when the handler ran longer than its `timeout`. */
+export class TimeoutError extends GleanerError {
+  constructor(timeoutMs: number) {
+    super(`the handler ran longer than its time-out of ${timeoutMs} ms`, { code: 'TIMEOUT' })
+  }
+}
+
+/** `ctx.signal.reason` when the worker stops and its drain time is over. */
+export class StoppedError extends GleanerError {
+  constructor() {
+    super('the worker is stopping', { code: 'STOPPED' })
+  }
+}
+
+/** `ctx.signal.reason` of a running task that was cancelled, and what `handle.result()` rejects with. */
+export class TaskCancelled extends GleanerError {
+  constructor(id: string) {
+    super(`task ${id} was cancelled`, { code: 'TASK_CANCELLED' })
+  }
+}
+
+/** The task ended in `failed`. `kind` says why: error, timeout, crash or permanent. */
+export class TaskFailed extends GleanerError {
+  readonly kind: string
+  constructor(id: string, error: { kind: string; message: string }) {
+    super(`task ${id} failed (${error.kind}): ${error.message}`, { code: 'TASK_FAILED' })
+    this.kind = error.kind
+  }
+}
+
+/** The task does not exist (any more): it was removed, or never was. */
+export class TaskGone extends GleanerError {
+  constructor(id: string) {
+    super(`there is no task ${id}`, {
+      code: 'TASK_GONE',
+      hint: 'It was removed, its retention is over, or the id belongs to another database.',
+    })
+  }
+}
+
+/** `handle.result({ timeout })` waited that long; the task goes on. */
+export class WaitTimeout extends GleanerError {
+  constructor(id: string, timeoutMs: number) {
+    super(`task ${id} did not finish within ${timeoutMs} ms`, {
+      code: 'WAIT_TIMEOUT',
+      hint: 'The task itself goes on; wait again with gleaner.handle(task, id).',
+    })
+  }
+}
+
+/** Throw it in a handler: this failure is final, do not retry. */
+export class PermanentError extends GleanerError {
+  constructor(message: string, cause?: unknown) {
+    super(message, { code: 'PERMANENT', cause })
+  }
+}
+
+/** Throw it in a handler: not a failure, just not now. The attempt is returned. */
+export class RetryLater extends GleanerError {
+  readonly after: Duration
+  constructor(after: Duration, reason = 'not now') {
+    super(reason, { code: 'RETRY_LATER' })
+    this.after = after
+  }
+}
+
+/** Throw it in a handler: the worker is broken, not the item. The attempt is returned. */
+export class ResourceError extends GleanerError {
+  constructor(message: string, cause?: unknown) {
+    super(message, { code: 'RESOURCE', cause })
+  }
+}

@@ -1,0 +1,2 @@
+export type { Duration } from './duration.ts'
+export { GleanerError } from './errors.ts'
