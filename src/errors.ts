@@ -19,7 +19,6 @@ export type ErrorCode =
   | 'NOT_JSON'
   | 'NODE_TOO_OLD'
   | 'PERMANENT'
-  | 'RESOURCE'
   | 'RETRY_LATER'
   | 'RESULT_TOO_LARGE'
   | 'STOPPED'
@@ -27,6 +26,7 @@ export type ErrorCode =
   | 'STORE_CORRUPT'
   | 'STORE_FAILED'
   | 'STORE_FULL'
+  | 'STORE_MIGRATION'
   | 'STORE_NEWER'
   | 'STORE_OTHER'
   | 'TASK_CANCELLED'
@@ -142,12 +142,5 @@ export class RetryLater extends GleanerError {
   constructor(after: Duration, reason = 'not now') {
     super(reason, { code: 'RETRY_LATER' })
     this.after = after
-  }
-}
-
-/** Throw it in a handler: the worker is broken, not the item. The attempt is returned. */
-export class ResourceError extends GleanerError {
-  constructor(message: string, cause?: unknown) {
-    super(message, { code: 'RESOURCE', cause })
   }
 }

@@ -1,2 +1,51 @@
+import './node-version.ts'
+
+export { defineTask, implement } from './define/task.ts'
+export type {
+  Context,
+  Enqueue,
+  EnqueueManyOptions,
+  EnqueueOptions,
+  Handle,
+  Register,
+  Retry,
+  SqliteTx,
+  Stored,
+  StoredRetry,
+  Task,
+  TaskOptions,
+  Tx,
+} from './define/types.ts'
 export type { Duration } from './duration.ts'
-export { GleanerError } from './errors.ts'
+export type { Gleaner, GleanerOptions, RunningWorker, TimingOptions, WorkOptions } from './engine/gleaner.ts'
+export { openGleaner } from './engine/open.ts'
+export {
+  ClaimLostError,
+  type ErrorCode,
+  GleanerError,
+  InputError,
+  PermanentError,
+  RetryLater,
+  StoppedError,
+  StoreError,
+  TaskCancelled,
+  TaskFailed,
+  TaskGone,
+  TimeoutError,
+  WaitTimeout,
+} from './errors.ts'
+export type {
+  AttemptRecord,
+  Counts,
+  Failure,
+  FailureKind,
+  LogLine,
+  Page,
+  Progress,
+  TaskRecord,
+  TaskStatus,
+} from './model/task.ts'
+export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
+export type { QueueRecord } from './store/contract.ts'
+export type { Events, TaskEvent } from './worker/events.ts'
+export type { Hooks } from './worker/hooks.ts'

@@ -1,0 +1,107 @@
+import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
+import { durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import type { RetryPolicy } from '../model/retry.ts'
+import type { Requires } from '../model/task.ts'
+import { checkName, shown } from './names.ts'
+import { retryPolicy } from './retry.ts'
+import { isSchema } from './schema.ts'
+import type { Context, InputOf, ParsedOf, ResultOf, Task, TaskOptions } from './types.ts'
+
+const TIMEOUT_DEFAULT = '1h'
+
+/** What the engine sees of a definition. */
+export interface TaskDefinition {
+  readonly name: string
+  readonly queue: string
+  readonly input: Std | undefined
+  readonly output: Std | undefined
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly requires: Requires | null
+  readonly run: Handler | undefined
+}
+
+export type Handler = (input: any, ctx: Context) => unknown
+
+/** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
+const BRAND = Symbol.for('gleaner.task')
+
+export function defineTask<
+  R = unknown,
+  S extends Std | undefined = undefined,
+  O extends Std | undefined = undefined,
+>(
+  options: TaskOptions & {
+    /** Checked when enqueued and again before it runs. */
+    input?: S
+    /** Types (and checks) the result where `run` lives elsewhere. */
+    output?: O
+    run?(input: ParsedOf<S>, ctx: Context): R
+  },
+): Task<InputOf<S>, ResultOf<O, R>> {
+  const name = checkName(options.name, 'defineTask: name', 'BAD_DEFINITION')
+  const what = `task ${name}`
+  return brand({
+    name,
+    queue: checkName(options.queue ?? 'default', `${what}: queue`, 'BAD_QUEUE'),
+    input: checkSchema(options.input, `${what}: input`),
+    output: checkSchema(options.output, `${what}: output`),
+    retry: retryPolicy(options.retry, `${what}: retry`),
+    timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
+    requires: options.requires === undefined ? null : checkRequires(options.requires, what),
+    run: options.run === undefined ? undefined : checkHandler(options.run, what),
+  })
+}
+
+/** The code of a task that was defined without `run`, so that a process that only enqueues does not load it. */
+export function implement<I, R>(
+  task: Task<I, R>,
+  implementation: { run(input: I, ctx: Context): R | Promise<R> },
+): Task<I, R> {
+  const definition = definitionOf(task)
+  if (definition.run !== undefined) {
+    throw new InputError(`task ${definition.name} has a run already`, {
+      code: 'BAD_DEFINITION',
+      hint: 'Leave `run` out of defineTask to implement it elsewhere.',
+    })
+  }
+  return brand({ ...definition, run: checkHandler(implementation?.run, `task ${definition.name}`) })
+}
+
+export function definitionOf(task: unknown): TaskDefinition {
+  const definition = (task as { [BRAND]?: TaskDefinition } | null | undefined)?.[BRAND]
+  if (definition !== undefined) return definition
+  throw new InputError(`${shown(task)} is not a task`, {
+    code: 'UNKNOWN_TASK',
+    hint: 'Pass what defineTask returned.',
+  })
+}
+
+function brand<I, R>(definition: TaskDefinition): Task<I, R> {
+  return Object.freeze({ name: definition.name, queue: definition.queue, [BRAND]: Object.freeze(definition) })
+}
+
+function checkSchema(schema: Std | undefined, what: string): Std | undefined {
+  if (schema === undefined || isSchema(schema)) return schema
+  throw new InputError(`${what} is not a Standard Schema`, {
+    code: 'BAD_DEFINITION',
+    hint: 'Use a schema of zod, valibot, arktype or another library that follows the Standard Schema.',
+  })
+}
+
+function checkHandler(run: unknown, what: string): Handler {
+  if (typeof run === 'function') return run as Handler
+  throw new InputError(`${what}: run is ${shown(run)}`, { code: 'BAD_DEFINITION', hint: 'Give a function.' })
+}
+
+export function checkRequires(requires: unknown, what: string): Requires {
+  const plain = typeof requires === 'object' && requires !== null && !Array.isArray(requires)
+  const scalars =
+    plain && Object.values(requires).every((v) => ['string', 'number', 'boolean'].includes(typeof v))
+  if (plain && scalars) return requires as Requires
+  throw new InputError(`${what}: requires: ${shown(requires)} is not possible`, {
+    code: 'BAD_OPTION',
+    hint: "Use an object of strings, numbers and booleans, e.g. { gpu: true, region: 'eu' }.",
+  })
+}

@@ -1,0 +1,71 @@
+import type { Enqueue, EnqueueManyOptions, EnqueueNow, Handle, SqliteTx, Task } from '../define/types.ts'
+import type { Duration } from '../duration.ts'
+import type { Capabilities } from '../model/capabilities.ts'
+import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
+import type { Events } from '../worker/events.ts'
+import type { Hooks } from '../worker/hooks.ts'
+
+export interface GleanerOptions {
+  /** `'sqlite:./app.db'`: a file of its own, or the app's. */
+  database: string
+  /** All tasks this process enqueues or runs. */
+  tasks?: readonly Task[]
+  /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
+  durability?: 'full' | 'normal'
+  /** Bytes of JSON of an input or a result; default 1 MiB. */
+  payloadLimit?: number
+  hooks?: Hooks
+  timings?: TimingOptions
+}
+
+/** Every interval of the engine. The defaults are right for almost everybody; tests shorten them. */
+export interface TimingOptions {
+  /** A worker that does not renew its session for that long has lost what it held. Default 30 s. */
+  lease?: Duration
+  /** How often to look for workers that are gone. Default 2 s. */
+  sweep?: Duration
+  /** Between the abort of a handler and giving up on it. Default 5 s. */
+  grace?: Duration
+  /** Rest of an idle worker should no wake-up reach it, from and to. Default 1 s, growing to 30 s. */
+  idleMin?: Duration
+  idleMax?: Duration
+}
+
+export interface WorkOptions {
+  /** Default: the queues of the tasks given to openGleaner. */
+  queues?: readonly string[]
+  /** Items at the same time; default 10. */
+  concurrency?: number
+  capabilities?: Capabilities
+}
+
+export interface RunningWorker {
+  readonly id: string
+  /** Nothing of its own in flight, and a claim found nothing due that it may run. */
+  drained(options?: { includeDelayed?: boolean }): Promise<void>
+  /** Finishes what runs, within `drain` (10 s); what is unfinished then goes back and costs no attempt. */
+  stop(options?: { drain?: Duration }): Promise<void>
+}
+
+export interface Gleaner {
+  enqueue: Enqueue
+  enqueueMany<I, R>(
+    task: Task<I, R>,
+    inputs: readonly NoInfer<I>[],
+    options?: EnqueueManyOptions<NoInfer<I>>,
+  ): Promise<Handle<R>[]>
+  /** Inside a transaction of your own: the task exists when it commits. */
+  within(db: SqliteTx): { enqueue: EnqueueNow }
+  /** The handle of a task that was enqueued earlier, here or elsewhere. */
+  handle<I, R>(task: Task<I, R>, id: string): Handle<R>
+  work(options?: WorkOptions): RunningWorker
+  readonly tasks: TaskManagement
+  readonly queues: QueueManagement
+  /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** The answer unsubscribes. */
+  on<E extends keyof Events>(event: E, listener: (event: Events[E]) => void): () => void
+  /** Stops the workers of this process, then closes the database. */
+  close(): Promise<void>
+}

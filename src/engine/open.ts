@@ -1,0 +1,142 @@
+import { type Clock, systemClock } from '../clock.ts'
+import { checkName, shown } from '../define/names.ts'
+import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
+import type { Enqueue } from '../define/types.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { GleanerError, InputError } from '../errors.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
+import { Endings } from '../queue/endings.ts'
+import { Enqueuer } from '../queue/enqueue.ts'
+import { TaskHandle } from '../queue/handle.ts'
+import { queueManagement, taskManagement } from '../queue/manage.ts'
+import { Registry } from '../queue/registry.ts'
+import type { Store } from '../store/contract.ts'
+import { openStore } from '../store/open.ts'
+import { Emitter } from '../worker/events.ts'
+import { Keeper } from '../worker/keeper.ts'
+import { Worker } from '../worker/worker.ts'
+import type { Gleaner, GleanerOptions, TimingOptions, WorkOptions } from './gleaner.ts'
+
+const OPTIONS = ['database', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
+const CONCURRENCY_DEFAULT = 10
+const CONCURRENCY_MAX = 10_000
+
+/** Opens the database (and creates the tables, the first time). Close it when you are done. */
+export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
+  const checked = checkOptions(options)
+  const store = await openStore(options.database, { durability: checked.durability })
+  return engine(store, systemClock, checked)
+}
+
+type Checked = ReturnType<typeof checkOptions>
+
+function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadLimit }: Checked): Gleaner {
+  const emitter = new Emitter()
+  const office = { store, endings: new Endings(store, clock) }
+  const enqueuer = new Enqueuer(registry, office, payloadLimit)
+  const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
+  const plan = store.renewal()
+  const keeper = new Keeper(plan, timings.leaseMs)
+  const sweeper = new Sweeper(store, clock, { leaseMs: timings.leaseMs, everyMs: timings.sweepMs })
+  const workers = new Set<Worker>()
+  let workersEver = 0
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    await Promise.all([...workers].map((worker) => worker.stop()))
+    sweeper.stop()
+    await keeper.close()
+    await store.close()
+  }
+
+  return {
+    enqueue,
+    enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
+    within: (db) => enqueuer.within(db),
+    handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
+    work(options = {}) {
+      if (closing !== undefined) throw new GleanerError('Gleaner is closed', { code: 'CLOSED' })
+      const { able, concurrency } = checkWork(options, registry)
+      // Where nobody else can see a session there is nobody to sweep.
+      if (workersEver === 0 && plan !== null) sweeper.start()
+      workersEver += 1
+      const worker = new Worker(
+        {
+          id: `worker:pid${process.pid}:${workersEver - 1}`,
+          able,
+          concurrency,
+          definitions: new Map(registry.runnable().map((definition) => [definition.name, definition])),
+          payloadLimit,
+          timings,
+        },
+        { store, clock, keeper, emitter, hooks, enqueue },
+      )
+      workers.add(worker)
+      return worker
+    },
+    tasks: taskManagement(store),
+    queues: queueManagement(store),
+    pause: () => store.setPaused(null, true),
+    resume: () => store.setPaused(null, false),
+    on: (event, listener) => emitter.on(event, listener),
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function checkOptions(options: GleanerOptions) {
+  if (typeof options !== 'object' || options === null)
+    throw bad('openGleaner', options, "Give { database: 'sqlite:…' }.")
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined) throw bad('openGleaner: option', unknown, `There are: ${OPTIONS.join(', ')}.`)
+  const {
+    durability = 'full',
+    payloadLimit = PAYLOAD_MAX_BYTES,
+    hooks = {},
+    tasks = [],
+    timings = {},
+  } = options
+  if (durability !== 'full' && durability !== 'normal')
+    throw bad('durability', durability, "Use 'full' or 'normal'.")
+  if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
+    throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
+  return {
+    registry: new Registry(tasks),
+    durability,
+    payloadLimit,
+    hooks,
+    timings: checkTimings(timings),
+  } as const
+}
+
+function checkTimings(timings: TimingOptions) {
+  const ms = (name: keyof TimingOptions, otherwise: Duration) =>
+    durationMs(timings[name] ?? otherwise, `timings.${name}`)
+  return {
+    leaseMs: ms('lease', '30s'),
+    sweepMs: ms('sweep', '2s'),
+    graceMs: ms('grace', '5s'),
+    idleMinMs: ms('idleMin', '1s'),
+    idleMaxMs: ms('idleMax', '30s'),
+  }
+}
+
+function checkWork(options: WorkOptions, registry: Registry) {
+  const { concurrency = CONCURRENCY_DEFAULT, capabilities = {}, queues = registry.queues() } = options
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
+    throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)
+  }
+  if (!Array.isArray(queues) || queues.length === 0)
+    throw bad('queues', queues, "Use names, e.g. ['default'].")
+  const names = registry.runnable().map((definition) => definition.name)
+  if (names.length === 0)
+    throw bad('work', 'no task with a run', 'Give openGleaner the tasks this worker can run.')
+  const able = { queues: queues.map((queue) => checkName(queue, 'queue', 'BAD_QUEUE')), names, capabilities }
+  return { able, concurrency }
+}
+
+function bad(what: string, value: unknown, hint: string): InputError {
+  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+}

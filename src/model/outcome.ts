@@ -1,0 +1,88 @@
+import type { AttemptOutcome, Failure } from './task.ts'
+
+/** How a handler's run ended, as the worker saw it. */
+export type Outcome =
+  | { kind: 'completed'; result: string | null }
+  /** `retryAfterMs` is null when the failure is final whatever attempts are left. */
+  | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
+  /** Not a failure: the handler asked for another time. The attempt is returned. */
+  | { kind: 'later'; afterMs: number }
+  /** Handed back unfinished or never started. The attempt is returned. */
+  | { kind: 'returned' }
+  | { kind: 'cancelled' }
+
+/** What becomes of a task: data that every store executes in the same way. */
+export type Transition =
+  | { to: 'completed'; result: string | null }
+  | { to: 'failed'; failure: Failure; outcome: AttemptOutcome; crashes: number }
+  | { to: 'cancelled' }
+  | Waiting
+
+/** Back to waiting: at once, or when `afterMs` have passed. */
+export interface Waiting {
+  to: 'waiting'
+  afterMs: number
+  attempts: number
+  crashes: number
+  /** Next claimed alone, by an otherwise empty worker: it may be what took the last one down. */
+  suspect: boolean
+  failure: Failure | null
+  /** What the history says of the attempt; null when it never started. */
+  outcome: AttemptOutcome | null
+}
+
+/** What a store knows of a task that somebody holds. */
+export interface Held {
+  id: string
+  attempts: number
+  maxAttempts: number
+  crashes: number
+  suspect: boolean
+  /** Its handler is known to have been started. */
+  started: boolean
+  cancelRequested: boolean
+}
+
+/** The one place that says what follows from an outcome. */
+export function decide(task: Held, outcome: Outcome): Transition {
+  if (outcome.kind === 'completed') return { to: 'completed', result: outcome.result }
+  // A task that somebody cancelled is not run again, whatever its last run ended with.
+  if (outcome.kind === 'cancelled' || task.cancelRequested) return { to: 'cancelled' }
+  switch (outcome.kind) {
+    case 'failed':
+      return afterFailure(task, outcome.failure, outcome.retryAfterMs)
+    case 'later':
+      return returned(task, 'later', outcome.afterMs)
+    case 'returned':
+      return returned(task, task.started ? 'returned' : null)
+  }
+}
+
+function afterFailure(task: Held, failure: Failure, retryAfterMs: number | null): Transition {
+  if (retryAfterMs === null || task.attempts >= task.maxAttempts) {
+    return { to: 'failed', failure, outcome: failure.kind, crashes: task.crashes }
+  }
+  return {
+    to: 'waiting',
+    afterMs: retryAfterMs,
+    attempts: task.attempts,
+    crashes: task.crashes,
+    // It ran to its end without taking the worker down: no longer suspected.
+    suspect: false,
+    failure,
+    outcome: failure.kind,
+  }
+}
+
+/** Back to waiting as if this attempt had never been. */
+export function returned(task: Held, outcome: AttemptOutcome | null, afterMs = 0): Waiting {
+  return {
+    to: 'waiting',
+    afterMs,
+    attempts: task.attempts - 1,
+    crashes: task.crashes,
+    suspect: task.suspect,
+    failure: null,
+    outcome,
+  }
+}

@@ -1,0 +1,98 @@
+import { decide, type Held, returned, type Transition } from './outcome.ts'
+
+/** Why a session ended. `lease`: nobody knows what became of its worker. */
+export type EndCause = 'crash' | 'stop' | 'lease'
+
+/** Crashes of one item before it is put aside. */
+export const CRASH_LIMIT = 3
+
+/** A worker that crashes on this many different items in a row is itself broken. */
+export const BROKEN_WORKER_CRASHES = 5
+
+export interface GiveBack {
+  transitions: Map<string, Transition>
+  /** The one item this crash is charged to. */
+  blamed: string | null
+  /** Items charged by earlier crashes in this row, whose charge is taken back. */
+  forgiven: string[]
+  /** The worker crashes on everything: it is broken, not the items. */
+  workerBroken: boolean
+}
+
+/**
+ * What happens to everything a session held when it ends.
+ * `blamedBefore`: the items its worker's last sessions crashed on, newest first, up to the last session
+ * that ended otherwise or had completed anything.
+ */
+export function giveBack(
+  cause: EndCause,
+  held: readonly Held[],
+  blamedBefore: readonly string[] = [],
+  crashLimit: number = CRASH_LIMIT,
+): GiveBack {
+  switch (cause) {
+    case 'stop':
+      return uncharged(held, (task) => decide(task, { kind: 'returned' }))
+    case 'lease':
+      return uncharged(held, afterLostLease)
+    case 'crash':
+      return afterCrash(held, blamedBefore, crashLimit)
+  }
+}
+
+function uncharged(held: readonly Held[], decideOne: (task: Held) => Transition): GiveBack {
+  const transitions = new Map(held.map((task) => [task.id, decideOne(task)]))
+  return { transitions, blamed: null, forgiven: [], workerBroken: false }
+}
+
+/** Fate unknown: the handler may have done its work, so the attempt counts, but nobody crashed. */
+function afterLostLease(task: Held): Transition {
+  if (task.cancelRequested) return { to: 'cancelled' }
+  if (!task.started) return returned(task, null)
+  const failure = {
+    kind: 'error',
+    message: 'the worker lost its lease during this attempt',
+    stack: null,
+  } as const
+  if (task.attempts >= task.maxAttempts) {
+    return { to: 'failed', failure, outcome: 'lease', crashes: task.crashes }
+  }
+  const { attempts, crashes, suspect } = task
+  return { to: 'waiting', afterMs: 0, attempts, crashes, suspect, failure, outcome: 'lease' }
+}
+
+function afterCrash(held: readonly Held[], blamedBefore: readonly string[], crashLimit: number): GiveBack {
+  const [only, another] = held
+  if (only === undefined || another !== undefined) return uncharged(held, suspected)
+  if (!only.started) return uncharged(held, (task) => returned(task, null))
+
+  const row = [only.id, ...blamedBefore].slice(0, BROKEN_WORKER_CRASHES)
+  const workerBroken = row.length === BROKEN_WORKER_CRASHES && new Set(row).size === BROKEN_WORKER_CRASHES
+  if (workerBroken) return { ...uncharged(held, suspected), forgiven: [...blamedBefore], workerBroken }
+  return { ...uncharged(held, (task) => charged(task, crashLimit)), blamed: only.id }
+}
+
+/**
+ * Several were in a worker's hands, any may be the one. All keep their attempt and are run alone next, so
+ * that another crash has one culprit. Those that look unstarted are included: a start is written down a
+ * moment after it happens.
+ */
+function suspected(task: Held): Transition {
+  if (task.cancelRequested) return { to: 'cancelled' }
+  return { ...returned(task, task.started ? 'crash' : null), suspect: true }
+}
+
+function charged(task: Held, crashLimit: number): Transition {
+  if (task.cancelRequested) return { to: 'cancelled' }
+  const crashes = task.crashes + 1
+  const failure = {
+    kind: 'crash',
+    message: `the worker died while running this task (${crashes} of ${crashLimit} crashes)`,
+    stack: null,
+  } as const
+  if (crashes >= crashLimit || task.attempts >= task.maxAttempts) {
+    return { to: 'failed', failure, outcome: 'crash', crashes }
+  }
+  const { attempts } = task
+  return { to: 'waiting', afterMs: 0, attempts, crashes, suspect: true, failure, outcome: 'crash' }
+}

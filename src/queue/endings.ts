@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts'
+import type { Change, Ending, Store } from '../store/contract.ts'
+
+/** Tasks looked at in one go when nobody says which of them ended. */
+const LOOK_MAX = 500
+/** Should every wake-up be lost. */
+const POLL_MS = 1_000
+
+type Resolve = (ending: Ending) => void
+
+/** Those who wait for tasks to end, wherever these run. */
+export class Endings {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #waiting = new Map<string, Set<Resolve>>()
+  #unsubscribe: (() => void) | undefined
+  #cancelPoll: (() => void) | undefined
+  #toLookAt = new Set<string>()
+  #looking = false
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** The ending, or `undefined` when `timeoutMs` have passed before. */
+  wait(id: string, timeoutMs: number | undefined): Promise<Ending | undefined> {
+    return new Promise((resolve) => {
+      const done = (ending: Ending | undefined) => {
+        cancelTimeout?.()
+        this.#forget(id, done)
+        resolve(ending)
+      }
+      const cancelTimeout =
+        timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => done(undefined))
+      const others = this.#waiting.get(id)
+      if (others === undefined) this.#waiting.set(id, new Set([done]))
+      else others.add(done)
+      this.#unsubscribe ??= this.#store.onChange((change) => this.#onChange(change))
+      // It may have ended before we began to listen.
+      this.#look([id])
+    })
+  }
+
+  #forget(id: string, done: Resolve): void {
+    const waiting = this.#waiting.get(id)
+    waiting?.delete(done)
+    if (waiting?.size === 0) this.#waiting.delete(id)
+    if (this.#waiting.size > 0) return
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+    this.#cancelPoll?.()
+    this.#cancelPoll = undefined
+  }
+
+  #onChange(change: Change): void {
+    if (change.kind === 'ended') this.#look(change.ids.filter((id) => this.#waiting.has(id)))
+    else if (change.kind === 'elsewhere') this.#look(this.#someWaiting())
+  }
+
+  /** Round robin, so that thousands of handles do not cost thousands of reads at every change. */
+  #someWaiting(): string[] {
+    const ids = [...this.#waiting.keys()].slice(0, LOOK_MAX)
+    for (const id of ids) {
+      const waiting = this.#waiting.get(id)!
+      this.#waiting.delete(id)
+      this.#waiting.set(id, waiting)
+    }
+    return ids
+  }
+
+  #look(ids: readonly string[]): void {
+    for (const id of ids) this.#toLookAt.add(id)
+    if (this.#looking || this.#toLookAt.size === 0) return
+    this.#looking = true
+    setImmediate(() => void this.#lookNow())
+  }
+
+  async #lookNow(): Promise<void> {
+    const ids = [...this.#toLookAt]
+    this.#toLookAt = new Set()
+    // A failed look is not the end of the wait: the poll looks again.
+    const endings = await this.#store.endings(ids).catch(() => new Map<string, Ending>())
+    this.#looking = false
+    for (const [id, ending] of endings) {
+      for (const done of [...(this.#waiting.get(id) ?? [])]) done(ending)
+    }
+    if (this.#waiting.size > 0) this.#poll()
+    this.#look([])
+  }
+
+  #poll(): void {
+    this.#cancelPoll ??= this.#clock.after(POLL_MS, () => {
+      this.#cancelPoll = undefined
+      this.#look(this.#someWaiting())
+    })
+  }
+}

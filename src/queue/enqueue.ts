@@ -1,0 +1,131 @@
+import type { TaskDefinition } from '../define/task.ts'
+import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define/types.ts'
+import { InputError, StoreError } from '../errors.ts'
+import type { Enqueued, NewTask } from '../store/contract.ts'
+import { type HandleOffice, TaskHandle } from './handle.ts'
+import { newTask } from './new-task.ts'
+import type { Registry } from './registry.ts'
+
+/** Tasks of one durable commit, and checked before the event loop gets its turn. */
+const CHUNK = 1_000
+
+/** From a task and its input to a row that is safe on disk. */
+export class Enqueuer {
+  readonly #registry: Registry
+  readonly #office: HandleOffice
+  readonly #payloadLimit: number
+
+  constructor(registry: Registry, office: HandleOffice, payloadLimit: number) {
+    this.#registry = registry
+    this.#office = office
+    this.#payloadLimit = payloadLimit
+  }
+
+  async enqueue(task: Task, input?: unknown, options?: EnqueueOptions): Promise<Handle<any>> {
+    const definition = this.#registry.of(task)
+    const checked = newTask(definition, input, options, this.#payloadLimit)
+    const answers = await this.#office.store.enqueue([checked instanceof Promise ? await checked : checked])
+    return this.#handle(definition, answers[0]!)
+  }
+
+  async enqueueMany<I>(
+    task: Task<I>,
+    inputs: readonly I[],
+    options: EnqueueManyOptions<I> = {},
+  ): Promise<Handle<any>[]> {
+    const definition = this.#registry.of(task)
+    const { atomic, key, ...each } = options
+    if (key !== undefined && typeof key !== 'function') {
+      throw new InputError('enqueueMany: key must be a function', {
+        code: 'BAD_KEY',
+        hint: 'One key for all would enqueue one task; give (input) => key.',
+      })
+    }
+    // Everything is checked before anything is written.
+    const tasks = await this.#checkAll(definition, inputs, each, key)
+    const chunks = atomic
+      ? [tasks]
+      : Array.from({ length: Math.ceil(tasks.length / CHUNK) }, (_, i) =>
+          tasks.slice(i * CHUNK, (i + 1) * CHUNK),
+        )
+    const handles: Handle<any>[] = []
+    for (const chunk of chunks) {
+      const answers = await this.#office.store.enqueue(chunk).catch((error) => {
+        throw stoppedAt(handles.length, tasks.length, error)
+      })
+      for (const answer of answers) handles.push(this.#handle(definition, answer))
+    }
+    return handles
+  }
+
+  /** Takes part in a transaction of the user's own. */
+  within(transaction: unknown): { enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any } {
+    const within = this.#office.store.within(transaction)
+    return {
+      enqueue: (task, input, options) => {
+        const definition = this.#registry.of(task)
+        const checked = newTask(definition, input, options, this.#payloadLimit)
+        if (checked instanceof Promise) throw asynchronousSchema(definition, checked)
+        const answers = within.enqueue([checked])
+        return answers instanceof Promise
+          ? answers.then(([answer]) => this.#handle(definition, answer!))
+          : this.#handle(definition, answers[0]!)
+      },
+    }
+  }
+
+  async #checkAll<I>(
+    definition: TaskDefinition,
+    inputs: readonly I[],
+    options: EnqueueOptions,
+    keyOf: ((input: I) => string) | undefined,
+  ): Promise<NewTask[]> {
+    const shared = Object.keys(options).length === 0 ? undefined : options
+    const tasks: NewTask[] = []
+    for (const [position, input] of inputs.entries()) {
+      const own = keyOf === undefined ? shared : { ...options, key: keyOf(input) }
+      try {
+        const checked = newTask(definition, input, own, this.#payloadLimit)
+        tasks.push(checked instanceof Promise ? await checked : checked)
+      } catch (error) {
+        throw atPosition(position, error)
+      }
+      if (position % CHUNK === CHUNK - 1) await new Promise(setImmediate)
+    }
+    return tasks
+  }
+
+  #handle(definition: TaskDefinition, { id, created }: Enqueued): Handle<any> {
+    return new TaskHandle(id, created, definition, this.#office)
+  }
+}
+
+function atPosition(position: number, error: unknown): unknown {
+  if (!(error instanceof InputError)) return error
+  const { code, issues } = error
+  return new InputError(`enqueueMany: number ${position}: ${error.message}`, {
+    code,
+    issues: [...issues],
+    cause: error,
+  })
+}
+
+function stoppedAt(done: number, all: number, cause: unknown): unknown {
+  if (done === 0 || !(cause instanceof StoreError)) return cause
+  return new StoreError(
+    `enqueueMany: the first ${done} of ${all} tasks are enqueued, the rest is not: ${cause.message}`,
+    {
+      code: cause.code,
+      hint: 'Use { atomic: true } for all or nothing.',
+      cause,
+    },
+  )
+}
+
+function asynchronousSchema(definition: TaskDefinition, unfinished: Promise<unknown>): InputError {
+  unfinished.catch(() => {})
+  return new InputError(`within: the schema of ${definition.name} is asynchronous`, {
+    code: 'BAD_OPTION',
+    hint: 'A transaction of better-sqlite3 cannot wait; check the input before, or use a synchronous schema.',
+  })
+}

@@ -1,0 +1,130 @@
+import { checkName, shown } from '../define/names.ts'
+import { GleanerError, InputError, TaskGone } from '../errors.ts'
+import {
+  type AttemptRecord,
+  type Counts,
+  type LogLine,
+  type Page,
+  TASK_STATUSES,
+  type TaskRecord,
+} from '../model/task.ts'
+import type { LaneFilter, QueueRecord, Store, TaskFilter } from '../store/contract.ts'
+
+const PAGE_DEFAULT = 50
+const PAGE_MAX = 1_000
+
+export interface PageOptions {
+  /** 1 to 1000, default 50. */
+  limit?: number
+  /** The `next` of the page before. */
+  cursor?: string | null
+}
+
+export interface TaskManagement {
+  get(id: string): Promise<TaskRecord | null>
+  /** Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. */
+  list(filter?: TaskFilter & PageOptions): Promise<Page<TaskRecord>>
+  counts(filter?: LaneFilter): Promise<Counts>
+  logs(id: string, page?: PageOptions): Promise<Page<LogLine>>
+  attempts(id: string): Promise<AttemptRecord[]>
+  /** A finished task from the beginning. */
+  retry(id: string): Promise<void>
+  /** What waits is cancelled at once; what runs is asked to stop. False when it had finished. */
+  cancel(id: string): Promise<boolean>
+  remove(id: string): Promise<void>
+}
+
+export interface QueueManagement {
+  list(): Promise<QueueRecord[]>
+  /** Nothing more is claimed from it; what runs goes on. */
+  pause(queue: string): Promise<void>
+  resume(queue: string): Promise<void>
+}
+
+export function taskManagement(store: Store): TaskManagement {
+  return {
+    get: (id) => store.getTask(String(id)),
+    async list({ limit, cursor, ...filter } = {}) {
+      return store.listTasks(checkFilter(filter), pageRequest({ limit, cursor }))
+    },
+    counts: async (filter = {}) => store.countTasks(checkFilter(filter)),
+    logs: async (id, page = {}) => store.taskLogs(String(id), pageRequest(page)),
+    attempts: (id) => store.taskAttempts(String(id)),
+    async retry(id) {
+      const answer = await store.retryTask(String(id))
+      if (answer === 'gone') throw new TaskGone(id)
+      if (answer === 'not-finished') throw unfinished(id)
+      if (answer !== 'retried') throw keyHeld(id, answer.keyHeldBy)
+    },
+    async cancel(id) {
+      const answer = await store.cancelTask(String(id))
+      if (answer === 'gone') throw new TaskGone(id)
+      return answer !== 'finished'
+    },
+    async remove(id) {
+      const answer = await store.removeTask(String(id))
+      if (answer === 'gone') throw new TaskGone(id)
+      if (answer === 'running') throw stillHeld(id)
+    },
+  }
+}
+
+export function queueManagement(store: Store): QueueManagement {
+  return {
+    list: () => store.listQueues(),
+    pause: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), true),
+    resume: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), false),
+  }
+}
+
+function checkFilter<F extends TaskFilter>(filter: F): F {
+  for (const name of Object.keys(filter)) {
+    if (!['status', 'queue', 'name'].includes(name)) {
+      throw new InputError(`there is no filter ${shown(name)}`, {
+        code: 'BAD_OPTION',
+        hint: 'There are: status, queue, name.',
+      })
+    }
+  }
+  if (filter.status !== undefined && !TASK_STATUSES.includes(filter.status)) {
+    throw new InputError(`status: ${shown(filter.status)} is none`, {
+      code: 'BAD_OPTION',
+      hint: `There are: ${TASK_STATUSES.join(', ')}.`,
+    })
+  }
+  return filter
+}
+
+function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {
+  limit: number
+  cursor: string | null
+} {
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
+    throw new InputError(`limit: ${shown(limit)} is not possible`, {
+      code: 'BAD_OPTION',
+      hint: `Use a whole number from 1 to ${PAGE_MAX}.`,
+    })
+  }
+  return { limit, cursor }
+}
+
+function unfinished(id: string): GleanerError {
+  return new GleanerError(`task ${id} is not finished`, {
+    code: 'TASK_STATE',
+    hint: 'Only completed, failed and cancelled tasks can be retried; cancel it first.',
+  })
+}
+
+function keyHeld(id: string, holder: string): GleanerError {
+  return new GleanerError(`the key of task ${id} is held by task ${holder}`, {
+    code: 'KEY_HELD',
+    hint: `Wait until task ${holder} has finished, or cancel it.`,
+  })
+}
+
+function stillHeld(id: string): GleanerError {
+  return new GleanerError(`task ${id} is running`, {
+    code: 'TASK_STATE',
+    hint: 'Cancel it first, and remove it when it has ended.',
+  })
+}

@@ -1,0 +1,121 @@
+import { checkKey, checkName, shown } from '../define/names.ts'
+import { encodePayload } from '../define/payload.ts'
+import { checkRetry } from '../define/retry.ts'
+import { checkAgainst } from '../define/schema.ts'
+import { checkRequires, type TaskDefinition } from '../define/task.ts'
+import type { EnqueueOptions } from '../define/types.ts'
+import { durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { PRIORITY_DEFAULT, PRIORITY_FIRST, PRIORITY_LAST } from '../model/rank.ts'
+import type { NewTask, Overrides } from '../store/contract.ts'
+
+const OPTIONS = ['priority', 'runAfter', 'key', 'keyScope', 'requires', 'queue', 'retry', 'timeout']
+
+/** The year 2109: beyond it a rank could not hold the time. */
+const DATE_MAX_MS = 2 ** 42 - 1
+
+/** What `enqueue` was given, checked and encoded. Synchronous unless the schema is not. */
+export function newTask(
+  definition: TaskDefinition,
+  input: unknown,
+  options: EnqueueOptions | undefined,
+  payloadLimit: number,
+): NewTask | Promise<NewTask> {
+  const encoded = encodePayload(input, `input of ${definition.name}`, payloadLimit, 'TOO_LARGE')
+  const task = options === undefined ? plain(definition, encoded) : withOptions(definition, encoded, options)
+  if (definition.input === undefined) return task
+  // What is stored is what was given: it is parsed again, to the same value, before it runs.
+  const checked = checkAgainst(definition.input, input, `input of ${definition.name}`)
+  return checked instanceof Promise ? checked.then(() => task) : task
+}
+
+function plain(definition: TaskDefinition, input: string | null): NewTask {
+  return {
+    name: definition.name,
+    queue: definition.queue,
+    requires: definition.requires,
+    priority: PRIORITY_DEFAULT,
+    input,
+    key: null,
+    keyScope: 'active',
+    maxAttempts: definition.retry.attempts,
+    overrides: null,
+    runAfter: null,
+  }
+}
+
+function withOptions(definition: TaskDefinition, input: string | null, options: EnqueueOptions): NewTask {
+  refuseUnknown(options)
+  const retry = options.retry === undefined ? {} : checkRetry(options.retry, 'retry')
+  return {
+    ...plain(definition, input),
+    queue: options.queue === undefined ? definition.queue : checkName(options.queue, 'queue', 'BAD_QUEUE'),
+    requires: mergedRequires(definition, options),
+    priority: options.priority === undefined ? PRIORITY_DEFAULT : checkPriority(options.priority),
+    key: options.key === undefined ? null : checkKey(options.key),
+    keyScope: checkKeyScope(options),
+    maxAttempts: retry.attempts ?? definition.retry.attempts,
+    overrides: overridesOf(retry, options),
+    runAfter: options.runAfter === undefined ? null : checkRunAfter(options.runAfter),
+  }
+}
+
+function refuseUnknown(options: EnqueueOptions): void {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown === undefined) return
+  throw new InputError(`enqueue has no option ${shown(unknown)}`, {
+    code: 'BAD_OPTION',
+    hint: `There are: ${OPTIONS.join(', ')}.`,
+  })
+}
+
+function mergedRequires(definition: TaskDefinition, options: EnqueueOptions): NewTask['requires'] {
+  if (options.requires === undefined) return definition.requires
+  const merged = { ...definition.requires, ...checkRequires(options.requires, 'enqueue') }
+  return Object.keys(merged).length === 0 ? null : merged
+}
+
+function overridesOf(retry: ReturnType<typeof checkRetry>, options: EnqueueOptions): Overrides | null {
+  const { attempts: _, backoff, ...rest } = retry
+  if (typeof backoff === 'function') {
+    throw new InputError('retry.backoff: a function cannot be stored with a task', {
+      code: 'BAD_OPTION',
+      hint: 'Put it into the definition of the task.',
+    })
+  }
+  const stored = { ...rest, ...(backoff === undefined ? {} : { backoff }) }
+  const overrides: Overrides = {
+    ...(Object.keys(stored).length === 0 ? {} : { retry: stored }),
+    ...(options.timeout === undefined ? {} : { timeoutMs: durationMs(options.timeout, 'timeout') }),
+  }
+  return Object.keys(overrides).length === 0 ? null : overrides
+}
+
+function checkPriority(priority: unknown): number {
+  if (Number.isInteger(priority) && Number(priority) >= PRIORITY_FIRST && Number(priority) <= PRIORITY_LAST) {
+    return Number(priority)
+  }
+  throw new InputError(`priority: ${shown(priority)} is not a priority`, {
+    code: 'BAD_PRIORITY',
+    hint: `Use a whole number from ${PRIORITY_FIRST} (first) to ${PRIORITY_LAST} (last).`,
+  })
+}
+
+function checkKeyScope({ key, keyScope }: EnqueueOptions): NewTask['keyScope'] {
+  if (keyScope === undefined) return 'active'
+  if ((keyScope === 'active' || keyScope === 'forever') && key !== undefined) return keyScope
+  throw new InputError(`keyScope: ${shown(keyScope)} is not possible`, {
+    code: 'BAD_KEY',
+    hint: "Use 'active' or 'forever', together with a key.",
+  })
+}
+
+function checkRunAfter(runAfter: unknown): NewTask['runAfter'] {
+  if (!(runAfter instanceof Date)) return { ms: durationMs(runAfter, 'runAfter') }
+  const at = runAfter.getTime()
+  if (at >= 0 && at <= DATE_MAX_MS) return { at }
+  throw new InputError(`runAfter: ${String(runAfter)} is not a date to run at`, {
+    code: 'BAD_DATE',
+    hint: 'Use a valid Date between 1970 and 2109, or a duration.',
+  })
+}

@@ -1,0 +1,46 @@
+import { definitionOf, type TaskDefinition } from '../define/task.ts'
+import type { Task } from '../define/types.ts'
+import { InputError } from '../errors.ts'
+
+/** The tasks this process knows, by name. */
+export class Registry {
+  readonly #definitions = new Map<string, TaskDefinition>()
+
+  constructor(tasks: readonly Task[]) {
+    for (const task of tasks) {
+      const definition = definitionOf(task)
+      if (this.#definitions.has(definition.name)) {
+        throw new InputError(`two tasks are called ${definition.name}`, {
+          code: 'BAD_DEFINITION',
+          hint: 'A name stands for one task; where `run` is implemented elsewhere, list only what implement() returned.',
+        })
+      }
+      this.#definitions.set(definition.name, definition)
+    }
+  }
+
+  /** The registered definition: it may have the code that the one at hand was defined without. */
+  of(task: Task): TaskDefinition {
+    const { name } = definitionOf(task)
+    const definition = this.#definitions.get(name)
+    if (definition !== undefined) return definition
+    throw new InputError(`task ${name} is unknown here`, {
+      code: 'UNKNOWN_TASK',
+      hint: `Add it to openGleaner({ tasks: [… ] }); known: ${[...this.#definitions.keys()].join(', ') || 'none'}.`,
+    })
+  }
+
+  get(name: string): TaskDefinition | undefined {
+    return this.#definitions.get(name)
+  }
+
+  /** The tasks that can run here. */
+  runnable(): TaskDefinition[] {
+    return [...this.#definitions.values()].filter((definition) => definition.run !== undefined)
+  }
+
+  /** The queues that these tasks go to unless an enqueue says otherwise. */
+  queues(): string[] {
+    return [...new Set(['default', ...[...this.#definitions.values()].map((definition) => definition.queue)])]
+  }
+}

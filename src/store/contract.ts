@@ -1,0 +1,247 @@
+import type { Capabilities } from '../model/capabilities.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { EndCause } from '../model/session.ts'
+import type {
+  AttemptRecord,
+  Counts,
+  Failure,
+  FinishedStatus,
+  LogLevel,
+  LogLine,
+  Page,
+  Progress,
+  Requires,
+  TaskRecord,
+  TaskStatus,
+} from '../model/task.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+
+/**
+ * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
+ *
+ * Every verb is one transaction, or changes nothing. Writes of a worker prove their claim (`id`, `fence`)
+ * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
+ * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
+ */
+export interface Store {
+  // Producing
+  enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
+  /** Takes part in a transaction of the user's own; synchronous where the driver is. */
+  within(transaction: unknown): Within
+
+  // Sessions
+  openSession(worker: NewSession): Promise<string>
+  /** All live sessions, so that a sweeper can tell who is gone. */
+  liveSessions(): Promise<LiveSession[]>
+  /** Ends a session and gives back all it held, in one transaction. Null: it had ended, or was renewed since. */
+  endSession(id: string, cause: EndCause, condition?: { renewals: number }): Promise<SessionEnd | null>
+  /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
+  renewal(): RenewalPlan | null
+
+  // Working
+  /** Hands in what is finished, takes what is next: one transaction. */
+  exchange(exchange: Exchange): Promise<Exchanged>
+  /** Commits the handler's own writes together with the completion. False: refused, nothing was written. */
+  completeWith(session: string, claim: Run, result: string | null, effects: Effects): Promise<boolean>
+
+  // Tasks
+  getTask(id: string): Promise<TaskRecord | null>
+  listTasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskRecord>>
+  countTasks(filter: LaneFilter): Promise<Counts>
+  taskLogs(id: string, page: PageRequest): Promise<Page<LogLine>>
+  taskAttempts(id: string): Promise<AttemptRecord[]>
+  retryTask(id: string): Promise<RetryAnswer>
+  cancelTask(id: string): Promise<CancelAnswer>
+  removeTask(id: string): Promise<RemoveAnswer>
+  /** How those of these tasks ended that did; the others are left out. */
+  endings(ids: readonly string[]): Promise<Map<string, Ending>>
+
+  // Queues
+  listQueues(): Promise<QueueRecord[]>
+  /** A queue, or with null everything. */
+  setPaused(queue: string | null, paused: boolean): Promise<void>
+
+  // Life
+  /** Called after a commit that others may care about, here or in another process. Losing one costs latency only. */
+  onChange(listener: (change: Change) => void): () => void
+  close(): Promise<void>
+}
+
+export interface NewTask {
+  name: string
+  queue: string
+  requires: Requires | null
+  priority: number
+  /** JSON, checked and bounded before it comes here; null for no input. */
+  input: string | null
+  key: string | null
+  keyScope: 'active' | 'forever'
+  maxAttempts: number
+  /** What this enqueue set differently from the task's definition. */
+  overrides: Overrides | null
+  /** Relative, because the store's clock decides; a date is absolute. Null: now. */
+  runAfter: { ms: number } | { at: number } | null
+}
+
+/** Stored with a task as JSON; the definition in the worker's code provides the rest. */
+export interface Overrides {
+  retry?: { backoff?: 'fixed' | 'linear' | 'exponential'; baseMs?: number; maxMs?: number; jitter?: number }
+  timeoutMs?: number
+}
+
+/** `created: false`: the key was held, and `id` is its holder. */
+export interface Enqueued {
+  id: string
+  created: boolean
+}
+
+export interface Within {
+  readonly synchronous: boolean
+  enqueue(tasks: readonly NewTask[]): Enqueued[] | Promise<Enqueued[]>
+}
+
+export interface NewSession {
+  worker: string
+  process: ProcessIdentity
+  queues: readonly string[]
+  capabilities: Capabilities
+}
+
+export interface LiveSession {
+  id: string
+  worker: string
+  process: ProcessIdentity
+  /** Grows with each renewal. A sweeper that sees it unchanged for a whole lease ends the session. */
+  renewals: number
+}
+
+export interface SessionEnd {
+  returned: number
+  /** The one item a crash was charged to. */
+  blamed: string | null
+  workerBroken: boolean
+}
+
+/** Crosses a thread boundary, so it is plain data. */
+export type RenewalPlan = { store: 'sqlite'; path: string }
+
+/** One write for all sessions of a process. */
+export interface Renewer {
+  /** The sessions that are still alive; the others were ended by somebody. */
+  renew(sessions: readonly string[]): Promise<string[]>
+  close(): Promise<void>
+}
+
+export interface ClaimProof {
+  id: string
+  fence: number
+}
+
+/** A claim whose handler was started. */
+export interface Run extends ClaimProof {
+  startedAt: number
+}
+
+export interface Claim extends ClaimProof {
+  name: string
+  queue: string
+  input: string | null
+  attempt: number
+  maxAttempts: number
+  overrides: Overrides | null
+  key: string | null
+  createdAt: number
+  /** Claimed to be started at once; otherwise held ahead and reported in `starts` later. */
+  started: boolean
+  /** To be run alone. */
+  suspect: boolean
+}
+
+export interface Exchange {
+  session: string
+  starts: readonly Run[]
+  outcomes: readonly (Run & { outcome: Outcome })[]
+  progress: readonly (ClaimProof & Progress)[]
+  logs: readonly (ClaimProof & { lines: readonly NewLogLine[] })[]
+  want: Want | null
+}
+
+export interface NewLogLine {
+  at: number
+  attempt: number
+  level: LogLevel
+  message: string
+  details: string | null
+}
+
+/** What a worker may run. Stays the same object for its whole life. */
+export interface Able {
+  queues: readonly string[]
+  /** Tasks this worker has code for; others are left for workers that do. */
+  names: readonly string[]
+  capabilities: Capabilities
+}
+
+export interface Want {
+  able: Able
+  /** How many it can start at once. */
+  start: number
+  /** How many more it would hold ahead, because they are short. */
+  ahead: number
+  /** It holds nothing: it may take one suspect, alone. */
+  empty: boolean
+}
+
+export interface Exchanged {
+  claims: Claim[]
+  /** Ids whose claim is not ours any more; nothing was written for them. */
+  refused: string[]
+  /** Ids held by this session that somebody asked to cancel. */
+  cancels: string[]
+  /** The session itself was ended by somebody: everything it held is gone. */
+  sessionEnded: boolean
+  /** Suspects wait for a worker that is empty. */
+  suspectsWaiting: boolean
+  /** When the next delayed task of these queues becomes due, if any. */
+  nextDueInMs: number | null
+}
+
+/** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */
+export type Effects = (tx: any) => unknown
+
+export interface LaneFilter {
+  queue?: string
+  name?: string
+}
+
+export interface TaskFilter extends LaneFilter {
+  status?: TaskStatus
+}
+
+export interface PageRequest {
+  limit: number
+  cursor: string | null
+}
+
+export type RetryAnswer = 'retried' | 'gone' | 'not-finished' | { keyHeldBy: string }
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'gone'
+export type RemoveAnswer = 'removed' | 'running' | 'gone'
+
+/** `gone`: there is no such task (any more). */
+export type Ending =
+  | { status: FinishedStatus; result: unknown; error: Failure | null }
+  | { status: 'gone'; result: null; error: null }
+
+export interface QueueRecord extends Counts {
+  name: string
+  paused: boolean
+}
+
+export type Change =
+  /** Something may be claimable. */
+  | { kind: 'work' }
+  /** Somebody is asked to stop what he runs. */
+  | { kind: 'cancel' }
+  | { kind: 'ended'; ids: readonly string[] }
+  /** Another connection, perhaps of another process, wrote something. */
+  | { kind: 'elsewhere' }

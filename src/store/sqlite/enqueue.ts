@@ -1,0 +1,117 @@
+import { rankOf } from '../../model/rank.ts'
+import type { Enqueued, NewTask } from '../contract.ts'
+import type { Statements } from './statements.ts'
+import { countNewTasks, Tally } from './tally.ts'
+
+/** Beyond this, an input has a row of its own: a change of status rewrites the task's whole row. */
+const INLINE_INPUT_MAX = 2_048
+
+/** In `input`, which is JSON otherwise: look into gleaner_inputs. */
+export const INPUT_ELSEWHERE = ''
+
+/** Inside a write transaction, on our connection or on a user's own. */
+export function insertTasks(
+  db: Statements,
+  tasks: readonly NewTask[],
+  now: number,
+  laneOf: (task: NewTask) => number,
+): Enqueued[] {
+  const tally = new Tally()
+  const sequence = new IdSequence(db)
+  const answers = tasks.map((task): Enqueued => {
+    const key = task.key === null ? null : `${task.name}/${task.key}`
+    const holder = key === null ? null : holderOf(db, key)
+    if (holder !== null) return { id: String(holder), created: false }
+    const id = sequence.next()
+    insertTask(db, task, id, key, laneOf(task), now, tally)
+    return { id: String(id), created: true }
+  })
+  tally.write(db)
+  countNewTasks(db, sequence.last, sequence.countedThrough)
+  return answers
+}
+
+function insertTask(
+  db: Statements,
+  task: NewTask,
+  id: number,
+  key: string | null,
+  lane: number,
+  now: number,
+  tally: Tally,
+): void {
+  const dueAt = dueTime(task, now)
+  const delayed = dueAt !== null && dueAt > now
+  const elsewhere = task.input !== null && task.input.length > INLINE_INPUT_MAX
+  const input = elsewhere ? INPUT_ELSEWHERE : task.input
+  if (dueAt === null && key === null && task.overrides === null) {
+    db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
+            VALUES (?, ?, 'queued', ?, ?, ?, ?, ?)`).run(
+      id,
+      lane,
+      task.priority,
+      rankOf(task.priority, now),
+      task.maxAttempts,
+      now,
+      input,
+    )
+  } else {
+    db.sql(`INSERT INTO gleaner_tasks
+              (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+      id,
+      lane,
+      delayed ? 'scheduled' : 'queued',
+      task.priority,
+      delayed ? null : rankOf(task.priority, now),
+      task.maxAttempts,
+      now,
+      input,
+      dueAt,
+      key,
+      task.overrides === null ? null : JSON.stringify(task.overrides),
+    )
+  }
+  if (delayed) tally.add(lane, 'scheduled', 1)
+  if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
+  if (key !== null && task.keyScope === 'forever') {
+    db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)
+  }
+}
+
+function dueTime(task: NewTask, now: number): number | null {
+  if (task.runAfter === null) return null
+  return 'at' in task.runAfter ? task.runAfter.at : now + task.runAfter.ms
+}
+
+/** The task that holds a key: an unfinished one, or whichever took it for ever. */
+export function holderOf(db: Statements, key: string): number | null {
+  const active = db
+    .scalar(`SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+    .get(key) as number | undefined
+  const forever = db.scalar('SELECT task FROM gleaner_forever_keys WHERE key = ?').get(key) as
+    | number
+    | undefined
+  return active ?? forever ?? null
+}
+
+/** Ids grow, and one that was removed never comes back: somebody may still hold its handle. */
+class IdSequence {
+  last: number
+  readonly countedThrough: number
+
+  constructor(db: Statements) {
+    const row = db
+      .sql(`SELECT (SELECT max(id) FROM gleaner_tasks) AS highest,
+              (SELECT value FROM gleaner_meta WHERE key = 'removed_through') AS removed,
+              (SELECT value FROM gleaner_meta WHERE key = 'counted_through') AS counted`)
+      .get() as { highest: number | null; removed: number; counted: number }
+    this.last = Math.max(row.highest ?? 0, row.removed)
+    this.countedThrough = row.counted
+  }
+
+  next(): number {
+    this.last += 1
+    return this.last
+  }
+}

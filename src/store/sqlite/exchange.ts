@@ -1,0 +1,152 @@
+import { decide } from '../../model/outcome.ts'
+import type { Claim, Exchange, Exchanged, Want } from '../contract.ts'
+import { claimTasks, nextDueAt, openLanes, somethingToClaim, suspectsWaiting } from './claim.ts'
+import type { LaneCache } from './lanes.ts'
+import { appendLogs } from './logs.ts'
+import { isLive, markUseful } from './sessions.ts'
+import type { Statements } from './statements.ts'
+import { Tally } from './tally.ts'
+import { apply, heldBy } from './transition.ts'
+
+/** What an exchange changed that others wait for. */
+export interface Effect {
+  answer: Exchanged
+  ended: string[]
+  requeued: boolean
+}
+
+export function hasNews(exchange: Exchange): boolean {
+  return (
+    exchange.outcomes.length > 0 ||
+    exchange.starts.length > 0 ||
+    exchange.progress.length > 0 ||
+    exchange.logs.length > 0
+  )
+}
+
+/** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
+export function lookOnly(
+  db: Statements,
+  lanes: LaneCache,
+  exchange: Exchange,
+  now: number,
+): Exchanged | null {
+  const session = Number(exchange.session)
+  if (!isLive(db, session)) return ended(exchange)
+  const { want } = exchange
+  const open = want === null ? [] : openLanes(db, lanes, want)
+  if (want !== null && somethingToClaim(db, open, want, now)) return null
+  return answered(db, session, [], [], want, open, now)
+}
+
+/** Inside a write transaction: hands in what is finished, then takes what is next. */
+export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchange, now: number): Effect {
+  const session = Number(exchange.session)
+  if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
+  const settled = settle(db, session, exchange, now)
+  noteStarts(db, session, exchange, settled.refused)
+  noteProgress(db, session, exchange)
+  appendLogs(db, session, exchange.logs)
+
+  const { want } = exchange
+  const open = want === null ? [] : openLanes(db, lanes, want)
+  const claims = want === null ? [] : claimTasks(db, lanes, open, session, want, now)
+  const answer = answered(db, session, claims, settled.refused, want, open, now)
+  return { answer, ended: settled.ended, requeued: settled.requeued }
+}
+
+function settle(db: Statements, session: number, exchange: Exchange, now: number) {
+  const tally = new Tally()
+  const refused: string[] = []
+  const ended: string[] = []
+  let requeued = false
+  for (const { id, fence, outcome, startedAt } of exchange.outcomes) {
+    if (outcome.kind === 'completed') {
+      const lane = complete(db, session, Number(id), fence, outcome.result, startedAt, now)
+      if (lane === undefined) refused.push(id)
+      else {
+        tally.add(lane, 'completed', 1)
+        ended.push(id)
+      }
+      continue
+    }
+    const task = heldBy(db, session, Number(id), fence)
+    if (task === null) {
+      refused.push(id)
+      continue
+    }
+    // A start that was not yet written down is known now; what is handed back unstarted has none.
+    if (outcome.kind !== 'returned')
+      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
+    const transition = decide(task, outcome)
+    apply(db, task, transition, now, tally)
+    if (transition.to === 'waiting') requeued = true
+    else ended.push(id)
+  }
+  tally.write(db)
+  if (ended.length > 0) markUseful(db, session)
+  return { refused, ended, requeued }
+}
+
+/** The usual end, in one statement: proves the claim, and frees the task. Answers its lane. */
+export function complete(
+  db: Statements,
+  session: number,
+  id: number,
+  fence: number,
+  result: string | null,
+  startedAt: number,
+  now: number,
+): number | undefined {
+  return db
+    .scalar(`UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
+               finished_at = ?, result = ?, error = NULL WHERE id = ? AND fence = ? AND session = ? RETURNING lane`)
+    .get(startedAt, now, result, id, fence, session) as number | undefined
+}
+
+function noteStarts(db: Statements, session: number, { starts }: Exchange, refused: string[]): void {
+  for (const { id, fence, startedAt } of starts) {
+    const { changes } = db
+      .sql(
+        `UPDATE gleaner_tasks SET status = 'running', started_at = ? WHERE id = ? AND fence = ? AND session = ?`,
+      )
+      .run(startedAt, Number(id), fence, session)
+    if (changes === 0) refused.push(id)
+  }
+}
+
+function noteProgress(db: Statements, session: number, { progress }: Exchange): void {
+  for (const { id, fence, fraction, message } of progress) {
+    db.sql(`UPDATE gleaner_tasks SET progress = ?, progress_message = ?
+            WHERE id = ? AND fence = ? AND session = ?`).run(fraction, message, Number(id), fence, session)
+  }
+}
+
+function answered(
+  db: Statements,
+  session: number,
+  claims: Claim[],
+  refused: string[],
+  want: Want | null,
+  open: Parameters<typeof suspectsWaiting>[1],
+  now: number,
+): Exchanged {
+  const cancels = db
+    .scalar('SELECT id FROM gleaner_tasks WHERE session = ? AND cancel_requested = 1 AND fence IS NOT NULL')
+    .all(session) as number[]
+  const satisfied = want === null || claims.length >= want.start
+  const dueAt = satisfied ? Number.POSITIVE_INFINITY : nextDueAt(db)
+  return {
+    claims,
+    refused,
+    cancels: cancels.map(String),
+    sessionEnded: false,
+    suspectsWaiting: want !== null && !want.empty && suspectsWaiting(db, open),
+    nextDueInMs: dueAt === Number.POSITIVE_INFINITY ? null : Math.max(0, dueAt - now),
+  }
+}
+
+function ended(exchange: Exchange): Exchanged {
+  const refused = [...exchange.outcomes, ...exchange.starts].map((proof) => proof.id)
+  return { claims: [], refused, cancels: [], sessionEnded: true, suspectsWaiting: false, nextDueInMs: null }
+}

@@ -1,0 +1,104 @@
+import { satisfies } from '../../model/capabilities.ts'
+import type { Requires } from '../../model/task.ts'
+import type { Able, LaneFilter } from '../contract.ts'
+import type { Statements } from './statements.ts'
+
+export interface Lane {
+  id: number
+  queue: string
+  name: string
+  requires: Requires | null
+}
+
+/** The same requirements in the same words, so that they share a lane. */
+function canonical(requires: Requires | null): string {
+  if (requires === null) return ''
+  return JSON.stringify(Object.fromEntries(Object.entries(requires).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+export function laneId(db: Statements, queue: string, name: string, requires: Requires | null): number {
+  const words = canonical(requires)
+  const found = db
+    .scalar('SELECT id FROM gleaner_lanes WHERE queue = ? AND name = ? AND requires = ?')
+    .get(queue, name, words) as number | undefined
+  return (
+    found ??
+    (db
+      .scalar('INSERT INTO gleaner_lanes (queue, name, requires) VALUES (?, ?, ?) RETURNING id')
+      .get(queue, name, words) as number)
+  )
+}
+
+/** The lanes as last seen. They are only ever added, so what was committed once stays true. */
+export class LaneCache {
+  readonly #db: Statements
+  #lanes = new Map<number, Lane>()
+  #ids = new Map<string, number>()
+  #claimable = new WeakMap<Able, { among: number; lanes: readonly Lane[] }>()
+
+  constructor(db: Statements) {
+    this.#db = db
+  }
+
+  /** A rolled back transaction may have added lanes that do not exist. */
+  forget(): void {
+    this.#lanes = new Map()
+    this.#ids = new Map()
+    this.#claimable = new WeakMap()
+  }
+
+  idOf(queue: string, name: string, requires: Requires | null): number {
+    // Only what requires nothing is remembered: it is what there is plenty of.
+    if (requires !== null) return laneId(this.#db, queue, name, requires)
+    const words = `${queue}/${name}`
+    let id = this.#ids.get(words)
+    if (id === undefined) {
+      id = laneId(this.#db, queue, name, requires)
+      this.#ids.set(words, id)
+    }
+    return id
+  }
+
+  get(id: number): Lane {
+    return this.#lanes.get(id) ?? this.all().find((lane) => lane.id === id)!
+  }
+
+  all(): readonly Lane[] {
+    const highest = this.#db.scalar('SELECT coalesce(max(id), 0) FROM gleaner_lanes').get() as number
+    if (!this.#lanes.has(highest)) {
+      const rows = this.#db.sql('SELECT id, queue, name, requires FROM gleaner_lanes').all() as (Omit<
+        Lane,
+        'requires'
+      > & { requires: string })[]
+      this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: parsed(row.requires) }]))
+    }
+    return [...this.#lanes.values()]
+  }
+
+  matching(filter: LaneFilter): readonly Lane[] {
+    return this.all().filter(
+      (lane) =>
+        (filter.queue === undefined || lane.queue === filter.queue) &&
+        (filter.name === undefined || lane.name === filter.name),
+    )
+  }
+
+  /** What this worker may run. The same question is asked at every claim, so its answer is kept. */
+  claimable(able: Able): readonly Lane[] {
+    const all = this.all()
+    const kept = this.#claimable.get(able)
+    if (kept?.among === all.length) return kept.lanes
+    const lanes = all.filter(
+      (lane) =>
+        able.queues.includes(lane.queue) &&
+        able.names.includes(lane.name) &&
+        satisfies(lane.requires, able.capabilities),
+    )
+    this.#claimable.set(able, { among: all.length, lanes })
+    return lanes
+  }
+}
+
+function parsed(requires: string): Requires | null {
+  return requires === '' ? null : (JSON.parse(requires) as Requires)
+}

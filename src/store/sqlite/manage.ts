@@ -1,0 +1,82 @@
+import { rankOf } from '../../model/rank.ts'
+import { isFinished } from '../../model/task.ts'
+import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
+import { holderOf } from './enqueue.ts'
+import type { Statements } from './statements.ts'
+import { countAll, Tally } from './tally.ts'
+import { rowid, type TaskRow } from './task-records.ts'
+
+type Row = TaskRow & { fence: number | null }
+
+function rowOf(db: Statements, id: string): Row | undefined {
+  return db.sql('SELECT * FROM gleaner_tasks WHERE id = ?').get(rowid(id)) as Row | undefined
+}
+
+/** A finished task from the beginning: all its attempts again. One that crashed is run alone. */
+export function retryTask(db: Statements, id: string, now: number): RetryAnswer {
+  const row = rowOf(db, id)
+  if (row === undefined) return 'gone'
+  const { status } = row
+  if (!isFinished(status)) return 'not-finished'
+  const holder = row.key === null ? null : holderOf(db, row.key)
+  if (holder !== null && holder !== row.id) return { keyHeldBy: String(holder) }
+  db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ?, run_after = NULL, attempts = 0, crashes = 0,
+            suspect = ?, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
+            finished_at = NULL WHERE id = ?`).run(rankOf(row.priority, now), row.crashes > 0 ? 1 : 0, row.id)
+  return counted(db, (tally) => tally.add(row.lane, status, -1), 'retried')
+}
+
+/** What waits is cancelled at once; who holds it is asked to stop. */
+export function cancelTask(db: Statements, id: string, now: number): CancelAnswer {
+  const row = rowOf(db, id)
+  if (row === undefined) return 'gone'
+  if (isFinished(row.status)) return 'finished'
+  if (row.fence !== null) {
+    db.sql('UPDATE gleaner_tasks SET cancel_requested = 1 WHERE id = ?').run(row.id)
+    return 'requested'
+  }
+  db.sql(`UPDATE gleaner_tasks SET status = 'cancelled', finished_at = ? WHERE id = ?`).run(now, row.id)
+  return counted(
+    db,
+    (tally) => {
+      tally.add(row.lane, 'cancelled', 1)
+      if (row.status === 'scheduled') tally.add(row.lane, 'scheduled', -1)
+    },
+    'cancelled',
+  )
+}
+
+/** With its logs, attempts, input and `forever` key. */
+export function removeTask(db: Statements, id: string): RemoveAnswer {
+  const row = rowOf(db, id)
+  if (row === undefined) return 'gone'
+  if (row.fence !== null) return 'running'
+  // Its counter must hold it before it can be taken off.
+  countAll(db)
+  for (const statement of [
+    'DELETE FROM gleaner_tasks WHERE id = ?',
+    'DELETE FROM gleaner_inputs WHERE task = ?',
+    'DELETE FROM gleaner_logs WHERE task = ?',
+    'DELETE FROM gleaner_attempts WHERE task = ?',
+    'DELETE FROM gleaner_forever_keys WHERE task = ?',
+  ]) {
+    db.sql(statement).run(row.id)
+  }
+  db.sql(`UPDATE gleaner_meta SET value = max(value, ?) WHERE key = 'removed_through'`).run(row.id)
+  const { status } = row
+  return counted(
+    db,
+    (tally) => {
+      tally.add(row.lane, 'created', -1)
+      if (status === 'scheduled' || isFinished(status)) tally.add(row.lane, status, -1)
+    },
+    'removed',
+  )
+}
+
+function counted<A>(db: Statements, count: (tally: Tally) => void, answer: A): A {
+  const tally = new Tally()
+  count(tally)
+  tally.write(db)
+  return answer
+}

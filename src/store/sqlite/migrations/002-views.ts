@@ -1,0 +1,73 @@
+import type { Migration } from '../migrate.ts'
+
+const NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+
+/** What people look at with a SQL client. Each answers from indexes, however large the backlog is. */
+export const views: Migration = {
+  version: 2,
+  name: 'views',
+  sql: `
+-- Tasks per lane and status, exact.
+CREATE VIEW gleaner_lane_counts AS
+SELECT l.id AS lane, l.queue, l.name,
+       l.scheduled - coalesce(due.n, 0) AS scheduled,
+       l.created + coalesce(uncounted.n, 0) - l.scheduled - l.completed - l.failed - l.cancelled
+         - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued,
+       coalesce(running.n, 0) AS running,
+       l.completed, l.failed, l.cancelled
+FROM gleaner_lanes l
+LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
+           WHERE id > (SELECT value FROM gleaner_meta WHERE key = 'counted_through')
+           GROUP BY lane) uncounted ON uncounted.lane = l.id
+LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
+           WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane) running ON running.lane = l.id
+LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
+           WHERE status = 'scheduled' AND run_after <= ${NOW_MS} GROUP BY lane) due ON due.lane = l.id;
+
+CREATE VIEW gleaner_queue_depth AS
+SELECT c.queue, coalesce(q.paused, 0) AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
+       sum(c.running) AS running, sum(c.completed) AS completed, sum(c.failed) AS failed,
+       sum(c.cancelled) AS cancelled
+FROM gleaner_lane_counts c LEFT JOIN gleaner_queues q ON q.name = c.queue
+GROUP BY c.queue;
+
+-- Finished tasks per minute, of the last hour.
+CREATE VIEW gleaner_throughput AS
+SELECT l.queue, l.name, t.status, t.finished_at / 60000 * 60000 AS minute, count(*) AS tasks
+FROM gleaner_lanes l
+JOIN gleaner_tasks t ON t.lane = l.id AND t.status IN ('completed', 'failed', 'cancelled')
+  AND t.finished_at IS NOT NULL AND t.finished_at >= ${NOW_MS} - 3600000
+GROUP BY l.queue, l.name, t.status, minute;
+
+CREATE VIEW gleaner_failures AS
+SELECT t.id, l.queue, l.name, t.error ->> 'kind' AS kind, t.error ->> 'message' AS message,
+       t.attempts, t.crashes, t.finished_at
+FROM gleaner_lanes l
+JOIN gleaner_tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
+
+-- Since when the longest waiting task of each queue waits. A rank is priority * 2^42 + time, so the walk
+-- steps from priority to priority instead of over all tasks.
+CREATE VIEW gleaner_oldest AS
+WITH RECURSIVE head (lane, rank) AS (
+  SELECT l.id, (SELECT min(rank) FROM gleaner_tasks
+                WHERE lane = l.id AND status = 'queued' AND fence IS NULL AND suspect = 0)
+  FROM gleaner_lanes l
+  UNION ALL
+  SELECT head.lane, (SELECT min(t.rank) FROM gleaner_tasks t
+                     WHERE t.lane = head.lane AND t.status = 'queued' AND t.fence IS NULL AND t.suspect = 0
+                       AND t.rank >= (head.rank / 4398046511104 + 1) * 4398046511104)
+  FROM head WHERE head.rank IS NOT NULL
+)
+SELECT l.queue, min(head.rank % 4398046511104) AS waiting_since,
+       ${NOW_MS} - min(head.rank % 4398046511104) AS waiting_ms
+FROM head JOIN gleaner_lanes l ON l.id = head.lane
+WHERE head.rank IS NOT NULL
+GROUP BY l.queue;
+
+CREATE VIEW gleaner_workers AS
+SELECT s.worker, s.host, s.pid, s.queues, s.opened_at, s.renewed_at,
+       (SELECT count(*) FROM gleaner_tasks t WHERE t.session = s.id AND t.fence IS NOT NULL) AS held
+FROM gleaner_sessions s
+WHERE s.ended_at IS NULL;
+`,
+}

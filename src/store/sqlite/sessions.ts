@@ -1,0 +1,130 @@
+import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
+import type { ProcessIdentity } from '../../process-identity.ts'
+import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import type { Statements } from './statements.ts'
+import { Tally } from './tally.ts'
+import { allHeldBy, apply } from './transition.ts'
+
+export function insertSession(db: Statements, session: NewSession, now: number): string {
+  const { host, boot, pid, startTime } = session.process
+  const id = db
+    .scalar(`INSERT INTO gleaner_sessions
+               (worker, host, boot, pid, start_time, queues, capabilities, opened_at, renewed_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+    .get(
+      session.worker,
+      host,
+      boot,
+      pid,
+      startTime,
+      JSON.stringify(session.queues),
+      JSON.stringify(session.capabilities),
+      now,
+      now,
+    )
+  return String(id)
+}
+
+export function isLive(db: Statements, session: number): boolean {
+  return db.sql('SELECT 1 FROM gleaner_sessions WHERE id = ? AND ended_at IS NULL').get(session) !== undefined
+}
+
+/** It finished something: whatever it crashes on later, it does not crash on everything. */
+export function markUseful(db: Statements, session: number): void {
+  db.sql('UPDATE gleaner_sessions SET completed = 1 WHERE id = ? AND completed = 0').run(session)
+}
+
+/** One write for all; answers those that are alive. */
+export function renewSessions(db: Statements, sessions: readonly number[], now: number): number[] {
+  return sessions.filter((session) => {
+    const { changes } = db
+      .sql(
+        'UPDATE gleaner_sessions SET renewals = renewals + 1, renewed_at = ? WHERE id = ? AND ended_at IS NULL',
+      )
+      .run(now, session)
+    return changes > 0
+  })
+}
+
+export function readLiveSessions(db: Statements): LiveSession[] {
+  const rows = db
+    .sql(
+      `SELECT id, worker, host, boot, pid, start_time, renewals FROM gleaner_sessions WHERE ended_at IS NULL`,
+    )
+    .all() as ({
+    id: number
+    worker: string
+    start_time: string | null
+    renewals: number
+  } & ProcessIdentity)[]
+  return rows.map(({ id, worker, renewals, host, boot, pid, start_time }) => ({
+    id: String(id),
+    worker,
+    renewals,
+    process: { host, boot, pid, startTime: start_time },
+  }))
+}
+
+/** Inside a write transaction: ends the session and gives back all it held. */
+export function endSession(
+  db: Statements,
+  id: number,
+  cause: EndCause,
+  condition: { renewals: number } | undefined,
+  now: number,
+): (SessionEnd & { ended: string[] }) | null {
+  const session = db
+    .sql('SELECT worker, renewals, completed FROM gleaner_sessions WHERE id = ? AND ended_at IS NULL')
+    .get(id) as { worker: string; renewals: number; completed: number } | undefined
+  if (session === undefined) return null
+  // Renewed since it was last looked at: it lives.
+  if (condition !== undefined && condition.renewals !== session.renewals) return null
+
+  const held = allHeldBy(db, id)
+  const useless = cause === 'crash' && session.completed === 0
+  const verdict = giveBack(cause, held, useless ? blamedBefore(db, session.worker, id) : [])
+  const tally = new Tally()
+  const ended: string[] = []
+  for (const task of held) {
+    const transition = verdict.transitions.get(task.id)!
+    apply(db, task, transition, now, tally)
+    if (transition.to !== 'waiting') ended.push(task.id)
+  }
+  tally.write(db)
+  forgive(db, verdict.forgiven)
+  const blamed = verdict.blamed === null ? null : Number(verdict.blamed)
+  db.sql('UPDATE gleaner_sessions SET ended_at = ?, cause = ?, blamed = ? WHERE id = ?').run(
+    now,
+    cause,
+    blamed,
+    id,
+  )
+  return {
+    returned: held.length - ended.length,
+    blamed: verdict.blamed,
+    workerBroken: verdict.workerBroken,
+    ended,
+  }
+}
+
+/** What this worker's last sessions crashed on, newest first, as long as they did nothing but crash. */
+function blamedBefore(db: Statements, worker: string, session: number): string[] {
+  const before = db
+    .sql(`SELECT cause, blamed, completed FROM gleaner_sessions WHERE worker = ? AND id < ?
+          ORDER BY id DESC LIMIT ${BROKEN_WORKER_CRASHES - 1}`)
+    .all(worker, session) as { cause: string | null; blamed: number | null; completed: number }[]
+  const row: string[] = []
+  for (const { cause, blamed, completed } of before) {
+    if (cause !== 'crash' || blamed === null || completed === 1) break
+    row.push(String(blamed))
+  }
+  return row
+}
+
+/** The worker was broken, not these: what they were charged is taken back. */
+function forgive(db: Statements, tasks: readonly string[]): void {
+  for (const id of tasks) {
+    db.sql(`UPDATE gleaner_tasks SET crashes = crashes - 1, attempts = max(0, attempts - 1)
+            WHERE id = ? AND crashes > 0 AND fence IS NULL AND finished_at IS NULL`).run(Number(id))
+  }
+}

@@ -1,0 +1,192 @@
+import { type Clock, systemClock } from '../../clock.ts'
+import { StoreError } from '../../errors.ts'
+import type { Change, Effects, Exchange, Exchanged, NewTask, Store } from '../contract.ts'
+import { Connection, type Durability } from './connection.ts'
+import { insertTasks } from './enqueue.ts'
+import { complete, exchangeTasks, hasNews, lookOnly } from './exchange.ts'
+import { LaneCache } from './lanes.ts'
+import { listTasks } from './list.ts'
+import { readLogs } from './logs.ts'
+import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { migrate } from './migrate.ts'
+import { countTasks, listQueues, setPaused } from './queues.ts'
+import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
+import { Tally } from './tally.ts'
+import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { FileWatch } from './watch.ts'
+import { withinTransaction } from './within.ts'
+import { Writer } from './writer.ts'
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  path: string
+  durability?: Durability
+  clock?: Clock
+  /** How long a write waits for somebody else's transaction before it fails with STORE_BUSY. */
+  busyLimitMs?: number
+}
+
+const BUSY_LIMIT_MS = 60_000
+
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const clock = options.clock ?? systemClock
+  const connection = new Connection(options.path)
+  try {
+    await connection.configure()
+    await migrate(connection, clock.now)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+  return sqliteStore(connection, clock, options)
+}
+
+/** Each verb: one function on prepared statements, in one transaction. */
+function sqliteStore(connection: Connection, clock: Clock, options: SqliteOptions): Store {
+  const db = connection.statements
+  const lanes = new LaneCache(db)
+  const writer = new Writer(connection, {
+    busyLimitMs: options.busyLimitMs ?? BUSY_LIMIT_MS,
+    onRollback: () => lanes.forget(),
+  })
+  /** What a caller is promised is on disk when he is answered. */
+  const promised: Durability = options.durability ?? 'full'
+  const inMemory = options.path === ':memory:'
+  const listeners = new Set<(change: Change) => void>()
+  const tell = (change: Change) => {
+    for (const listener of listeners) listener(change)
+  }
+  const watching = inMemory ? null : new FileWatch(connection, () => tell({ kind: 'elsewhere' }))
+  const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
+  let closed = false
+
+  const read = <T>(look: () => T): Promise<T> => (closed ? Promise.reject(isClosed()) : connection.read(look))
+  const write = <T>(durability: Durability, change: () => T, isolated = false): Promise<T> =>
+    closed ? Promise.reject(isClosed()) : writer.write(durability, change, isolated)
+  /** Writes what was promised, then tells those who wait for it: a failed wake-up must not undo anything. */
+  const writeAndTell = async <T>(change: () => T, news: (answer: T) => Change | null): Promise<T> => {
+    const answer = await write(promised, change)
+    const told = news(answer)
+    if (told !== null) tell(told)
+    return answer
+  }
+
+  return {
+    enqueue: (tasks) =>
+      writeAndTell(
+        () => insertTasks(db, tasks, clock.now(), laneOf),
+        () => ({ kind: 'work' }),
+      ),
+    within: (transaction) => withinTransaction(transaction, options.path, clock.now),
+
+    openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
+    liveSessions: () => read(() => readLiveSessions(db)),
+    async endSession(id, cause, condition) {
+      const end = await write('normal', () => endSession(db, rowid(id), cause, condition, clock.now()))
+      if (end === null) return null
+      const { ended, ...answer } = end
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (answer.returned > 0) tell({ kind: 'work' })
+      return answer
+    },
+    renewal: () => (inMemory ? null : { store: 'sqlite', path: options.path }),
+
+    async exchange(exchange: Exchange): Promise<Exchanged> {
+      if (!hasNews(exchange)) {
+        const answer = await read(() => lookOnly(db, lanes, exchange, clock.now()))
+        if (answer !== null) return answer
+      }
+      const { answer, ended, requeued } = await write('normal', () =>
+        exchangeTasks(db, lanes, exchange, clock.now()),
+      )
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (requeued) tell({ kind: 'work' })
+      return answer
+    },
+    async completeWith(session, { id, fence, startedAt }, result, effects) {
+      const completed = await write(
+        promised,
+        () => {
+          const now = clock.now()
+          if (!isLive(db, Number(session))) return false
+          const lane = complete(db, Number(session), rowid(id), fence, result, startedAt, now)
+          if (lane === undefined) return false
+          runEffects(connection, effects)
+          const tally = new Tally()
+          tally.add(lane, 'completed', 1)
+          tally.write(db)
+          markUseful(db, Number(session))
+          return true
+        },
+        true,
+      )
+      if (completed) tell({ kind: 'ended', ids: [id] })
+      return completed
+    },
+
+    getTask: (id) => read(() => readTask(db, lanes, id, clock.now())),
+    listTasks: (filter, page) => read(() => listTasks(db, lanes, filter, page, clock.now())),
+    countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
+    taskLogs: (id, page) => read(() => readLogs(db, rowid(id), page)),
+    taskAttempts: (id) => read(() => readAttempts(db, id)),
+    retryTask: (id) =>
+      writeAndTell(
+        () => retryTask(db, id, clock.now()),
+        (answer) => (answer === 'retried' ? { kind: 'work' } : null),
+      ),
+    cancelTask: (id) =>
+      writeAndTell(
+        () => cancelTask(db, id, clock.now()),
+        (answer) => {
+          if (answer === 'requested') return { kind: 'cancel' }
+          return answer === 'cancelled' ? { kind: 'ended', ids: [id] } : null
+        },
+      ),
+    removeTask: (id) =>
+      writeAndTell(
+        () => removeTask(db, id),
+        (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
+      ),
+    endings: (ids) => read(() => readEndings(db, ids)),
+
+    listQueues: () => read(() => listQueues(db, lanes.all(), clock.now())),
+    setPaused: (queue, paused) =>
+      writeAndTell(
+        () => setPaused(db, queue, paused),
+        () => (paused ? null : { kind: 'work' }),
+      ),
+
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      watching?.close()
+      listeners.clear()
+      await writer.settled()
+      connection.close()
+    },
+  }
+}
+
+/** The user sees no more of the connection than a transaction needs. */
+function runEffects({ raw }: Connection, effects: Effects): void {
+  const answer = effects({
+    prepare: (sql: string) => raw.prepare(sql),
+    get inTransaction() {
+      return raw.inTransaction
+    },
+  })
+  if (typeof (answer as PromiseLike<unknown> | undefined)?.then === 'function') {
+    throw new StoreError('ctx.complete: the callback is asynchronous; on SQLite it must be synchronous', {
+      code: 'BAD_OPTION',
+      hint: 'Do what is asynchronous before, and only the writes inside. Nothing was written.',
+    })
+  }
+}
+
+function isClosed(): StoreError {
+  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner' })
+}

@@ -1,0 +1,143 @@
+import type { Held, Transition } from '../../model/outcome.ts'
+import type { AttemptOutcome, Failure, TaskStatus } from '../../model/task.ts'
+import type { Statements } from './statements.ts'
+import type { Tally } from './tally.ts'
+
+/** A held task's row, as far as decisions need it. */
+export interface HeldRow extends Held {
+  rowid: number
+  lane: number
+  session: number
+  startedAt: number | null
+}
+
+const COLUMNS = `id, lane, status, attempts, max_attempts, crashes, suspect, session, started_at,
+  cancel_requested`
+
+interface HeldSql {
+  id: number
+  lane: number
+  status: TaskStatus
+  attempts: number
+  max_attempts: number
+  crashes: number
+  suspect: number
+  session: number
+  started_at: number | null
+  cancel_requested: number
+}
+
+/** The task, if this session holds it under this fence. */
+export function heldBy(db: Statements, session: number, id: number, fence: number): HeldRow | null {
+  const row = db
+    .sql(`SELECT ${COLUMNS} FROM gleaner_tasks WHERE id = ? AND fence = ? AND session = ?`)
+    .get(id, fence, session) as HeldSql | undefined
+  return row === undefined ? null : held(row)
+}
+
+export function allHeldBy(db: Statements, session: number): HeldRow[] {
+  const rows = db
+    .sql(`SELECT ${COLUMNS} FROM gleaner_tasks WHERE session = ? AND fence IS NOT NULL`)
+    .all(session) as HeldSql[]
+  return rows.map(held)
+}
+
+function held(row: HeldSql): HeldRow {
+  return {
+    id: String(row.id),
+    rowid: row.id,
+    lane: row.lane,
+    session: row.session,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    crashes: row.crashes,
+    suspect: row.suspect === 1,
+    started: row.status === 'running',
+    startedAt: row.started_at,
+    cancelRequested: row.cancel_requested === 1,
+  }
+}
+
+/** Executes what the model decided for a held task, and frees it. */
+export function apply(
+  db: Statements,
+  task: HeldRow,
+  transition: Transition,
+  now: number,
+  tally: Tally,
+): void {
+  const attempt = (outcome: AttemptOutcome, error: Failure | null) =>
+    rememberAttempt(db, task, outcome, error, now)
+  switch (transition.to) {
+    case 'completed':
+      finish(db, task, 'completed', { result: transition.result }, now)
+      return tally.add(task.lane, 'completed', 1)
+    case 'failed':
+      attempt(transition.outcome, transition.failure)
+      finish(db, task, 'failed', { error: transition.failure, crashes: transition.crashes }, now)
+      return tally.add(task.lane, 'failed', 1)
+    case 'cancelled':
+      if (task.started) attempt('cancelled', null)
+      finish(db, task, 'cancelled', {}, now)
+      return tally.add(task.lane, 'cancelled', 1)
+    case 'waiting':
+      if (transition.outcome !== null) attempt(transition.outcome, transition.failure)
+      if (transition.afterMs > 0) tally.add(task.lane, 'scheduled', 1)
+      return wait(db, task, transition, now)
+  }
+}
+
+function finish(
+  db: Statements,
+  task: HeldRow,
+  status: 'completed' | 'failed' | 'cancelled',
+  end: { result?: string | null; error?: Failure; crashes?: number },
+  now: number,
+): void {
+  db.sql(`UPDATE gleaner_tasks SET status = ?, fence = NULL, cancel_requested = 0, started_at = ?, finished_at = ?,
+            result = ?, error = ?, crashes = ? WHERE id = ?`).run(
+    status,
+    task.startedAt,
+    now,
+    end.result ?? null,
+    end.error === undefined ? null : JSON.stringify(end.error),
+    end.crashes ?? task.crashes,
+    task.rowid,
+  )
+}
+
+function wait(db: Statements, task: HeldRow, to: Extract<Transition, { to: 'waiting' }>, now: number): void {
+  const delayed = to.afterMs > 0
+  // Without a delay it keeps its rank, and so its place in the queue.
+  db.sql(`UPDATE gleaner_tasks SET status = ?, rank = iif(?, NULL, rank), run_after = coalesce(?, run_after),
+            fence = NULL, attempts = ?, crashes = ?, suspect = ?, error = coalesce(?, error), started_at = NULL, progress = NULL,
+            progress_message = NULL WHERE id = ?`).run(
+    delayed ? 'scheduled' : 'queued',
+    delayed ? 1 : 0,
+    delayed ? now + to.afterMs : null,
+    to.attempts,
+    to.crashes,
+    to.suspect ? 1 : 0,
+    to.failure === null ? null : JSON.stringify(to.failure),
+    task.rowid,
+  )
+}
+
+function rememberAttempt(
+  db: Statements,
+  task: HeldRow,
+  outcome: AttemptOutcome,
+  error: Failure | null,
+  now: number,
+): void {
+  db.sql(`INSERT INTO gleaner_attempts (task, attempt, session, outcome, started_at, finished_at, error)
+          VALUES (?, ?, ?, ?, ?, ?, ?)`).run(
+    task.rowid,
+    task.attempts,
+    task.session,
+    outcome,
+    task.startedAt,
+    now,
+    error === null ? null : JSON.stringify(error),
+  )
+}

@@ -1,0 +1,116 @@
+import { type FSWatcher, watch } from 'node:fs'
+import type { Connection } from './connection.ts'
+
+/**
+ * An event of the file comes when its bytes are written; the commit is visible only after the sync. So we look
+ * again, soon at first and then less often, for about 50 ms.
+ */
+const LOOK_AGAIN_MS = [0.3, 1, 1, 1, 2, 3, 5, 8, 12, 18]
+
+/** When others commit all the time, looking each time would cost more than it brings. */
+const BURST_PAUSE_MS = 20
+const BURST_LOOKS = 4
+
+/** Tells when another connection, in this process or another, has committed something to the file. */
+export class FileWatch {
+  readonly #connection: Connection
+  readonly #notify: () => void
+  #watcher: FSWatcher | undefined
+  #timer: NodeJS.Timeout | undefined
+  #seenVersion: unknown
+  #looks = 0
+  #recent: number[] = []
+  #closed = false
+
+  constructor(connection: Connection, notify: () => void) {
+    this.#connection = connection
+    this.#notify = notify
+    this.#seenVersion = this.#version()
+    this.#watch()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#watcher?.close()
+  }
+
+  /** SQLite's own word for it: changes when another connection has committed, not when this one has. */
+  #version(): unknown {
+    return this.#connection.statements.scalar('PRAGMA data_version').get()
+  }
+
+  #watch(): void {
+    try {
+      this.#watcher = watch(`${this.#connection.path}-wal`, { persistent: false }, () => this.#onEvent())
+      this.#watcher.on('error', () => this.#rewatchLater())
+    } catch {
+      // The log does not exist (yet), or there are too many watchers: the workers' own polling remains.
+      this.#rewatchLater()
+    }
+  }
+
+  #rewatchLater(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+    this.#schedule(1_000, () => {
+      this.#watch()
+      this.#look()
+    })
+  }
+
+  #onEvent(): void {
+    this.#looks = 0
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
+    const delay = LOOK_AGAIN_MS[this.#looks]
+    if (delay === undefined) return
+    this.#looks += 1
+    this.#schedule(delay, () => this.#look())
+  }
+
+  #look(): void {
+    if (!this.#changed()) return this.#lookLater()
+    this.#looks = 0
+    this.#notify()
+    if (this.#isBurst()) this.#pause()
+  }
+
+  #changed(): boolean {
+    if (this.#closed || this.#connection.raw.inTransaction) return false
+    try {
+      const version = this.#version()
+      const changed = version !== this.#seenVersion
+      this.#seenVersion = version
+      return changed
+    } catch {
+      // Locked for a moment: the next look will tell.
+      return false
+    }
+  }
+
+  #isBurst(): boolean {
+    const now = performance.now()
+    this.#recent = [...this.#recent.slice(1 - BURST_LOOKS), now]
+    return this.#recent.length === BURST_LOOKS && now - this.#recent[0]! < BURST_PAUSE_MS * BURST_LOOKS
+  }
+
+  /** Not even the events are read meanwhile. */
+  #pause(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+    this.#schedule(BURST_PAUSE_MS, () => {
+      this.#watch()
+      this.#look()
+    })
+  }
+
+  #schedule(ms: number, then: () => void): void {
+    if (this.#closed) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => !this.#closed && then(), ms)
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,56 @@
+import { realpathSync } from 'node:fs'
+import type Database from 'better-sqlite3'
+import { InputError } from '../../errors.ts'
+import type { Enqueued, NewTask, Within } from '../contract.ts'
+import { insertTasks } from './enqueue.ts'
+import { laneId } from './lanes.ts'
+import { Statements } from './statements.ts'
+
+/** A user's connections, each with the statements prepared on it; forgotten with the connection. */
+const known = new WeakMap<object, Statements>()
+
+/** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
+export function withinTransaction(transaction: unknown, path: string, now: () => number): Within {
+  const raw = connectionOf(transaction)
+  return {
+    synchronous: true,
+    enqueue(tasks: readonly NewTask[]): Enqueued[] {
+      requireTransaction(raw, path)
+      let db = known.get(raw)
+      if (db === undefined) {
+        db = new Statements(raw)
+        known.set(raw, db)
+      }
+      const statements = db
+      return insertTasks(statements, tasks, now(), (task) =>
+        laneId(statements, task.queue, task.name, task.requires),
+      )
+    },
+  }
+}
+
+function connectionOf(transaction: unknown): Database.Database {
+  const raw = transaction as Partial<Database.Database> | null
+  if (typeof raw?.prepare !== 'function' || typeof raw.inTransaction !== 'boolean') {
+    throw new InputError('within: this is no better-sqlite3 connection', {
+      code: 'BAD_OPTION',
+      hint: 'Pass the connection (new Database(file)) whose transaction you are in.',
+    })
+  }
+  return raw as Database.Database
+}
+
+function requireTransaction(raw: Database.Database, path: string): void {
+  if (!raw.inTransaction) {
+    throw new InputError('within: the connection is not in a transaction', {
+      code: 'NOT_IN_TRANSACTION',
+      hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue',
+    })
+  }
+  if (realpathSync(raw.name) !== realpathSync(path)) {
+    throw new InputError(`within: the connection is to another file (${raw.name})`, {
+      code: 'STORE_OTHER',
+      hint: `Gleaner's tables are in ${path}; one transaction cannot span both.`,
+    })
+  }
+}

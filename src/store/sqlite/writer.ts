@@ -1,0 +1,112 @@
+import { type Connection, type Durability, retryDelayMs, tooBusy } from './connection.ts'
+import { isBusy, translated } from './sql-errors.ts'
+
+/** Jobs that share one commit at most. More would hold the lock, and everybody's answer, for too long. */
+const GROUP_MAX = 1_000
+
+interface Job {
+  run: () => unknown
+  durability: Durability
+  /** Runs code of the user's: its failure undoes that job alone. */
+  isolated: boolean
+  since: number
+  resolve: (value: any) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * All writes of a store, one transaction at a time. What is asked for in the same turn of the event loop shares
+ * one commit, and so one sync of the disk. Nobody is answered before the commit.
+ */
+export class Writer {
+  readonly #connection: Connection
+  readonly #busyLimitMs: number
+  readonly #onRollback: () => void
+  #jobs: Job[] = []
+  #flushing = false
+  #idle: (() => void)[] = []
+
+  constructor(connection: Connection, options: { busyLimitMs: number; onRollback: () => void }) {
+    this.#connection = connection
+    this.#busyLimitMs = options.busyLimitMs
+    this.#onRollback = options.onRollback
+  }
+
+  write<T>(durability: Durability, run: () => T, isolated = false): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#jobs.push({ run, durability, isolated, since: performance.now(), resolve, reject })
+      if (this.#flushing) return
+      this.#flushing = true
+      // A sync takes long enough to wait for all that this turn of the event loop brings.
+      if (durability === 'full') setImmediate(this.#flush)
+      else queueMicrotask(this.#flush)
+    })
+  }
+
+  /** When everything that was asked for is answered. */
+  settled(): Promise<void> {
+    return this.#flushing ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
+  }
+
+  readonly #flush = (): void => {
+    const group = this.#jobs.splice(0, GROUP_MAX)
+    const outcome = this.#commitTogether(group)
+    if (outcome === 'busy') this.#jobs.unshift(...this.#stillPatient(group))
+    if (this.#jobs.length === 0) return this.#rest()
+    if (outcome === 'busy') setTimeout(this.#flush, retryDelayMs())
+    else setImmediate(this.#flush)
+  }
+
+  #rest(): void {
+    this.#flushing = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #commitTogether(group: readonly Job[]): 'done' | 'busy' {
+    const answers: (() => void)[] = []
+    try {
+      if (!this.#connection.tryBegin(group.some((job) => job.durability === 'full') ? 'full' : 'normal')) {
+        return 'busy'
+      }
+      for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
+      this.#connection.commit()
+    } catch (error) {
+      this.#connection.rollback()
+      this.#onRollback()
+      if (isBusy(error)) return 'busy'
+      for (const job of group) job.reject(translated(error))
+      return 'done'
+    }
+    for (const answer of answers) answer()
+    return 'done'
+  }
+
+  #run(job: Job): () => void {
+    const value = job.run()
+    return () => job.resolve(value)
+  }
+
+  #runIsolated(job: Job): () => void {
+    const { statements } = this.#connection
+    statements.sql('SAVEPOINT gleaner_job').run()
+    try {
+      const answer = this.#run(job)
+      statements.sql('RELEASE gleaner_job').run()
+      return answer
+    } catch (error) {
+      if (isBusy(error) || !this.#connection.raw.inTransaction) throw error
+      statements.sql('ROLLBACK TO gleaner_job').run()
+      statements.sql('RELEASE gleaner_job').run()
+      return () => job.reject(translated(error))
+    }
+  }
+
+  #stillPatient(group: readonly Job[]): Job[] {
+    const now = performance.now()
+    return group.filter((job) => {
+      const patient = now - job.since < this.#busyLimitMs
+      if (!patient) job.reject(tooBusy(now - job.since))
+      return patient
+    })
+  }
+}

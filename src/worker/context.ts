@@ -1,0 +1,116 @@
+import { shown } from '../define/names.ts'
+import { encodePayload } from '../define/payload.ts'
+import type { Context, Enqueue, Tx } from '../define/types.ts'
+import { ClaimLostError, InputError } from '../errors.ts'
+import type { LogLevel } from '../model/task.ts'
+import type { Desk } from './desk.ts'
+import type { Execution } from './execution.ts'
+
+const LINE_MAX = 4_000
+const DETAILS_MAX = 16_000
+
+/** What a handler sees of its run. Costs nothing until it is used: most handlers use little of it. */
+export class RunContext implements Context {
+  readonly #execution: Execution
+  readonly #desk: Desk
+  #controller: AbortController | undefined
+  #log: Context['log'] | undefined
+  abortReason: Error | undefined
+
+  constructor(execution: Execution, desk: Desk) {
+    this.#execution = execution
+    this.#desk = desk
+  }
+
+  get id(): string {
+    return this.#execution.claim.id
+  }
+
+  get name(): string {
+    return this.#execution.claim.name
+  }
+
+  get attempt(): number {
+    return this.#execution.claim.attempt
+  }
+
+  get fence(): number {
+    return this.#execution.claim.fence
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.abortReason !== undefined) this.#controller.abort(this.abortReason)
+    }
+    return this.#controller.signal
+  }
+
+  get log(): Context['log'] {
+    this.#log ??= {
+      debug: (message, details) => this.#write('debug', message, details),
+      info: (message, details) => this.#write('info', message, details),
+      warn: (message, details) => this.#write('warn', message, details),
+      error: (message, details) => this.#write('error', message, details),
+    }
+    return this.#log
+  }
+
+  get enqueue(): Enqueue {
+    return this.#desk.enqueue
+  }
+
+  /** Written soon, together with other news; never a reason to wait. */
+  async progress(fraction: number, message?: string): Promise<void> {
+    if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1)) {
+      throw new InputError(`progress: ${shown(fraction)} is not a fraction`, {
+        code: 'BAD_OPTION',
+        hint: 'Use a number from 0 to 1.',
+      })
+    }
+    this.#desk.progress(
+      this.#execution,
+      fraction,
+      message === undefined ? null : String(message).slice(0, LINE_MAX),
+    )
+  }
+
+  async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
+    const { name } = this.#execution.definition
+    if (this.abortReason !== undefined) throw this.abortReason
+    if (this.#execution.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
+    const encoded = encodePayload(result, `result of ${name}`, this.#desk.payloadLimit, 'RESULT_TOO_LARGE')
+    if (await this.#desk.completeWith(this.#execution, encoded, effects)) return result
+    throw this.abort(new ClaimLostError(`${name}: the claim is in other hands, nothing was written`))
+  }
+
+  /** The first reason stays. */
+  abort(reason: Error): Error {
+    this.abortReason ??= reason
+    this.#controller?.abort(this.abortReason)
+    return this.abortReason
+  }
+
+  #write(level: LogLevel, message: string, details?: object): void {
+    this.#desk.note(this.#execution, {
+      at: this.#desk.clock.now(),
+      attempt: this.attempt,
+      level,
+      message: String(message).slice(0, LINE_MAX),
+      details: detailsJson(details),
+    })
+  }
+}
+
+/** A log line never fails: what cannot be stored is described. */
+function detailsJson(details: object | undefined): string | null {
+  if (details === undefined) return null
+  try {
+    const text = JSON.stringify(details)
+    return text.length <= DETAILS_MAX
+      ? text
+      : JSON.stringify({ dropped: `${text.length} characters of details` })
+  } catch (error) {
+    return JSON.stringify({ dropped: `details that are not JSON: ${(error as Error).message}` })
+  }
+}

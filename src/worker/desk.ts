@@ -1,0 +1,15 @@
+import type { Clock } from '../clock.ts'
+import type { Enqueue, Tx } from '../define/types.ts'
+import type { NewLogLine } from '../store/contract.ts'
+import type { Execution } from './execution.ts'
+
+/** What a running item may ask of its worker. */
+export interface Desk {
+  readonly clock: Clock
+  readonly payloadLimit: number
+  readonly enqueue: Enqueue
+  note(execution: Execution, line: NewLogLine): void
+  progress(execution: Execution, fraction: number, message: string | null): void
+  /** False: the claim was not ours any more, nothing was written. */
+  completeWith(execution: Execution, result: string | null, effects: (tx: Tx) => unknown): Promise<boolean>
+}

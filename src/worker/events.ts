@@ -1,0 +1,54 @@
+import type { Failure } from '../model/task.ts'
+
+export interface TaskEvent {
+  id: string
+  name: string
+  queue: string
+  attempt: number
+  worker: string
+}
+
+/** What `gleaner.on` tells: about work done in this process, each after it was committed. */
+export interface Events {
+  started: TaskEvent
+  completed: TaskEvent & { durationMs: number }
+  failed: TaskEvent & { durationMs: number; error: Failure }
+  retrying: TaskEvent & { durationMs: number; error: Failure; afterMs: number }
+  cancelled: TaskEvent
+  /** Handed back unfinished, or asked for another time. The attempt was returned. */
+  returned: TaskEvent
+  /** The claim was in other hands: what the handler did was refused. */
+  'claim-lost': TaskEvent
+  progress: TaskEvent & { fraction: number; message: string | null }
+  /** Something that is nobody's task: a database that is away, a hook that threw. */
+  problem: { message: string; error: unknown }
+}
+
+type Listener = (event: any) => void
+
+/** A listener that throws harms neither the work nor the other listeners. */
+export class Emitter {
+  readonly #listeners = new Map<keyof Events, Set<Listener>>()
+
+  on<E extends keyof Events>(event: E, listener: (event: Events[E]) => void): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set()
+    this.#listeners.set(event, listeners.add(listener))
+    return () => listeners.delete(listener)
+  }
+
+  /** The event is made only when somebody listens. */
+  emit<E extends keyof Events>(event: E, make: () => Events[E]): void {
+    const listeners = this.#listeners.get(event)
+    if (listeners === undefined || listeners.size === 0) return
+    const made = make()
+    for (const listener of listeners) {
+      try {
+        listener(made)
+      } catch (error) {
+        if (event !== 'problem') {
+          this.emit('problem', () => ({ message: `a listener of '${event}' threw`, error }))
+        }
+      }
+    }
+  }
+}

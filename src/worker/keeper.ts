@@ -1,0 +1,71 @@
+import { Worker as Thread } from 'node:worker_threads'
+import type { RenewalPlan } from '../store/contract.ts'
+
+export type ToKeeper = { hold: string } | { release: string } | { close: true }
+export type FromKeeper = { lost: string } | { failed: string }
+
+/** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
+const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** A lease is renewed three times before it runs out. */
+const RENEWALS_PER_LEASE = 3
+
+/** Keeps the sessions of this process alive, from a thread of its own. */
+export class Keeper {
+  readonly #plan: RenewalPlan | null
+  readonly #everyMs: number
+  readonly #held = new Map<string, () => void>()
+  #thread: Thread | undefined
+
+  constructor(plan: RenewalPlan | null, leaseMs: number) {
+    this.#plan = plan
+    this.#everyMs = Math.max(1, Math.floor(leaseMs / RENEWALS_PER_LEASE))
+  }
+
+  /** `onLost` is called when somebody ended the session: everything it held may be in other hands. */
+  hold(session: string, onLost: () => void): void {
+    if (this.#plan === null) return
+    this.#held.set(session, onLost)
+    this.#thread ??= this.#start(this.#plan)
+    this.#tell({ hold: session })
+  }
+
+  release(session: string): void {
+    if (this.#held.delete(session)) this.#tell({ release: session })
+  }
+
+  async close(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = undefined
+    if (thread === undefined) return
+    const exited = new Promise((resolve) => thread.once('exit', resolve))
+    thread.ref()
+    thread.postMessage({ close: true } satisfies ToKeeper)
+    await exited
+  }
+
+  #start(plan: RenewalPlan): Thread {
+    const thread = new Thread(THREAD, { workerData: { plan, everyMs: this.#everyMs }, execArgv: [] })
+    thread.unref()
+    thread.on('message', (message: FromKeeper) => {
+      if ('lost' in message) this.#lose(message.lost)
+    })
+    // It must not die quietly: a new one takes over what it held.
+    thread.on('error', () => {
+      if (this.#thread !== thread) return
+      this.#thread = this.#start(plan)
+      for (const session of this.#held.keys()) this.#tell({ hold: session })
+    })
+    return thread
+  }
+
+  #lose(session: string): void {
+    const onLost = this.#held.get(session)
+    this.#held.delete(session)
+    onLost?.()
+  }
+
+  #tell(message: ToKeeper): void {
+    this.#thread?.postMessage(message)
+  }
+}

@@ -1,0 +1,120 @@
+import type { Outcome } from '../model/outcome.ts'
+import type { ClaimProof, Exchange, NewLogLine } from '../store/contract.ts'
+import type { Execution } from './execution.ts'
+
+/** Log lines of one run that are kept; the rest is counted. */
+const LINES_MAX = 1_000
+
+export interface HandedIn {
+  execution: Execution
+  outcome: Outcome
+}
+
+/** What has happened since the last exchange. */
+export class News {
+  /** When the oldest of it happened. */
+  sinceMs: number | undefined
+  #outcomes: HandedIn[] = []
+  #returned: ClaimProof[] = []
+  readonly #started = new Set<Execution>()
+  readonly #progress = new Map<Execution, { fraction: number; message: string | null }>()
+  readonly #logs = new Map<Execution, NewLogLine[]>()
+  readonly #lineCounts = new WeakMap<Execution, number>()
+
+  get isEmpty(): boolean {
+    return this.sinceMs === undefined
+  }
+
+  finished(execution: Execution, outcome: Outcome, nowMs: number): void {
+    this.#started.delete(execution)
+    this.#progress.delete(execution)
+    this.#outcomes.push({ execution, outcome })
+    this.sinceMs ??= nowMs
+  }
+
+  /** Held, never started, handed back. */
+  returned(claim: ClaimProof, nowMs: number): void {
+    this.#returned.push(claim)
+    this.sinceMs ??= nowMs
+  }
+
+  /** Started from what was held ahead, which the store does not know yet. */
+  started(execution: Execution, nowMs: number): void {
+    this.#started.add(execution)
+    this.sinceMs ??= nowMs
+  }
+
+  progress(execution: Execution, fraction: number, message: string | null, nowMs: number): void {
+    this.#progress.set(execution, { fraction, message })
+    this.sinceMs ??= nowMs
+  }
+
+  logged(execution: Execution, line: NewLogLine, nowMs: number): void {
+    const count = (this.#lineCounts.get(execution) ?? 0) + 1
+    this.#lineCounts.set(execution, count)
+    if (count > LINES_MAX) return
+    const lines = this.#logs.get(execution) ?? []
+    const last = { ...line, message: `${line.message} (the last line kept of this attempt)` }
+    lines.push(count === LINES_MAX ? last : line)
+    this.#logs.set(execution, lines)
+    this.sinceMs ??= nowMs
+  }
+
+  /** Empties it; `putBack` undoes that when the exchange has failed. */
+  take(): {
+    parts: Pick<Exchange, 'starts' | 'outcomes' | 'progress' | 'logs'>
+    handedIn: HandedIn[]
+    putBack: () => void
+  } {
+    const outcomes = this.#outcomes
+    const returned = this.#returned
+    const started = [...this.#started]
+    const progress = [...this.#progress]
+    const logs = [...this.#logs]
+    const { sinceMs } = this
+    this.#outcomes = []
+    this.#returned = []
+    this.#started.clear()
+    this.#progress.clear()
+    this.#logs.clear()
+    this.sinceMs = undefined
+    return {
+      parts: {
+        outcomes: [
+          ...outcomes.map(({ execution, outcome }) => ({ ...run(execution), outcome })),
+          ...returned.map(({ id, fence }) => ({
+            id,
+            fence,
+            startedAt: 0,
+            outcome: { kind: 'returned' } as const,
+          })),
+        ],
+        starts: started.map(run),
+        progress: progress.map(([execution, at]) => ({ ...run(execution), ...at })),
+        logs: logs.map(([execution, lines]) => ({ ...run(execution), lines })),
+      },
+      handedIn: outcomes,
+      putBack: () => {
+        this.#outcomes = [...outcomes, ...this.#outcomes]
+        this.#returned = [...returned, ...this.#returned]
+        for (const execution of started) if (!execution.settled) this.#started.add(execution)
+        for (const [execution, at] of progress) {
+          if (!execution.settled && !this.#progress.has(execution)) this.#progress.set(execution, at)
+        }
+        for (const [execution, lines] of logs) {
+          this.#logs.set(execution, [...lines, ...(this.#logs.get(execution) ?? [])])
+        }
+        this.sinceMs = sinceMs ?? this.sinceMs
+      },
+    }
+  }
+
+  /** The session is gone: nobody would accept any of it. */
+  drop(): void {
+    this.take()
+  }
+}
+
+function run({ claim, startedAt }: Execution): ClaimProof & { startedAt: number } {
+  return { id: claim.id, fence: claim.fence, startedAt }
+}

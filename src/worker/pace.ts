@@ -1,0 +1,48 @@
+/** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
+const AHEAD_MS = 5
+const AHEAD_MAX = 250
+
+/** A rolling average: a new value counts for a fifth. */
+const OLD_SHARE = 0.8
+
+const IDLE_FACTOR = 1.5
+
+export interface IdleOptions {
+  idleMinMs: number
+  idleMaxMs: number
+}
+
+/** How much a worker takes at a time, and how long it rests when there is nothing. */
+export class Pace {
+  readonly #idle: IdleOptions
+  #averageMs: number | undefined
+  #idleMs: number
+
+  constructor(idle: IdleOptions) {
+    this.#idle = idle
+    this.#idleMs = idle.idleMinMs
+  }
+
+  ran(durationMs: number): void {
+    this.#averageMs =
+      this.#averageMs === undefined ? durationMs : this.#averageMs * OLD_SHARE + durationMs * (1 - OLD_SHARE)
+  }
+
+  /** Items to hold beyond those that can be started: none before we know that they are short. */
+  aheadFor(concurrency: number): number {
+    if (this.#averageMs === undefined) return 0
+    return Math.min(AHEAD_MAX, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
+  }
+
+  /** Something came: look again soon. */
+  awake(): void {
+    this.#idleMs = this.#idle.idleMinMs
+  }
+
+  /** The fallback should every wake-up be lost: longer each time. */
+  nextIdleMs(): number {
+    const idleMs = this.#idleMs
+    this.#idleMs = Math.min(this.#idleMs * IDLE_FACTOR, this.#idle.idleMaxMs)
+    return idleMs
+  }
+}

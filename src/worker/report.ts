@@ -1,0 +1,46 @@
+import type { Outcome } from '../model/outcome.ts'
+import type { Emitter, TaskEvent } from './events.ts'
+import type { Execution } from './execution.ts'
+import type { Hooks } from './hooks.ts'
+
+/** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
+export function reportOutcome(
+  { emitter, hooks, clock }: { emitter: Emitter; hooks: Hooks; clock: { monotonicMs(): number } },
+  event: TaskEvent,
+  execution: Execution,
+  outcome: Outcome | null,
+): void {
+  const durationMs = clock.monotonicMs() - execution.startedMs
+  if (outcome === null) return emitter.emit('claim-lost', () => event)
+  switch (outcome.kind) {
+    case 'completed':
+      return emitter.emit('completed', () => ({ ...event, durationMs }))
+    case 'cancelled':
+      return emitter.emit('cancelled', () => event)
+    case 'later':
+    case 'returned':
+      return emitter.emit('returned', () => event)
+    case 'failed': {
+      const { failure, retryAfterMs } = outcome
+      const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
+      tellHook(emitter, hooks, event, failure, final)
+      if (final) return emitter.emit('failed', () => ({ ...event, durationMs, error: failure }))
+      return emitter.emit('retrying', () => ({ ...event, durationMs, error: failure, afterMs: retryAfterMs }))
+    }
+  }
+}
+
+/** An error tracker that fails must not fail the work it reports on. */
+function tellHook(
+  emitter: Emitter,
+  hooks: Hooks,
+  event: TaskEvent,
+  failure: Parameters<NonNullable<Hooks['onFailure']>>[0],
+  final: boolean,
+): void {
+  try {
+    hooks.onFailure?.(failure, { ...event, final })
+  } catch (error) {
+    emitter.emit('problem', () => ({ message: 'the hook onFailure threw', error }))
+  }
+}

@@ -1,0 +1,237 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, relative } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { knownStart, readSource } from '../../tools/architecture/source.ts'
+import { copyCheckout } from '../../tools/checkout-copy.ts'
+
+const checkout = join(import.meta.dirname, '../..')
+const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-package-')))
+const build = join(scratch, 'build')
+const project = join(scratch, 'project')
+const installed = join(project, 'node_modules/gleaner')
+
+/** What the user's programs use besides, at the versions that we test with. */
+const { devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
+const companions = ['zod', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
+
+beforeAll(() => {
+  copyCheckout(checkout, build)
+  npm(build, 'pack', '--pack-destination', scratch)
+  const tarball = readdirSync(scratch).find((name) => name.endsWith('.tgz'))!
+  mkdirSync(project)
+  write('package.json', '{ "name": "an-empty-project", "private": true, "type": "module" }')
+  npm(
+    project,
+    'install',
+    join(scratch, tarball),
+    ...companions,
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+  )
+}, 180_000)
+
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('the package', () => {
+  test('holds the build and what npm shows of it, nothing else', () => {
+    const others = packedFiles().filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
+    expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(packedFiles().filter((path) => /test\.|\.test|__tests__|fixture/.test(path))).toEqual([])
+  })
+
+  test('names no folder of the machine it was built on', () => {
+    const home = [checkout, scratch, process.env.HOME ?? checkout].filter((folder) => folder !== '/')
+    const telling = packedFiles().filter((path) => home.some((folder) => textOf(path).includes(folder)))
+    expect(telling).toEqual([])
+  })
+
+  test('has every file that another one in it names', () => {
+    const missing = packedFiles()
+      .filter((path) => path.startsWith('dist/'))
+      .flatMap((path) => missingBeside(path))
+    expect(missing).toEqual([])
+  })
+
+  test('has every file that its exports promise', () => {
+    const { exports } = JSON.parse(textOf('package.json'))
+    const promised = Object.values(exports).flatMap((entry) =>
+      typeof entry === 'string' ? [entry] : Object.values(entry as Record<string, string>),
+    )
+    expect(promised.filter((path) => !existsSync(join(installed, path)))).toEqual([])
+  })
+})
+
+describe('in an empty project', () => {
+  test('a JavaScript program enqueues, works and has the result', () => {
+    write(
+      'roundtrip.js',
+      `import { defineTask, openGleaner } from 'gleaner'
+       import { z } from 'zod'
+
+       const double = defineTask({
+         name: 'double',
+         input: z.object({ n: z.number() }),
+         run: async ({ n }) => ({ doubled: n * 2 }),
+       })
+       const gleaner = await openGleaner({ database: 'sqlite:./app.db', tasks: [double] })
+       const handle = await gleaner.enqueue(double, { n: 21 })
+       const worker = gleaner.work()
+       console.log(JSON.stringify(await handle.result({ timeout: '20s' })))
+       await worker.stop()
+       await gleaner.close()`,
+    )
+    expect(run(process.execPath, 'roundtrip.js')).toEqual({
+      status: 0,
+      stdout: '{"doubled":42}\n',
+      stderr: '',
+    })
+  })
+
+  test('a CommonJS program can require it', () => {
+    write('require.cjs', `console.log(typeof require('gleaner').openGleaner)`)
+    expect(run(process.execPath, 'require.cjs')).toEqual({ status: 0, stdout: 'function\n', stderr: '' })
+  })
+
+  test('a TypeScript program has its types, from schema to result', () => {
+    write(
+      'typed.ts',
+      `import { defineTask, openGleaner } from 'gleaner'
+       import { z } from 'zod'
+
+       const double = defineTask({
+         name: 'double',
+         input: z.object({ n: z.number() }),
+         async run(input, ctx) {
+           ctx.log.info('doubling', { n: input.n })
+           return { doubled: input.n * 2 }
+         },
+       })
+       const gleaner = await openGleaner({ database: 'sqlite:./app.db', tasks: [double] })
+       const handle = await gleaner.enqueue(double, { n: 21 }, { priority: 10, runAfter: '5m' })
+       const result = await handle.result({ timeout: '1m' })
+       export const doubled: number = result.doubled
+
+       // @ts-expect-error: it is a number, and not any
+       export const wrong: string = result.doubled
+       // @ts-expect-error: the schema asks for a number
+       await gleaner.enqueue(double, { n: 'x' })
+       // @ts-expect-error: not a duration
+       await handle.result({ timeout: 'soon' })`,
+    )
+    // Without skipLibCheck: a user who does not set it must not see errors in our types.
+    write(
+      'tsconfig.json',
+      JSON.stringify({
+        compilerOptions: {
+          target: 'es2023',
+          lib: ['es2023'],
+          module: 'nodenext',
+          types: ['node'],
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: false,
+          noEmit: true,
+        },
+        files: ['typed.ts'],
+      }),
+    )
+    const tsc = join(checkout, 'node_modules/typescript/bin/tsc')
+    expect(run(process.execPath, tsc, '-p', 'tsconfig.json')).toEqual({ status: 0, stdout: '', stderr: '' })
+  })
+
+  // A Node that says it is old is always at hand; real ones also crash in native code, where there are any.
+  const pretending = {
+    name: 'a Node that says it is 20.0.0',
+    command: [process.execPath, '--import', './pretend.js'],
+  }
+  test.each([pretending, ...oldNodesOnPath().map((path) => ({ name: path, command: [path] }))])(
+    '$name is refused with a clear message, before native code crashes',
+    ({ command }) => {
+      write('pretend.js', `Object.defineProperty(process.versions, 'node', { value: '20.0.0' })`)
+      write('refused.js', `import { openGleaner } from 'gleaner'\nconsole.log('got in', openGleaner)`)
+      const { status, stdout, stderr } = run(command[0]!, ...command.slice(1), 'refused.js')
+      expect(stderr).toMatch(/Gleaner needs Node\.js 22\.18 or newer; this is 20\./)
+      expect(stdout).toBe('')
+      // A number: killed by a signal it would be null.
+      expect(status).toBe(1)
+    },
+  )
+})
+
+function npm(cwd: string, ...args: string[]): void {
+  const { status, stdout, stderr } = spawnSync('npm', args, { cwd, encoding: 'utf8', timeout: 170_000 })
+  // Both, because tsc tells what is wrong on stdout.
+  if (status !== 0) throw new Error(`npm ${args[0]} failed:\n${stdout}\n${stderr}`)
+}
+
+function write(path: string, text: string): void {
+  writeFileSync(join(project, path), text)
+}
+
+function run(command: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: project,
+    encoding: 'utf8',
+    timeout: 50_000,
+  })
+  return { status, stdout, stderr }
+}
+
+/** From the installed package, not from npm's word for it. */
+function packedFiles(): string[] {
+  return readdirSync(installed, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(installed, join(entry.parentPath, entry.name)))
+}
+
+function textOf(path: string): string {
+  return readFileSync(join(installed, path), 'utf8')
+}
+
+/** Files that this one names, in an import or beside `import.meta.url`, and that are not in the package. */
+function missingBeside(path: string): string[] {
+  const isThere = (specifier: string) => {
+    const target = join(installed, dirname(path), knownStart(specifier))
+    // Declarations keep the names of the sources: TypeScript finds x.d.ts where x.ts is named.
+    const candidates = path.endsWith('.d.ts')
+      ? [target.replace(/\.[jt]s$/, '.d.ts')]
+      : [target, `${target}.js`]
+    return candidates.some((candidate) => existsSync(candidate))
+  }
+  const named = readSource(path, textOf(path)).imports.filter(({ specifier }) => specifier.startsWith('.'))
+  return named
+    .filter(({ kind, line, specifier }) => {
+      // `isSource ? './thread.ts' : './thread.js'` names two, of which one is enough.
+      const choices = named.filter((other) => kind === 'path' && other.kind === 'path' && other.line === line)
+      return ![specifier, ...choices.map((choice) => choice.specifier)].some(isThere)
+    })
+    .map(({ specifier, line }) => `${path}:${line} ${specifier}`)
+}
+
+function oldNodesOnPath(): string[] {
+  const folders = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+  const nodes = folders.map((folder) => join(folder, 'node')).filter((path) => existsSync(path))
+  // /bin is often a link to /usr/bin.
+  return [...new Set(nodes.map((path) => realpathSync(path)))].filter((path) => {
+    const [major = 0, minor = 0] = versionOf(path).split('.').map(Number)
+    return major < 22 || (major === 22 && minor < 18)
+  })
+}
+
+function versionOf(node: string): string {
+  return execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+}

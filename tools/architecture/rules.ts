@@ -1,0 +1,189 @@
+import { findCycles, findPath } from './graph.ts'
+import { isAbove, type Room, roomOf, roomsAbove } from './rooms.ts'
+import { looksLikeSql } from './sql.ts'
+import type { ResolvedImport, SourceFile, Tree } from './tree.ts'
+
+export interface Violation {
+  rule: string
+  file: string
+  line: number
+  /** What stands there. */
+  found: string
+  /** What the rule asks for instead. */
+  expected: string
+}
+
+type Finding = Omit<Violation, 'rule'>
+type Rule = (tree: Tree) => Finding[]
+
+const LINES_MAX = 300
+const DRIVERS = ['better-sqlite3', 'pg', 'node:sqlite']
+const NOT_BEHIND_THE_DOOR: readonly (Room | undefined)[] = ['http', 'supervisor', 'cli']
+const NOT_FOR_SRC = ['test', 'examples', 'bench', 'tools', 'web']
+const GRAB_BAGS = ['util', 'utils', 'helper', 'helpers', 'misc', 'common']
+
+export const RULES: Record<string, Rule> = {
+  readable: eachFile('src', (file) =>
+    file.syntaxError
+      ? [
+          {
+            file: file.path,
+            line: file.syntaxError.line,
+            found: file.syntaxError.value,
+            expected: 'code that parses',
+          },
+        ]
+      : [],
+  ),
+
+  'known-rooms': eachFile('src', (file) =>
+    roomOf(file.path)
+      ? []
+      : [
+          at(
+            file,
+            'a folder that is no room',
+            'one of the rooms of DESIGN section 7 (tools/architecture/rooms.ts)',
+          ),
+        ],
+  ),
+
+  'room-order': eachImport('src', (file, found) => {
+    const here = roomOf(file.path)
+    const there = found.target && roomOf(found.target)
+    if (!here || !there || here === there || isAbove(there, here)) return undefined
+    return `${here} imports only from itself and the rooms above it (${roomsAbove(here).join(', ') || 'none'})`
+  }),
+
+  'health-alone': eachImport('src/health', (_file, found) => {
+    const room = found.target === undefined ? undefined : roomOf(found.target)
+    if (room === 'first line' || room === 'health' || found.specifier.startsWith('node:')) return undefined
+    return 'health knows ids and four statuses: it imports only the first line'
+  }),
+
+  'pure-model': eachImport('src/model', (_file, found) =>
+    found.specifier.startsWith('node:')
+      ? 'model decides and does no I/O: it imports no node: module'
+      : undefined,
+  ),
+
+  'public-door': ({ files }) =>
+    [...files.values()]
+      .filter((file) => NOT_BEHIND_THE_DOOR.includes(roomOf(file.path)))
+      .flatMap((file) => {
+        const path = findPath(files, 'src/index.ts', file.path)
+        if (!path) return []
+        const [first] = path
+        return [
+          finding(first!.file, first!.found, `index.ts never reaches ${roomOf(file.path)}: ${steps(path)}`),
+        ]
+      }),
+
+  'stores-apart': eachImport('src/store', (file, found) => {
+    const [here, there] = [storeOf(file.path), storeOf(found.target ?? '')]
+    if (!here || !there || here === there) return undefined
+    return 'store/sqlite and store/postgres share the contract and know nothing of each other'
+  }),
+
+  'drivers-in-store': eachImport('src', (file, found) => {
+    if (mayHoldSql(file) || found.kind === 'type') return undefined
+    if (!DRIVERS.some((driver) => found.specifier === driver || found.specifier.startsWith(`${driver}/`)))
+      return undefined
+    return 'only store (and testing) loads a database driver'
+  }),
+
+  'sql-in-store': eachFile('src', (file) =>
+    mayHoldSql(file)
+      ? []
+      : file.texts
+          .filter((text) => looksLikeSql(text.value))
+          .map((text) => ({
+            file: file.path,
+            line: text.line,
+            found: `SQL: ${text.value.trim().replaceAll(/\s+/g, ' ').slice(0, 60)}`,
+            expected: 'all engine SQL lives in store',
+          })),
+  ),
+
+  'web-sees-wire-types': eachImport('web', (_file, found) => {
+    if (found.target === undefined || found.target.startsWith('web/')) return undefined
+    const isWire = found.target === 'src/http/wire.ts' || found.target.startsWith('src/http/wire/')
+    return isWire && found.kind === 'type'
+      ? undefined
+      : "web imports only the types of http's wire (src/http/wire)"
+  }),
+
+  'src-alone': eachImport('src', (_file, found) => {
+    const folder = found.target?.split('/')[0]
+    // The dashboard's files are served from disk: a path to them is no import.
+    if (!folder || !NOT_FOR_SRC.includes(folder) || (folder === 'web' && found.kind === 'path'))
+      return undefined
+    return `src never imports from ${NOT_FOR_SRC.join(', ')}`
+  }),
+
+  'no-cycles': ({ files }) =>
+    findCycles(files).map((cycle) => {
+      const last = cycle.at(-1)!
+      return finding(last.file, last.found, `no import cycle between files: ${steps(cycle)}`)
+    }),
+
+  'no-grab-bags': ({ paths }) =>
+    paths
+      .filter((path) => path.split('/').some((name) => GRAB_BAGS.includes(name.split('.')[0]!.toLowerCase())))
+      .map((path) => ({
+        file: path,
+        line: 1,
+        found: 'a grab-bag name',
+        expected: 'a name that says what is inside',
+      })),
+
+  'short-files': eachFile('src', (file) =>
+    file.lineCount > LINES_MAX
+      ? [
+          {
+            ...at(file, `${file.lineCount} lines`, `at most ${LINES_MAX} lines in a file`),
+            line: file.lineCount,
+          },
+        ]
+      : [],
+  ),
+}
+
+function eachFile(folder: string, check: (file: SourceFile) => Finding[]): Rule {
+  return ({ files }) =>
+    [...files.values()].filter((file) => file.path.startsWith(`${folder}/`)).flatMap(check)
+}
+
+/** `check` says what the rule expects when the import breaks it. */
+function eachImport(
+  folder: string,
+  check: (file: SourceFile, found: ResolvedImport) => string | undefined,
+): Rule {
+  return eachFile(folder, (file) =>
+    file.imports.flatMap((found) => {
+      const expected = check(file, found)
+      return expected === undefined ? [] : [finding(file, found, expected)]
+    }),
+  )
+}
+
+function finding(file: SourceFile, found: ResolvedImport, expected: string): Finding {
+  return { file: file.path, line: found.line, found: `imports '${found.specifier}'`, expected }
+}
+
+function at(file: SourceFile, found: string, expected: string): Finding {
+  return { file: file.path, line: 1, found, expected }
+}
+
+function steps(path: { file: SourceFile; found: ResolvedImport }[]): string {
+  return [path[0]!.file.path, ...path.map((step) => step.found.target)].join(' → ')
+}
+
+function storeOf(path: string): string | undefined {
+  return /^src\/store\/(sqlite|postgres)\//.exec(path)?.[1]
+}
+
+function mayHoldSql(file: SourceFile): boolean {
+  const room = roomOf(file.path)
+  return room === 'store' || room === 'testing'
+}
