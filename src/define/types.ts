@@ -114,9 +114,14 @@ export interface EnqueueManyOptions<I> extends Omit<EnqueueOptions, 'key'> {
   key?: (input: I) => string
 }
 
-export type InputArgs<I, Options = EnqueueOptions> = [I] extends [void]
-  ? [input?: undefined, options?: Options]
-  : [input: I, options?: Options]
+/** A task without a schema takes no input; `any` takes whatever there is. */
+export type InputArgs<I> =
+  IsAny<I> extends true
+    ? [input?: any, options?: EnqueueOptions]
+    : [I] extends [void]
+      ? [input?: undefined, options?: EnqueueOptions]
+      : [input: I, options?: EnqueueOptions]
+type IsAny<T> = 0 extends 1 & T ? true : false
 
 export type Enqueue = <I, R>(task: Task<I, R>, ...args: InputArgs<NoInfer<I>>) => Promise<Handle<R>>
 export type EnqueueNow = <I, R>(task: Task<I, R>, ...args: InputArgs<NoInfer<I>>) => Handle<R>

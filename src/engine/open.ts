@@ -36,7 +36,9 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const plan = store.renewal()
-  const keeper = new Keeper(plan, timings.leaseMs)
+  const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
+    emitter.emit('problem', () => ({ message, error })),
+  )
   const sweeper = new Sweeper(store, clock, { leaseMs: timings.leaseMs, everyMs: timings.sweepMs })
   const workers = new Set<Worker>()
   let workersEver = 0
@@ -44,6 +46,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
 
   async function close(): Promise<void> {
     await Promise.all([...workers].map((worker) => worker.stop()))
+    office.endings.close()
     sweeper.stop()
     await keeper.close()
     await store.close()

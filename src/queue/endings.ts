@@ -6,7 +6,9 @@ const LOOK_MAX = 500
 /** Should every wake-up be lost. */
 const POLL_MS = 1_000
 
-type Resolve = (ending: Ending) => void
+/** `undefined`: the wait is over without an ending. */
+type Answer = Ending | undefined | 'closed'
+type Resolve = (answer: Answer) => void
 
 /** Those who wait for tasks to end, wherever these run. */
 export class Endings {
@@ -17,19 +19,21 @@ export class Endings {
   #cancelPoll: (() => void) | undefined
   #toLookAt = new Set<string>()
   #looking = false
+  #closed = false
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
 
-  /** The ending, or `undefined` when `timeoutMs` have passed before. */
-  wait(id: string, timeoutMs: number | undefined): Promise<Ending | undefined> {
+  /** The ending; `undefined` when `timeoutMs` have passed before, `closed` when the engine was closed. */
+  wait(id: string, timeoutMs: number | undefined): Promise<Answer> {
+    if (this.#closed) return Promise.resolve('closed')
     return new Promise((resolve) => {
-      const done = (ending: Ending | undefined) => {
+      const done = (answer: Answer) => {
         cancelTimeout?.()
         this.#forget(id, done)
-        resolve(ending)
+        resolve(answer)
       }
       const cancelTimeout =
         timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => done(undefined))
@@ -40,6 +44,11 @@ export class Endings {
       // It may have ended before we began to listen.
       this.#look([id])
     })
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const waiting of [...this.#waiting.values()]) for (const done of [...waiting]) done('closed')
   }
 
   #forget(id: string, done: Resolve): void {

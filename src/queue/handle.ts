@@ -2,7 +2,7 @@ import { checkAgainst } from '../define/schema.ts'
 import type { TaskDefinition } from '../define/task.ts'
 import type { Handle, Stored } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { TaskCancelled, TaskFailed, TaskGone, WaitTimeout } from '../errors.ts'
+import { GleanerError, TaskCancelled, TaskFailed, TaskGone, WaitTimeout } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type { Endings } from './endings.ts'
 
@@ -28,6 +28,7 @@ export class TaskHandle<R> implements Handle<R> {
   async result(options: { timeout?: Duration } = {}): Promise<Stored<R>> {
     const timeoutMs = options.timeout === undefined ? undefined : durationMs(options.timeout, 'timeout')
     const ending = await this.#office.endings.wait(this.id, timeoutMs)
+    if (ending === 'closed') throw new GleanerError('Gleaner was closed during the wait', { code: 'CLOSED' })
     if (ending === undefined) throw new WaitTimeout(this.id, timeoutMs ?? 0)
     switch (ending.status) {
       case 'completed':

@@ -39,7 +39,10 @@ export class Emitter {
   /** The event is made only when somebody listens. */
   emit<E extends keyof Events>(event: E, make: () => Events[E]): void {
     const listeners = this.#listeners.get(event)
-    if (listeners === undefined || listeners.size === 0) return
+    if (listeners === undefined || listeners.size === 0) {
+      if (event === 'problem') warn(make() as Events['problem'])
+      return
+    }
     const made = make()
     for (const listener of listeners) {
       try {
@@ -51,4 +54,9 @@ export class Emitter {
       }
     }
   }
+}
+
+/** A problem that nobody listens for is still somebody's problem. */
+function warn({ message, error }: Events['problem']): void {
+  process.emitWarning(`${message}: ${error instanceof Error ? error.message : String(error)}`, 'GleanerWarning')
 }

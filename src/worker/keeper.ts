@@ -14,10 +14,12 @@ const RENEWALS_PER_LEASE = 3
 export class Keeper {
   readonly #plan: RenewalPlan | null
   readonly #everyMs: number
+  readonly #onProblem: (message: string, error: unknown) => void
   readonly #held = new Map<string, () => void>()
   #thread: Thread | undefined
 
-  constructor(plan: RenewalPlan | null, leaseMs: number) {
+  constructor(plan: RenewalPlan | null, leaseMs: number, onProblem: (message: string, error: unknown) => void) {
+    this.#onProblem = onProblem
     this.#plan = plan
     this.#everyMs = Math.max(1, Math.floor(leaseMs / RENEWALS_PER_LEASE))
   }
@@ -49,9 +51,11 @@ export class Keeper {
     thread.unref()
     thread.on('message', (message: FromKeeper) => {
       if ('lost' in message) this.#lose(message.lost)
+      else this.#onProblem('the keeper could not renew the sessions', message.failed)
     })
     // It must not die quietly: a new one takes over what it held.
-    thread.on('error', () => {
+    thread.on('error', (error) => {
+      this.#onProblem('the keeper had to be restarted', error)
       if (this.#thread !== thread) return
       this.#thread = this.#start(plan)
       for (const session of this.#held.keys()) this.#tell({ hold: session })

@@ -31,7 +31,11 @@ export function claimTasks(
   const next = suspect === null ? firstReady(db, open, want.start + want.ahead) : [suspect]
   if (next.length === 0) return []
   const fence = nextFence(db)
-  return next.map(({ id }, position) => take(db, lanes, id, session, fence, position < want.start, now))
+  const ids = next.map((head) => head.id)
+  return take(db, ids, session, fence, want.start, now).map((row, position) => {
+    lanes.remember(row.id, row.lane)
+    return claimOf(db, lanes, row, fence, position < want.start)
+  })
 }
 
 /** The lanes this worker may take from now: not those of a paused queue. */
@@ -119,41 +123,49 @@ interface TakenRow {
   suspect: number
 }
 
-const TAKEN = 'id, lane, input, attempts, max_attempts, overrides, key, created_at, suspect'
-
+/** In one statement each for those that start at once and those that are held ahead: half the cost of one by one. */
 function take(
   db: Statements,
-  lanes: LaneCache,
-  id: number,
+  ids: readonly number[],
   session: number,
   fence: number,
-  start: boolean,
+  start: number,
   now: number,
-): Claim {
-  const row = (
-    start
-      ? db
-          .sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1, status = 'running',
-                  started_at = ? WHERE id = ? RETURNING ${TAKEN}`)
-          .get(session, fence, now, id)
-      : db
-          .sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1
-                WHERE id = ? RETURNING ${TAKEN}`)
-          .get(session, fence, id)
-  ) as TakenRow
+): TakenRow[] {
+  const ahead = ids.slice(start)
+  db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1, status = 'running', started_at = ?
+          WHERE id IN (SELECT value FROM json_each(?))`).run(
+    session,
+    fence,
+    now,
+    JSON.stringify(ids.slice(0, start)),
+  )
+  if (ahead.length > 0) {
+    db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1
+            WHERE id IN (SELECT value FROM json_each(?))`).run(session, fence, JSON.stringify(ahead))
+  }
+  const rows = db
+    .sql(`SELECT id, lane, input, attempts, max_attempts, overrides, key, created_at, suspect FROM gleaner_tasks
+          WHERE id IN (SELECT value FROM json_each(?))`)
+    .all(JSON.stringify(ids)) as TakenRow[]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => byId.get(id)!)
+}
+
+function claimOf(db: Statements, lanes: LaneCache, row: TakenRow, fence: number, started: boolean): Claim {
   const lane = lanes.get(row.lane)
   return {
-    id: String(id),
+    id: String(row.id),
     fence,
     name: lane.name,
     queue: lane.queue,
-    input: inputOf(db, id, row.input),
+    input: inputOf(db, row.id, row.input),
     attempt: row.attempts,
     maxAttempts: row.max_attempts,
     overrides: row.overrides === null ? null : JSON.parse(row.overrides),
     key: userKey(lane.name, row.key),
     createdAt: row.created_at,
-    started: start,
+    started,
     suspect: row.suspect === 1,
   }
 }

@@ -43,7 +43,7 @@ export function lookOnly(
 export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchange, now: number): Effect {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
-  const settled = settle(db, session, exchange, now)
+  const settled = settle(db, lanes, session, exchange, now)
   noteStarts(db, session, exchange, settled.refused)
   noteProgress(db, session, exchange)
   appendLogs(db, session, exchange.logs)
@@ -55,19 +55,17 @@ export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchan
   return { answer, ended: settled.ended, requeued: settled.requeued }
 }
 
-function settle(db: Statements, session: number, exchange: Exchange, now: number) {
+function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exchange, now: number) {
   const tally = new Tally()
   const refused: string[] = []
   const ended: string[] = []
   let requeued = false
   for (const { id, fence, outcome, startedAt } of exchange.outcomes) {
     if (outcome.kind === 'completed') {
-      const lane = complete(db, session, Number(id), fence, outcome.result, startedAt, now)
-      if (lane === undefined) refused.push(id)
-      else {
-        tally.add(lane, 'completed', 1)
+      if (complete(db, session, Number(id), fence, outcome.result, startedAt, now)) {
+        tally.add(lanes.ofTask(Number(id)), 'completed', 1)
         ended.push(id)
-      }
+      } else refused.push(id)
       continue
     }
     const task = heldBy(db, session, Number(id), fence)
@@ -88,7 +86,7 @@ function settle(db: Statements, session: number, exchange: Exchange, now: number
   return { refused, ended, requeued }
 }
 
-/** The usual end, in one statement: proves the claim, and frees the task. Answers its lane. */
+/** The usual end, in one statement: proves the claim, and frees the task. False: not ours, nothing was written. */
 export function complete(
   db: Statements,
   session: number,
@@ -97,11 +95,12 @@ export function complete(
   result: string | null,
   startedAt: number,
   now: number,
-): number | undefined {
-  return db
-    .scalar(`UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
-               finished_at = ?, result = ?, error = NULL WHERE id = ? AND fence = ? AND session = ? RETURNING lane`)
-    .get(startedAt, now, result, id, fence, session) as number | undefined
+): boolean {
+  const { changes } = db
+    .sql(`UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
+            finished_at = ?, result = ?, error = NULL WHERE id = ? AND fence = ? AND session = ?`)
+    .run(startedAt, now, result, id, fence, session)
+  return changes > 0
 }
 
 function noteStarts(db: Statements, session: number, { starts }: Exchange, refused: string[]): void {

@@ -3,6 +3,8 @@ import type { Requires } from '../../model/task.ts'
 import type { Able, LaneFilter } from '../contract.ts'
 import type { Statements } from './statements.ts'
 
+const REMEMBERED_MAX = 10_000
+
 export interface Lane {
   id: number
   queue: string
@@ -34,6 +36,7 @@ export class LaneCache {
   readonly #db: Statements
   #lanes = new Map<number, Lane>()
   #ids = new Map<string, number>()
+  readonly #ofTask = new Map<number, number>()
   #claimable = new WeakMap<Able, { among: number; lanes: readonly Lane[] }>()
 
   constructor(db: Statements) {
@@ -57,6 +60,20 @@ export class LaneCache {
       this.#ids.set(words, id)
     }
     return id
+  }
+
+  /** The lane of a task never changes; those that are held now are asked for again soon. */
+  remember(task: number, lane: number): void {
+    if (this.#ofTask.size >= REMEMBERED_MAX) this.#ofTask.clear()
+    this.#ofTask.set(task, lane)
+  }
+
+  ofTask(task: number): number {
+    const lane = this.#ofTask.get(task)
+    if (lane === undefined)
+      return this.#db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(task) as number
+    this.#ofTask.delete(task)
+    return lane
   }
 
   get(id: number): Lane {

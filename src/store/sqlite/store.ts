@@ -109,11 +109,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => {
           const now = clock.now()
           if (!isLive(db, Number(session))) return false
-          const lane = complete(db, Number(session), rowid(id), fence, result, startedAt, now)
-          if (lane === undefined) return false
+          if (!complete(db, Number(session), rowid(id), fence, result, startedAt, now)) return false
           runEffects(connection, effects)
           const tally = new Tally()
-          tally.add(lane, 'completed', 1)
+          tally.add(lanes.ofTask(rowid(id)), 'completed', 1)
           tally.write(db)
           markUseful(db, Number(session))
           return true

@@ -1,0 +1,252 @@
+import type { Clock } from '../clock.ts'
+import type { TaskDefinition } from '../define/task.ts'
+import type { Enqueue } from '../define/types.ts'
+import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { Claim, Store } from '../store/contract.ts'
+import type { Desk } from './desk.ts'
+import type { Emitter, TaskEvent } from './events.ts'
+import { Execution } from './execution.ts'
+import type { Hooks } from './hooks.ts'
+import { News } from './news.ts'
+import type { Pace } from './pace.ts'
+import { reportOutcome } from './report.ts'
+
+export interface HandsOptions {
+  worker: string
+  store: Store
+  clock: Clock
+  emitter: Emitter
+  hooks: Hooks
+  enqueue: Enqueue
+  definitions: ReadonlyMap<string, TaskDefinition>
+  payloadLimit: number
+  graceMs: number
+  pace: Pace
+  session: () => string | null
+  /** A hand is free, or there is news that should not wait. */
+  onFree: () => void
+}
+
+/** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
+export class Hands implements Desk {
+  readonly news = new News()
+  readonly #options: HandsOptions
+  readonly #running = new Set<Execution>()
+  #ahead: Claim[] = []
+  #aheadSinceMs = 0
+  #deadlineMs = Number.POSITIVE_INFINITY
+  #cancelDeadline: (() => void) | undefined
+  #whenEmpty: (() => void)[] = []
+
+  constructor(options: HandsOptions) {
+    this.#options = options
+  }
+
+  get running(): number {
+    return this.#running.size
+  }
+
+  get ahead(): number {
+    return this.#ahead.length
+  }
+
+  /** Since when the next item ahead waits for a free hand. */
+  get aheadSinceMs(): number {
+    return this.#aheadSinceMs
+  }
+
+  get runsSuspect(): boolean {
+    for (const execution of this.#running) if (execution.claim.suspect) return true
+    return false
+  }
+
+  /** Starts what was claimed to be started, and keeps the rest ahead. */
+  take(claims: readonly Claim[]): void {
+    this.#aheadSinceMs = this.clock.monotonicMs()
+    for (const claim of claims) {
+      if (claim.started) this.#start(claim)
+      else this.#ahead.push(claim)
+    }
+  }
+
+  #start(claim: Claim): void {
+    const { definitions, emitter, hooks } = this.#options
+    const execution = new Execution(claim, definitions.get(claim.name)!, this)
+    this.#running.add(execution)
+    if (!claim.started) this.news.started(execution, execution.startedMs)
+    this.#armDeadline(execution.deadlineMs)
+    emitter.emit('started', () => this.eventOf(execution))
+    void execution.run(hooks, this.payloadLimit).then((outcome) => this.#finish(execution, outcome))
+  }
+
+  #finish(execution: Execution, outcome: Outcome): void {
+    const now = this.clock.monotonicMs()
+    this.#running.delete(execution)
+    this.#options.pace.ran(now - execution.startedMs)
+    if (!execution.settled) this.#settle(execution, outcome)
+    const next = this.#ahead.shift()
+    if (next !== undefined) {
+      this.#aheadSinceMs = now
+      return this.#start(next)
+    }
+    if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
+    this.#options.onFree()
+  }
+
+  #settle(execution: Execution, outcome: Outcome): void {
+    execution.settled = true
+    this.news.finished(execution, outcome, this.clock.monotonicMs())
+  }
+
+  eventOf({ claim }: Execution): TaskEvent {
+    const { id, name, queue, attempt } = claim
+    return { id, name, queue, attempt, worker: this.#options.worker }
+  }
+
+  // What a running item may ask for
+
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
+  get enqueue(): Enqueue {
+    return this.#options.enqueue
+  }
+
+  get payloadLimit(): number {
+    return this.#options.payloadLimit
+  }
+
+  note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
+    if (!execution.settled) this.news.logged(execution, line, this.clock.monotonicMs())
+  }
+
+  progress(execution: Execution, fraction: number, message: string | null): void {
+    if (execution.settled) return
+    this.news.progress(execution, fraction, message, this.clock.monotonicMs())
+    this.#options.emitter.emit('progress', () => ({ ...this.eventOf(execution), fraction, message }))
+  }
+
+  async completeWith(
+    execution: Execution,
+    result: string | null,
+    effects: Parameters<Desk['completeWith']>[2],
+  ) {
+    const { store, session } = this.#options
+    const { claim, startedAt } = execution
+    const holder = session()
+    const proof = { id: claim.id, fence: claim.fence, startedAt }
+    const done = holder !== null && (await store.completeWith(holder, proof, result, effects))
+    execution.settled = true
+    reportOutcome(
+      this.#options,
+      this.eventOf(execution),
+      execution,
+      done ? { kind: 'completed', result } : null,
+    )
+    return done
+  }
+
+  // Ending early
+
+  /** Somebody asked for it: what runs is told, what was held ahead goes back (and is cancelled there). */
+  cancel(id: string): void {
+    const execution = this.#find(id)
+    if (execution !== undefined && execution.context.abortReason === undefined) {
+      this.#abort(execution, new TaskCancelled(id))
+    }
+    const position = this.#ahead.findIndex((claim) => claim.id === id)
+    if (position >= 0) this.news.returned(this.#ahead.splice(position, 1)[0]!, this.clock.monotonicMs())
+  }
+
+  /** The claim is in other hands. */
+  lose(id: string): void {
+    const execution = this.#find(id)
+    if (execution !== undefined) this.#lose(execution)
+    this.#ahead = this.#ahead.filter((claim) => claim.id !== id)
+  }
+
+  loseEverything(): void {
+    this.#ahead = []
+    this.news.drop()
+    for (const execution of this.#running) if (!execution.settled) this.#lose(execution)
+  }
+
+  handBackAhead(): void {
+    this.handBack(this.#ahead.splice(0))
+  }
+
+  /** Never started here. */
+  handBack(claims: readonly Claim[]): void {
+    for (const claim of claims) this.news.returned(claim, this.clock.monotonicMs())
+  }
+
+  abortAll(reason: Error): void {
+    for (const execution of this.#running) if (!execution.settled) this.#abort(execution, reason)
+  }
+
+  /** Nothing that still runs is waited for any more, nor heard. */
+  abandonAll(): void {
+    for (const execution of this.#running) execution.settled = true
+    this.#cancelDeadline?.()
+  }
+
+  emptyWithin(ms: number): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.clock.after(ms, resolve)
+      this.#whenEmpty.push(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  #find(id: string): Execution | undefined {
+    for (const execution of this.#running)
+      if (execution.claim.id === id && !execution.settled) return execution
+    return undefined
+  }
+
+  #lose(execution: Execution): void {
+    const { name, id } = execution.claim
+    execution.settled = true
+    execution.context.abort(new ClaimLostError(`the claim on ${name} ${id} was lost`))
+    this.#options.emitter.emit('claim-lost', () => this.eventOf(execution))
+  }
+
+  #abort(execution: Execution, reason: Error): void {
+    execution.deadlineMs = this.clock.monotonicMs() + this.#options.graceMs
+    execution.context.abort(reason)
+    this.#armDeadline(execution.deadlineMs)
+  }
+
+  /** One timer for all: it goes off at the earliest deadline there was, and is set anew. */
+  #armDeadline(deadlineMs: number): void {
+    if (deadlineMs >= this.#deadlineMs) return
+    this.#cancelDeadline?.()
+    this.#deadlineMs = deadlineMs
+    this.#cancelDeadline = this.clock.after(deadlineMs - this.clock.monotonicMs(), () =>
+      this.#checkDeadlines(),
+    )
+  }
+
+  #checkDeadlines(): void {
+    const now = this.clock.monotonicMs()
+    this.#deadlineMs = Number.POSITIVE_INFINITY
+    for (const execution of this.#running) {
+      if (execution.deadlineMs <= now) this.#expire(execution)
+      if (!execution.settled) this.#armDeadline(execution.deadlineMs)
+    }
+  }
+
+  #expire(execution: Execution): void {
+    const { abortReason } = execution.context
+    if (abortReason === undefined) return this.#abort(execution, new TimeoutError(execution.timeoutMs))
+    if (execution.settled) return
+    // It did not heed the signal: the item is settled without it. Its slot stays taken until it returns.
+    this.#settle(execution, execution.outcomeOf(abortReason))
+    this.#options.onFree()
+  }
+}

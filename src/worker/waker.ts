@@ -1,0 +1,33 @@
+import type { Clock } from '../clock.ts'
+
+/** Lets the loop rest until somebody nudges it. A nudge that comes while it works is not lost. */
+export class Waker {
+  readonly #clock: Clock
+  #nudged = false
+  #wake: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  nudge(): void {
+    this.#nudged = true
+    this.#wake?.()
+  }
+
+  async rest(ms: () => number): Promise<void> {
+    // Handlers that never wait must not keep timers and sockets of the process from their turn.
+    await new Promise(setImmediate)
+    if (!this.#nudged) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.#clock.after(ms(), resolve)
+        this.#wake = () => {
+          cancel()
+          resolve()
+        }
+      })
+    }
+    this.#wake = undefined
+    this.#nudged = false
+  }
+}
