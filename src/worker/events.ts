@@ -58,5 +58,8 @@ export class Emitter {
 
 /** A problem that nobody listens for is still somebody's problem. */
 function warn({ message, error }: Events['problem']): void {
-  process.emitWarning(`${message}: ${error instanceof Error ? error.message : String(error)}`, 'GleanerWarning')
+  process.emitWarning(
+    `${message}: ${error instanceof Error ? error.message : String(error)}`,
+    'GleanerWarning',
+  )
 }

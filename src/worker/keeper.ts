@@ -18,7 +18,11 @@ export class Keeper {
   readonly #held = new Map<string, () => void>()
   #thread: Thread | undefined
 
-  constructor(plan: RenewalPlan | null, leaseMs: number, onProblem: (message: string, error: unknown) => void) {
+  constructor(
+    plan: RenewalPlan | null,
+    leaseMs: number,
+    onProblem: (message: string, error: unknown) => void,
+  ) {
     this.#onProblem = onProblem
     this.#plan = plan
     this.#everyMs = Math.max(1, Math.floor(leaseMs / RENEWALS_PER_LEASE))

@@ -66,7 +66,9 @@ describe('an input is refused, and nothing is written,', () => {
   test.each([undefined, null, 'mail.send', {}, { name: 'mail.send' }])(
     'when %j is given for a task',
     async (task) => {
-      expect(await refused((g) => g.enqueue(task as never, 1 as never))).toMatchObject({ code: 'UNKNOWN_TASK' })
+      expect(await refused((g) => g.enqueue(task as never, 1 as never))).toMatchObject({
+        code: 'UNKNOWN_TASK',
+      })
     },
   )
 })
