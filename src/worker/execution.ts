@@ -50,8 +50,8 @@ export class Execution {
   /** Parse, run, encode; whatever happens becomes an outcome. Never throws. */
   async run(hooks: Hooks, payloadLimit: number): Promise<Outcome> {
     try {
-      const input = await this.#input()
-      const result = await this.#handle(input, hooks)
+      const input = this.#input()
+      const result = await this.#handle(input instanceof Promise ? await input : input, hooks)
       return { kind: 'completed', result: this.#encoded(result, payloadLimit) }
     } catch (error) {
       return this.outcomeOf(error)

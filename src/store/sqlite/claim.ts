@@ -28,11 +28,11 @@ export function claimTasks(
 ): Claim[] {
   promoteDue(db, now)
   const suspect = want.empty ? firstSuspect(db, open) : null
-  const next = suspect === null ? firstReady(db, open, want.start + want.ahead) : [suspect]
+  const next = suspect === null ? firstReady(db, open, want.start + want.ahead) : readWaiting(db, [suspect])
   if (next.length === 0) return []
   const fence = nextFence(db)
-  const ids = next.map((head) => head.id)
-  return take(db, ids, session, fence, want.start, now).map((row, position) => {
+  hold(db, next, session, fence, want.start, now)
+  return next.map((row, position) => {
     lanes.remember(row.id, row.lane)
     return claimOf(db, lanes, row, fence, position < want.start)
   })
@@ -75,13 +75,28 @@ function firstSuspect(db: Statements, lanes: readonly Lane[]): Head | null {
   return lanes.flatMap((lane) => heads(db, SUSPECT, lane, 1)).sort(byRank)[0] ?? null
 }
 
-/** Each lane is in order already; several are merged by rank. */
-function firstReady(db: Statements, lanes: readonly Lane[], count: number): Head[] {
-  if (lanes.length === 1) return heads(db, READY, lanes[0]!, count)
-  return lanes
-    .flatMap((lane) => heads(db, READY, lane, count))
-    .sort(byRank)
-    .slice(0, count)
+/** Each lane is in order already: one is simply read, several are merged by rank. */
+function firstReady(db: Statements, lanes: readonly Lane[], count: number): WaitingRow[] {
+  const [only, another] = lanes
+  if (only !== undefined && another === undefined) {
+    return db
+      .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${READY} ORDER BY rank, id LIMIT ?`)
+      .all(only.id, count) as WaitingRow[]
+  }
+  const merged = lanes.flatMap((lane) => heads(db, READY, lane, count)).sort(byRank)
+  return readWaiting(db, merged.slice(0, count))
+}
+
+function readWaiting(db: Statements, next: readonly Head[]): WaitingRow[] {
+  const rows = db
+    .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE id IN (SELECT value FROM json_each(?))`)
+    .all(idList(next)) as WaitingRow[]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return next.map(({ id }) => byId.get(id)!)
+}
+
+function idList(rows: readonly { id: number }[]): string {
+  return JSON.stringify(rows.map((row) => row.id))
 }
 
 function byRank(a: Head, b: Head): number {
@@ -111,7 +126,7 @@ function nextFence(db: Statements): number {
     .get() as number
 }
 
-interface TakenRow {
+interface WaitingRow {
   id: number
   lane: number
   input: string | null
@@ -123,36 +138,30 @@ interface TakenRow {
   suspect: number
 }
 
-/** In one statement each for those that start at once and those that are held ahead: half the cost of one by one. */
-function take(
+const WAITING = 'id, lane, input, attempts, max_attempts, overrides, key, created_at, suspect'
+
+/** One statement for those that start at once, one for those held ahead: half the cost of one by one. */
+function hold(
   db: Statements,
-  ids: readonly number[],
+  rows: readonly WaitingRow[],
   session: number,
   fence: number,
   start: number,
   now: number,
-): TakenRow[] {
-  const ahead = ids.slice(start)
+): void {
   db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1, status = 'running', started_at = ?
           WHERE id IN (SELECT value FROM json_each(?))`).run(
     session,
     fence,
     now,
-    JSON.stringify(ids.slice(0, start)),
+    idList(rows.slice(0, start)),
   )
-  if (ahead.length > 0) {
-    db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1
-            WHERE id IN (SELECT value FROM json_each(?))`).run(session, fence, JSON.stringify(ahead))
-  }
-  const rows = db
-    .sql(`SELECT id, lane, input, attempts, max_attempts, overrides, key, created_at, suspect FROM gleaner_tasks
-          WHERE id IN (SELECT value FROM json_each(?))`)
-    .all(JSON.stringify(ids)) as TakenRow[]
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id) => byId.get(id)!)
+  if (rows.length <= start) return
+  db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1
+          WHERE id IN (SELECT value FROM json_each(?))`).run(session, fence, idList(rows.slice(start)))
 }
 
-function claimOf(db: Statements, lanes: LaneCache, row: TakenRow, fence: number, started: boolean): Claim {
+function claimOf(db: Statements, lanes: LaneCache, row: WaitingRow, fence: number, started: boolean): Claim {
   const lane = lanes.get(row.lane)
   return {
     id: String(row.id),
@@ -160,7 +169,7 @@ function claimOf(db: Statements, lanes: LaneCache, row: TakenRow, fence: number,
     name: lane.name,
     queue: lane.queue,
     input: inputOf(db, row.id, row.input),
-    attempt: row.attempts,
+    attempt: row.attempts + 1,
     maxAttempts: row.max_attempts,
     overrides: row.overrides === null ? null : JSON.parse(row.overrides),
     key: userKey(lane.name, row.key),
