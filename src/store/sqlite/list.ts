@@ -1,3 +1,4 @@
+import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
 import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
@@ -103,6 +104,9 @@ function runningWalk(db: Statements): Walk {
   }
 }
 
+/** The rank a due task will get: so it stands at the same place of the listing before and after it is moved. */
+const DUE_RANK = `priority * ${PRIORITY_STEP} + run_after`
+
 /** In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. */
 function queuedWalk(db: Statements, now: number): Walk {
   const sources = [
@@ -119,13 +123,12 @@ function queuedWalk(db: Statements, now: number): Walk {
                   ORDER BY rank, id LIMIT ?`)
             .all(lane.id, rank, rank, id, limit) as TaskRow[],
       ),
-      ...(rank > -1
-        ? []
-        : (db
-            .sql(`SELECT * FROM gleaner_tasks WHERE status = 'scheduled' AND run_after <= ? AND lane = ?
-                  ORDER BY run_after LIMIT ?`)
-            .all(now, lane.id, limit) as TaskRow[])),
+      ...(db
+        .sql(`SELECT * FROM (SELECT *, ${DUE_RANK} AS due_rank FROM gleaner_tasks
+                WHERE status = 'scheduled' AND run_after <= ? AND lane = ?)
+              WHERE (due_rank, id) > (?, ?) ORDER BY due_rank, id LIMIT ?`)
+        .all(now, lane.id, rank, id, limit) as TaskRow[]),
     ],
-    position: (row) => [row.rank ?? -1, row.id],
+    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
   }
 }

@@ -20,6 +20,10 @@ export function retryTask(db: Statements, id: string, now: number): RetryAnswer 
   if (!isFinished(status)) return 'not-finished'
   const holder = row.key === null ? null : holderOf(db, row.key)
   if (holder !== null && holder !== row.id) return { keyHeldBy: String(holder) }
+  // Of an attempt that completed only the task's own row tells, which starts anew.
+  db.sql(`INSERT INTO gleaner_attempts (task, attempt, session, outcome, started_at, finished_at)
+          SELECT id, attempts, session, status, started_at, finished_at FROM gleaner_tasks
+          WHERE id = ? AND status = 'completed'`).run(row.id)
   db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ?, run_after = NULL, attempts = 0, crashes = 0,
             suspect = ?, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
             finished_at = NULL WHERE id = ?`).run(rankOf(row.priority, now), row.crashes > 0 ? 1 : 0, row.id)

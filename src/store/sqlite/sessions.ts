@@ -125,6 +125,6 @@ function blamedBefore(db: Statements, worker: string, session: number): string[]
 function forgive(db: Statements, tasks: readonly string[]): void {
   for (const id of tasks) {
     db.sql(`UPDATE gleaner_tasks SET crashes = crashes - 1, attempts = max(0, attempts - 1)
-            WHERE id = ? AND crashes > 0 AND fence IS NULL AND finished_at IS NULL`).run(Number(id))
+            WHERE id = ? AND crashes > 0 AND finished_at IS NULL`).run(Number(id))
   }
 }

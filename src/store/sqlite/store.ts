@@ -170,20 +170,34 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
 }
 
-/** The user sees no more of the connection than a transaction needs. */
+/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. */
 function runEffects({ raw }: Connection, effects: Effects): void {
-  const answer = effects({
-    prepare: (sql: string) => raw.prepare(sql),
-    get inTransaction() {
-      return raw.inTransaction
-    },
-  })
-  if (typeof (answer as PromiseLike<unknown> | undefined)?.then === 'function') {
-    throw new StoreError('ctx.complete: the callback is asynchronous; on SQLite it must be synchronous', {
-      code: 'BAD_OPTION',
-      hint: 'Do what is asynchronous before, and only the writes inside. Nothing was written.',
-    })
+  let over = false
+  const prepare = (sql: string) => {
+    if (over) throw notSynchronous()
+    return raw.prepare(sql)
   }
+  try {
+    const answer = effects({
+      prepare,
+      get inTransaction() {
+        return !over && raw.inTransaction
+      },
+    })
+    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return
+    // Nobody will wait for it: what it throws later must not take the process down.
+    if (answer instanceof Promise) answer.catch(() => {})
+    throw notSynchronous()
+  } finally {
+    over = true
+  }
+}
+
+function notSynchronous(): StoreError {
+  return new StoreError('ctx.complete: the callback is asynchronous; on SQLite it must be synchronous', {
+    code: 'BAD_OPTION',
+    hint: 'Do what is asynchronous before, and only the writes inside. Nothing was written.',
+  })
 }
 
 function isClosed(): StoreError {

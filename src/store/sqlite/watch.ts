@@ -3,12 +3,12 @@ import type { Connection } from './connection.ts'
 
 /**
  * An event of the file comes when its bytes are written; the commit is visible only after the sync. So we look
- * again, soon at first and then less often, for about 50 ms.
+ * again, soon at first and then less often, for about a second: a busy disk takes its time.
  */
-const LOOK_AGAIN_MS = [0.3, 1, 1, 1, 2, 3, 5, 8, 12, 18]
+const LOOK_AGAIN_MS = [0, 1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
 
 /** When others commit all the time, looking each time would cost more than it brings. */
-const BURST_PAUSE_MS = 20
+const BURST_PAUSE_MS = 25
 const BURST_LOOKS = 4
 
 /** Tells when another connection, in this process or another, has committed something to the file. */
@@ -19,6 +19,7 @@ export class FileWatch {
   #timer: NodeJS.Timeout | undefined
   #seenVersion: unknown
   #looks = 0
+  #nextLookMs = 0
   #recent: number[] = []
   #closed = false
 
@@ -61,7 +62,8 @@ export class FileWatch {
 
   #onEvent(): void {
     this.#looks = 0
-    this.#lookLater()
+    // A stream of events must not put off the look that the first of them asked for.
+    if (this.#timer === undefined || this.#nextLookMs > performance.now() + 1) this.#lookLater()
   }
 
   #lookLater(): void {
@@ -110,7 +112,11 @@ export class FileWatch {
   #schedule(ms: number, then: () => void): void {
     if (this.#closed) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => !this.#closed && then(), ms)
+    this.#nextLookMs = performance.now() + ms
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (!this.#closed) then()
+    }, ms)
     this.#timer.unref()
   }
 }
