@@ -1,0 +1,62 @@
+import type { Payload } from '../payload.ts'
+
+export const CONTENDER_NAMES = ['gleaner', 'raw', 'plainjob', 'liteque', 'sidequest'] as const
+export type ContenderName = (typeof CONTENDER_NAMES)[number]
+
+/** What an acknowledged enqueue survives: a killed process (normal) or a power cut too (full). */
+export type Durability = 'normal' | 'full'
+
+export interface Contender {
+  /** Its errors only go to its log, so nobody can say how many there were. */
+  readonly hidesErrors?: true
+  /** How often an idle worker looks for work by its documentation, when nothing wakes it up. */
+  readonly pollMs?: number
+  open(file: string, settings: Settings): Promise<Queue>
+}
+
+export interface Settings {
+  durability: Durability
+  /** For those that poll; drains ask for a short one. */
+  pollMs: number
+}
+
+/** What the scenarios ask of everybody. The contender writes its own loops, so that nobody pays for an adapter. */
+export interface Queue {
+  /** One after the other: each is acknowledged before the next is sent. */
+  enqueueEach(payloads: readonly Payload[]): Promise<void>
+  /** So many callers at the same time, each waiting for its own acknowledgement. */
+  enqueueTogether(payloads: readonly Payload[], callers: number): Promise<void>
+  /** All of them, the fastest documented way. */
+  enqueueMany(payloads: readonly Payload[]): Promise<void>
+  /** Starts a worker in this process whose handler only calls `onRun`. */
+  work(hooks: WorkHooks): Work
+  close(): Promise<void>
+
+  /** Leaves these behind as completed tasks. */
+  keepCompleted?(payloads: readonly Payload[]): Promise<void>
+  /** Puts these in front of everything else, not due for an hour. */
+  enqueueFutureInFront?(payloads: readonly Payload[]): Promise<void>
+  counts?(): Promise<unknown>
+  firstPage?(): Promise<unknown>
+}
+
+export interface WorkHooks {
+  onRun(payload: Payload): void
+  /** An error that a user of the library would have had to deal with. */
+  onError(error: unknown): void
+}
+
+export interface Work {
+  /** Resolves once everything that was due is recorded as completed. */
+  drained(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** When only the rate counts: some also wait that long whenever all their slots are taken. */
+export const POLL_SHORT_MS = 1
+
+/** Only in the child process: nobody else's code is loaded beside the one being measured. */
+export async function loadContender(name: ContenderName): Promise<Contender> {
+  const module: { contender: Contender } = await import(`./${name}.ts`)
+  return module.contender
+}

@@ -1,0 +1,61 @@
+import { defineTask, openGleaner } from '../../src/index.ts'
+import type { Payload } from '../payload.ts'
+import { enqueueWithCallers } from './callers.ts'
+import type { Contender, WorkHooks } from './contender.ts'
+
+const CONCURRENCY = 100
+
+/** Only through the public door, as an application would. */
+export const contender: Contender = {
+  async open(file, { durability }) {
+    let onRun: WorkHooks['onRun'] = () => {}
+    const noop = defineTask({
+      name: 'noop',
+      input: anyPayload,
+      run: async (payload: Payload) => onRun(payload),
+    })
+    const gleaner = await openGleaner({ database: `sqlite:${file}`, durability, tasks: [noop] })
+    const enqueue = (payload: Payload) => gleaner.enqueue(noop, payload)
+
+    return {
+      async enqueueEach(payloads) {
+        for (const payload of payloads) await enqueue(payload)
+      },
+      enqueueTogether: (payloads, callers) => enqueueWithCallers(payloads, callers, enqueue),
+      async enqueueMany(payloads) {
+        await gleaner.enqueueMany(noop, payloads)
+      },
+      async keepCompleted(payloads) {
+        await gleaner.enqueueMany(noop, payloads)
+        const worker = gleaner.work({ concurrency: CONCURRENCY })
+        await worker.drained()
+        await worker.stop()
+      },
+      async enqueueFutureInFront(payloads) {
+        await gleaner.enqueueMany(noop, payloads, { priority: 1, runAfter: '1h' })
+      },
+      counts: () => gleaner.tasks.counts(),
+      firstPage: () => gleaner.tasks.list(),
+      work(hooks) {
+        onRun = hooks.onRun
+        // A worker carries on after these; whoever listens is told, so here they count.
+        gleaner.on('problem', ({ message, error }) => hooks.onError(new Error(message, { cause: error })))
+        gleaner.on('claim-lost', ({ id }) => hooks.onError(new Error(`claim of ${id} lost`)))
+        gleaner.on('failed', ({ id }) => hooks.onError(new Error(`${id} failed`)))
+        const worker = gleaner.work({ concurrency: CONCURRENCY })
+        return { drained: () => worker.drained(), stop: () => worker.stop() }
+      },
+      close: () => gleaner.close(),
+    }
+  },
+}
+
+/** A schema that checks nothing, as none of the others checks anything either. */
+const anyPayload = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'bench',
+    validate: (value: unknown) => ({ value: value as Payload }),
+    types: undefined as unknown as { input: Payload; output: Payload },
+  },
+}

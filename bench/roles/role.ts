@@ -1,0 +1,30 @@
+import type * as commitSteadily from './commit-steadily.ts'
+import type * as drain from './drain.ts'
+import type * as drainFirst from './drain-first.ts'
+import type * as enqueue from './enqueue.ts'
+import type * as inspect from './inspect.ts'
+import type * as seed from './seed.ts'
+import type * as sendOneByOne from './send-one-by-one.ts'
+import type * as workIdly from './work-idly.ts'
+
+/** What a child process can be asked to do. Each is a file beside this one, named like its key. */
+export interface Roles {
+  'commit-steadily': typeof commitSteadily.run
+  drain: typeof drain.run
+  'drain-first': typeof drainFirst.run
+  enqueue: typeof enqueue.run
+  inspect: typeof inspect.run
+  seed: typeof seed.run
+  'send-one-by-one': typeof sendOneByOne.run
+  'work-idly': typeof workIdly.run
+}
+export type RoleName = keyof Roles
+export type RoleParams<R extends RoleName> = Parameters<Roles[R]>[0]
+export type RoleResult<R extends RoleName> = Awaited<ReturnType<Roles[R]>>
+
+/** The child's end of the line to the process that started it. */
+export interface Parent {
+  tell(event: string, value?: unknown): void
+  /** The value of the next command of that name, also when it arrived before the question. */
+  hear<T = undefined>(command: string): Promise<T>
+}

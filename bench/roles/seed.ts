@@ -1,0 +1,28 @@
+import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
+import { payloads } from '../payload.ts'
+
+export type SeedState = 'waiting' | 'completed' | 'future-in-front'
+
+/** Bounds the memory of this process, and of a contender that makes one transaction of whatever it is given. */
+const CHUNK = 100_000
+
+/** Fills a file before the measurement, in a process of its own so that the measured one starts small. */
+export async function run(params: {
+  contender: ContenderName
+  file: string
+  stock: { state: SeedState; count: number }[]
+}): Promise<void> {
+  const { open } = await loadContender(params.contender)
+  const queue = await open(params.file, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const ways = {
+    waiting: queue.enqueueMany,
+    completed: queue.keepCompleted,
+    'future-in-front': queue.enqueueFutureInFront,
+  }
+  for (const { state, count } of params.stock) {
+    const add = ways[state]
+    if (!add) throw new Error(`${params.contender} cannot be filled with ${state} tasks`)
+    for (let from = 0; from < count; from += CHUNK) await add(payloads(Math.min(CHUNK, count - from), from))
+  }
+  await queue.close()
+}
