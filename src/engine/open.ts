@@ -13,6 +13,7 @@ import { Registry } from '../queue/registry.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
+import { Household } from '../worker/household.ts'
 import { Keeper } from '../worker/keeper.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, TimingOptions, WorkOptions } from './gleaner.ts'
@@ -45,6 +46,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
     everyMs: timings.sweepMs,
     onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks }, session, cause, end),
   })
+  const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined
@@ -77,7 +79,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
           payloadLimit,
           timings,
         },
-        { store, clock, keeper, emitter, hooks, enqueue },
+        { store, clock, keeper, household, emitter, hooks, enqueue },
       )
       workers.add(worker)
       return worker

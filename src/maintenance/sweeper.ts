@@ -64,8 +64,8 @@ export class Sweeper {
   }
 
   /**
-   * Our own time, as far as we were there to watch: after a gap (a closed lid, a stopped process) the others get
-   * the time to renew that they did not have either.
+   * Our own time, as far as we were there to watch: after a gap (a closed lid, a stopped process, a database that was
+   * locked) the others get the time to renew that they did not have either.
    */
   #elapsed(): number {
     const now = this.#clock.monotonicMs()

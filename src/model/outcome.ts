@@ -15,7 +15,7 @@ export type Outcome =
 export type Transition =
   | { to: 'completed'; result: string | null }
   | { to: 'failed'; failure: Failure; outcome: AttemptOutcome; crashes: number }
-  | { to: 'cancelled' }
+  | { to: 'cancelled'; attempts: number }
   | Waiting
 
 /** Back to waiting: at once, or when `afterMs` have passed. */
@@ -47,7 +47,7 @@ export interface Held {
 export function decide(task: Held, outcome: Outcome): Transition {
   if (outcome.kind === 'completed') return { to: 'completed', result: outcome.result }
   // A task that somebody cancelled is not run again, whatever its last run ended with.
-  if (outcome.kind === 'cancelled' || task.cancelRequested) return { to: 'cancelled' }
+  if (outcome.kind === 'cancelled' || task.cancelRequested) return cancelled(task)
   switch (outcome.kind) {
     case 'failed':
       return afterFailure(task, outcome.failure, outcome.retryAfterMs)
@@ -56,6 +56,11 @@ export function decide(task: Held, outcome: Outcome): Transition {
     case 'returned':
       return returned(task, task.started ? 'returned' : null)
   }
+}
+
+/** An attempt that never started does not count. */
+export function cancelled(task: Held): Transition {
+  return { to: 'cancelled', attempts: task.started ? task.attempts : task.attempts - 1 }
 }
 
 function afterFailure(task: Held, failure: Failure, retryAfterMs: number | null): Transition {

@@ -1,4 +1,4 @@
-import { decide, type Held, returned, type Transition } from './outcome.ts'
+import { cancelled, decide, type Held, returned, type Transition } from './outcome.ts'
 
 /** Why a session ended. `lease`: nobody knows what became of its worker. */
 export type EndCause = 'crash' | 'stop' | 'lease'
@@ -47,7 +47,7 @@ function uncharged(held: readonly Held[], decideOne: (task: Held) => Transition)
 
 /** Fate unknown: the handler may have done its work, so the attempt counts, but nobody crashed. */
 function afterLostLease(task: Held): Transition {
-  if (task.cancelRequested) return { to: 'cancelled' }
+  if (task.cancelRequested) return cancelled(task)
   if (!task.started) return returned(task, null)
   const failure = {
     kind: 'error',
@@ -78,12 +78,12 @@ function afterCrash(held: readonly Held[], blamedBefore: readonly string[], cras
  * moment after it happens.
  */
 function suspected(task: Held): Transition {
-  if (task.cancelRequested) return { to: 'cancelled' }
+  if (task.cancelRequested) return cancelled(task)
   return { ...returned(task, task.started ? 'crash' : null), suspect: true }
 }
 
 function charged(task: Held, crashLimit: number): Transition {
-  if (task.cancelRequested) return { to: 'cancelled' }
+  if (task.cancelRequested) return cancelled(task)
   const crashes = task.crashes + 1
   const failure = {
     kind: 'crash',

@@ -29,6 +29,8 @@ export class Execution {
   readonly startedAt: number
   readonly startedMs: number
   readonly context: RunContext
+  /** The store knows that it was started: it was claimed for that, or told since. */
+  startIsKnown: boolean
   /** Its outcome was handed in (or is nobody's any more), though the handler may still be running. */
   settled = false
   /** When its time-out, or the grace after an abort, is over. */
@@ -36,6 +38,7 @@ export class Execution {
 
   constructor(claim: Claim, definition: TaskDefinition, desk: Desk) {
     this.claim = claim
+    this.startIsKnown = claim.started
     this.definition = definition
     this.startedAt = desk.clock.now()
     this.startedMs = desk.clock.monotonicMs()

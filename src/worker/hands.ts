@@ -56,6 +56,11 @@ export class Hands implements Desk {
     return this.#aheadSinceMs
   }
 
+  /** Runs that were started from what was held ahead, which the store does not know yet. */
+  unknownStarts(): Execution[] {
+    return [...this.#running].filter((execution) => !execution.startIsKnown && !execution.settled)
+  }
+
   get runsSuspect(): boolean {
     for (const execution of this.#running) if (execution.claim.suspect) return true
     return false
@@ -75,7 +80,6 @@ export class Hands implements Desk {
     const { definitions, emitter, hooks } = this.#options
     const execution = new Execution(claim, definitions.get(claim.name)!, this)
     this.#running.add(execution)
-    if (!claim.started) this.news.started(execution, execution.startedMs)
     this.#armDeadline(execution.deadlineMs)
     emitter.emit('started', () => this.eventOf(execution))
     void execution.run(hooks, this.payloadLimit).then((outcome) => this.#finish(execution, outcome))
@@ -139,7 +143,7 @@ export class Hands implements Desk {
     execution.settled = true
     reportOutcome(
       this.#options,
-      this.eventOf(execution),
+      () => this.eventOf(execution),
       execution,
       done ? { kind: 'completed', result } : null,
     )

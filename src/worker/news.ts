@@ -1,11 +1,12 @@
 import type { Outcome } from '../model/outcome.ts'
-import type { ClaimProof, Exchange, NewLogLine } from '../store/contract.ts'
+import type { ClaimProof, Exchange, NewLogLine, Run } from '../store/contract.ts'
 import type { Execution } from './execution.ts'
 
 /** Log lines of one run that are kept; the rest is counted. */
 const LINES_MAX = 1_000
 
-export interface HandedIn {
+/** An outcome as the store takes it, with the run that it is of. */
+export interface HandedIn extends Run {
   execution: Execution
   outcome: Outcome
 }
@@ -16,7 +17,6 @@ export class News {
   sinceMs: number | undefined
   #outcomes: HandedIn[] = []
   #returned: ClaimProof[] = []
-  readonly #started = new Set<Execution>()
   readonly #progress = new Map<Execution, { fraction: number; message: string | null }>()
   readonly #logs = new Map<Execution, NewLogLine[]>()
   readonly #lineCounts = new WeakMap<Execution, number>()
@@ -26,21 +26,15 @@ export class News {
   }
 
   finished(execution: Execution, outcome: Outcome, nowMs: number): void {
-    this.#started.delete(execution)
-    this.#progress.delete(execution)
-    this.#outcomes.push({ execution, outcome })
+    if (this.#progress.size > 0) this.#progress.delete(execution)
+    const { claim, startedAt } = execution
+    this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, execution })
     this.sinceMs ??= nowMs
   }
 
   /** Held, never started, handed back. */
   returned(claim: ClaimProof, nowMs: number): void {
     this.#returned.push(claim)
-    this.sinceMs ??= nowMs
-  }
-
-  /** Started from what was held ahead, which the store does not know yet. */
-  started(execution: Execution, nowMs: number): void {
-    this.#started.add(execution)
     this.sinceMs ??= nowMs
   }
 
@@ -62,42 +56,30 @@ export class News {
 
   /** Empties it; `putBack` undoes that when the exchange has failed. */
   take(): {
-    parts: Pick<Exchange, 'starts' | 'outcomes' | 'progress' | 'logs'>
-    handedIn: HandedIn[]
+    parts: Pick<Exchange, 'outcomes' | 'progress' | 'logs'>
+    handedIn: readonly HandedIn[]
     putBack: () => void
   } {
     const outcomes = this.#outcomes
     const returned = this.#returned
-    const started = [...this.#started]
     const progress = [...this.#progress]
     const logs = [...this.#logs]
     const { sinceMs } = this
     this.#outcomes = []
     this.#returned = []
-    this.#started.clear()
     this.#progress.clear()
     this.#logs.clear()
     this.sinceMs = undefined
     return {
       parts: {
-        outcomes: [
-          ...outcomes.map(({ execution, outcome }) => ({ ...run(execution), outcome })),
-          ...returned.map(({ id, fence }) => ({
-            id,
-            fence,
-            startedAt: 0,
-            outcome: { kind: 'returned' } as const,
-          })),
-        ],
-        starts: started.map(run),
-        progress: progress.map(([execution, at]) => ({ ...run(execution), ...at })),
-        logs: logs.map(([execution, lines]) => ({ ...run(execution), lines })),
+        outcomes: returned.length === 0 ? outcomes : [...outcomes, ...returned.map(asReturned)],
+        progress: progress.map(([{ claim }, at]) => ({ id: claim.id, fence: claim.fence, ...at })),
+        logs: logs.map(([{ claim }, lines]) => ({ id: claim.id, fence: claim.fence, lines })),
       },
       handedIn: outcomes,
       putBack: () => {
         this.#outcomes = [...outcomes, ...this.#outcomes]
         this.#returned = [...returned, ...this.#returned]
-        for (const execution of started) if (!execution.settled) this.#started.add(execution)
         for (const [execution, at] of progress) {
           if (!execution.settled && !this.#progress.has(execution)) this.#progress.set(execution, at)
         }
@@ -115,6 +97,6 @@ export class News {
   }
 }
 
-function run({ claim, startedAt }: Execution): ClaimProof & { startedAt: number } {
-  return { id: claim.id, fence: claim.fence, startedAt }
+function asReturned({ id, fence }: ClaimProof): Run & { outcome: Outcome } {
+  return { id, fence, startedAt: 0, outcome: { kind: 'returned' } }
 }

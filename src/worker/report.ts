@@ -6,26 +6,32 @@ import type { Hooks } from './hooks.ts'
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
 export function reportOutcome(
   { emitter, hooks, clock }: { emitter: Emitter; hooks: Hooks; clock: { monotonicMs(): number } },
-  event: TaskEvent,
+  event: () => TaskEvent,
   execution: Execution,
   outcome: Outcome | null,
 ): void {
-  const durationMs = clock.monotonicMs() - execution.startedMs
-  if (outcome === null) return emitter.emit('claim-lost', () => event)
+  const durationMs = () => clock.monotonicMs() - execution.startedMs
+  if (outcome === null) return emitter.emit('claim-lost', event)
   switch (outcome.kind) {
     case 'completed':
-      return emitter.emit('completed', () => ({ ...event, durationMs }))
+      return emitter.emit('completed', () => ({ ...event(), durationMs: durationMs() }))
     case 'cancelled':
-      return emitter.emit('cancelled', () => event)
+      return emitter.emit('cancelled', event)
     case 'later':
     case 'returned':
-      return emitter.emit('returned', () => event)
+      return emitter.emit('returned', event)
     case 'failed': {
       const { failure, retryAfterMs } = outcome
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
-      tellOfFailure(emitter, hooks, event, failure, final)
-      if (final) return emitter.emit('failed', () => ({ ...event, durationMs, error: failure }))
-      return emitter.emit('retrying', () => ({ ...event, durationMs, error: failure, afterMs: retryAfterMs }))
+      tellOfFailure(emitter, hooks, event(), failure, final)
+      if (final)
+        return emitter.emit('failed', () => ({ ...event(), durationMs: durationMs(), error: failure }))
+      return emitter.emit('retrying', () => ({
+        ...event(),
+        durationMs: durationMs(),
+        error: failure,
+        afterMs: retryAfterMs,
+      }))
     }
   }
 }

@@ -4,6 +4,7 @@ import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
 import { Hands, type HandsOptions } from './hands.ts'
+import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import type { HandedIn } from './news.ts'
 import { type IdleOptions, Pace } from './pace.ts'
@@ -22,6 +23,7 @@ export interface WorkerOptions {
 
 export type WorkerServices = Pick<HandsOptions, 'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue'> & {
   keeper: Keeper
+  household: Household
 }
 
 /** News waits this long for more, so that short items share a transaction. */
@@ -48,7 +50,6 @@ export class Worker {
   readonly #finished: Promise<void>
   #session: string | null = null
   #state: 'working' | 'draining' | 'stopped' = 'working'
-  #yieldsToSuspect = false
   #nextDueMs = Number.POSITIVE_INFINITY
   #troubled = false
   #drainWaiters: { includeDelayed: boolean; resolve: () => void }[] = []
@@ -70,6 +71,7 @@ export class Worker {
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
     })
+    services.household.join(this.#hands)
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     this.#finished = this.#work()
   }
@@ -102,16 +104,21 @@ export class Worker {
       this.#session ??= await this.#openSession()
       const session = this.#session
       if (this.#aheadIsOld()) this.#hands.handBackAhead()
-      const want = this.#want()
-      const answer = await this.#exchange(want)
-      // Lost while we waited for the answer: what it claims for us has been given back as well.
-      if (this.#session === session) this.#accept(session, answer)
-      if (want !== null && answer.claims.length === 0) await this.#foundNothing()
+      if (await this.#services.household.inTurn(() => this.#trade(session))) await this.#foundNothing()
       this.#troubled = false
     } catch (error) {
       this.#troubled = true
       this.#problem('the exchange with the store failed', error)
     }
+  }
+
+  /** Hands in and claims. True: it asked for more, and there was nothing. */
+  async #trade(session: string): Promise<boolean> {
+    const want = this.#want()
+    const answer = await this.#exchange(want)
+    // Lost while we waited for the answer: what it claims for us has been given back as well.
+    if (this.#session === session) this.#accept(session, answer, want !== null)
+    return want !== null && answer.claims.length === 0
   }
 
   async #openSession(): Promise<string> {
@@ -131,16 +138,25 @@ export class Worker {
     const { able, concurrency } = this.#options
     const start = concurrency - this.#hands.running
     if (this.#state !== 'working' || start <= 0 || this.#hands.ahead > 0) return null
-    const empty = this.#hands.running === 0
+    const { household } = this.#services
+    const empty = household.isEmpty
     // A suspect runs alone, and while one waits we take nothing more, so that we become empty.
-    if (!empty && (this.#yieldsToSuspect || this.#hands.runsSuspect)) return null
+    if (!empty && (household.yieldsToSuspect || household.runsSuspect)) return null
     return { able, start, ahead: this.#pace.aheadFor(concurrency), empty }
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {
     const news = this.#hands.news.take()
+    const begun = this.#hands.unknownStarts()
+    const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
     try {
-      const answer = await this.#services.store.exchange({ session: this.#session!, ...news.parts, want })
+      const answer = await this.#services.store.exchange({
+        session: this.#session!,
+        starts,
+        ...news.parts,
+        want,
+      })
+      for (const execution of begun) execution.startIsKnown = true
       this.#report(news.handedIn, answer)
       return answer
     } catch (error) {
@@ -154,15 +170,15 @@ export class Worker {
     const refused = new Set(answer.refused)
     for (const { execution, outcome } of handedIn) {
       const lost = answer.sessionEnded || refused.has(execution.claim.id)
-      reportOutcome(this.#services, this.#hands.eventOf(execution), execution, lost ? null : outcome)
+      reportOutcome(this.#services, () => this.#hands.eventOf(execution), execution, lost ? null : outcome)
     }
   }
 
-  #accept(session: string, answer: Exchanged): void {
+  #accept(session: string, answer: Exchanged, asked: boolean): void {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
-    this.#yieldsToSuspect = answer.suspectsWaiting
+    if (asked) this.#services.household.suspectsWaiting(this.#hands, answer.suspectsWaiting)
     const now = this.#services.clock.monotonicMs()
     this.#nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
     if (answer.claims.length > 0) this.#pace.awake()
@@ -192,6 +208,7 @@ export class Worker {
     const { news, running } = this.#hands
     const reasons = [this.#nextDueMs - now, running > 0 ? CANCEL_POLL_MS : this.#pace.nextIdleMs()]
     if (news.sinceMs !== undefined) reasons.push(news.sinceMs + NEWS_MS - now)
+    for (const { startedMs } of this.#hands.unknownStarts()) reasons.push(startedMs + NEWS_MS - now)
     if (this.#hands.ahead > 0) reasons.push(this.#hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)
     return Math.max(0, Math.min(...reasons))
   }
@@ -236,6 +253,7 @@ export class Worker {
   async #leave(): Promise<void> {
     const { store, keeper } = this.#services
     this.#unsubscribe()
+    this.#services.household.leave(this.#hands)
     try {
       if (this.#session !== null && !this.#hands.news.isEmpty) await this.#exchange(null)
       if (this.#session !== null) await store.endSession(this.#session, 'stop')

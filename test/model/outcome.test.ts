@@ -78,6 +78,9 @@ test('what somebody cancelled is not run again, however its last run ended', () 
     { kind: 'cancelled' },
   ]
   for (const outcome of outcomes) {
-    expect(decide(heldTask({ cancelRequested: true }), outcome)).toEqual({ to: 'cancelled' })
+    expect(decide(heldTask({ cancelRequested: true, attempts: 2 }), outcome)).toEqual({
+      to: 'cancelled',
+      attempts: 2,
+    })
   }
 })

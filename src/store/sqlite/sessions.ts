@@ -65,7 +65,7 @@ export function readLiveSessions(db: Statements): LiveSession[] {
   }))
 }
 
-/** Inside a write transaction: ends the session and gives back all it held. */
+/** Inside a write transaction: ends the session, and gives back all it held. */
 export function endSession(
   db: Statements,
   id: number,
@@ -73,16 +73,17 @@ export function endSession(
   condition: { renewals: number } | undefined,
   now: number,
 ): (SessionEnd & { ended: string[] }) | null {
-  const session = db
-    .sql('SELECT worker, renewals, completed FROM gleaner_sessions WHERE id = ? AND ended_at IS NULL')
-    .get(id) as { worker: string; renewals: number; completed: number } | undefined
+  const session = liveSession(db, id)
   if (session === undefined) return null
   // Renewed since it was last looked at: it lives.
   if (condition !== undefined && condition.renewals !== session.renewals) return null
 
-  const held = allHeldBy(db, id)
-  const useless = cause === 'crash' && session.completed === 0
-  const verdict = giveBack(cause, held, useless ? blamedBefore(db, session.worker, id) : [])
+  // A crash takes the whole process, and so all its sessions: what they held is judged together.
+  const sessions = cause === 'crash' ? sessionsOfProcess(db, id) : [session]
+  const held = sessions.flatMap((one) => allHeldBy(db, one.id))
+  const culprit = sessions.find((one) => one.id === held[0]?.session) ?? session
+  const useless = cause === 'crash' && sessions.every((one) => one.completed === 0)
+  const verdict = giveBack(cause, held, useless ? blamedBefore(db, culprit.worker, culprit.id) : [])
   const tally = new Tally()
   const ended: string[] = []
   for (const task of held) {
@@ -92,19 +93,38 @@ export function endSession(
   }
   tally.write(db)
   forgive(db, verdict.forgiven)
-  const blamed = verdict.blamed === null ? null : Number(verdict.blamed)
-  db.sql('UPDATE gleaner_sessions SET ended_at = ?, cause = ?, blamed = ? WHERE id = ?').run(
-    now,
-    cause,
-    blamed,
-    id,
-  )
-  return {
-    returned: held.length - ended.length,
-    blamed: verdict.blamed,
-    workerBroken: verdict.workerBroken,
-    ended,
+  for (const one of sessions) {
+    const blamed = one.id === culprit.id && verdict.blamed !== null ? Number(verdict.blamed) : null
+    db.sql('UPDATE gleaner_sessions SET ended_at = ?, cause = ?, blamed = ? WHERE id = ?').run(
+      now,
+      cause,
+      blamed,
+      one.id,
+    )
   }
+  const { blamed, workerBroken } = verdict
+  return { returned: held.length - ended.length, blamed, workerBroken, ended }
+}
+
+interface SessionRow {
+  id: number
+  worker: string
+  renewals: number
+  completed: number
+}
+
+function liveSession(db: Statements, id: number): SessionRow | undefined {
+  return db
+    .sql('SELECT id, worker, renewals, completed FROM gleaner_sessions WHERE id = ? AND ended_at IS NULL')
+    .get(id) as SessionRow | undefined
+}
+
+function sessionsOfProcess(db: Statements, id: number): SessionRow[] {
+  return db
+    .sql(`SELECT s.id, s.worker, s.renewals, s.completed FROM gleaner_sessions s, gleaner_sessions one
+          WHERE one.id = ? AND s.ended_at IS NULL AND s.host = one.host AND s.boot = one.boot AND s.pid = one.pid
+            AND s.start_time IS one.start_time ORDER BY s.id`)
+    .all(id) as SessionRow[]
 }
 
 /** What this worker's last sessions crashed on, newest first, as long as they did nothing but crash. */

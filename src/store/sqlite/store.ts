@@ -81,7 +81,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     within: (transaction) => withinTransaction(transaction, options.path, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
-    liveSessions: () => read(() => readLiveSessions(db)),
+    // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
+    liveSessions: () => write('normal', () => readLiveSessions(db)),
     async endSession(id, cause, condition) {
       const end = await write('normal', () => endSession(db, rowid(id), cause, condition, clock.now()))
       if (end === null) return null

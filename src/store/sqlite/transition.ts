@@ -78,7 +78,7 @@ export function apply(
       return tally.add(task.lane, 'failed', 1)
     case 'cancelled':
       if (task.started) attempt('cancelled', null)
-      finish(db, task, 'cancelled', {}, now)
+      finish(db, task, 'cancelled', { attempts: transition.attempts }, now)
       return tally.add(task.lane, 'cancelled', 1)
     case 'waiting':
       if (transition.outcome !== null) attempt(transition.outcome, transition.failure)
@@ -91,17 +91,18 @@ function finish(
   db: Statements,
   task: HeldRow,
   status: 'completed' | 'failed' | 'cancelled',
-  end: { result?: string | null; error?: Failure; crashes?: number },
+  end: { result?: string | null; error?: Failure; crashes?: number; attempts?: number },
   now: number,
 ): void {
   db.sql(`UPDATE gleaner_tasks SET status = ?, fence = NULL, cancel_requested = 0, started_at = ?, finished_at = ?,
-            result = ?, error = ?, crashes = ? WHERE id = ?`).run(
+            result = ?, error = ?, crashes = ?, attempts = ? WHERE id = ?`).run(
     status,
     task.startedAt,
     now,
     end.result ?? null,
     end.error === undefined ? null : JSON.stringify(end.error),
     end.crashes ?? task.crashes,
+    end.attempts ?? task.attempts,
     task.rowid,
   )
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../model/outcome.ts'
 import type { EndCause } from '../../model/session.ts'
 import type { FailureKind } from '../../model/task.ts'
-import { identifySelf } from '../../process-identity.ts'
+import { identifySelf, type ProcessIdentity } from '../../process-identity.ts'
 import type {
   Able,
   Claim,
@@ -16,6 +16,15 @@ import type { MovableClock } from './database.ts'
 
 export interface ClaimantOptions extends Partial<Able> {
   worker?: string
+  /** Otherwise each life is a process of its own. */
+  process?: ProcessIdentity
+}
+
+let processes = 0
+
+function anotherProcess(): ProcessIdentity {
+  processes += 1
+  return { ...identifySelf(), startTime: `process ${processes}` }
 }
 
 /** A worker reduced to its conversation with the store: a session, and what it holds. */
@@ -25,10 +34,13 @@ export class Claimant {
   readonly able: Able
   readonly worker: string
   session = ''
+  process = identifySelf()
+  readonly #options: ClaimantOptions
   /** The fence of each task it holds. */
   readonly #held = new Map<string, number>()
 
   constructor(store: Store, clock: MovableClock, options: ClaimantOptions = {}) {
+    this.#options = options
     this.store = store
     this.clock = clock
     this.worker = options.worker ?? 'worker:test:0'
@@ -42,8 +54,9 @@ export class Claimant {
   /** A new life, after the last one ended. */
   async begin(): Promise<this> {
     const { queues, capabilities } = this.able
-    const process = identifySelf()
-    this.session = await this.store.openSession({ worker: this.worker, process, queues, capabilities })
+    this.process = this.#options.process ?? anotherProcess()
+    const { worker, process } = this
+    this.session = await this.store.openSession({ worker, process, queues, capabilities })
     this.#held.clear()
     return this
   }

@@ -1,8 +1,36 @@
+import { identifySelf } from '../../process-identity.ts'
 import type { Claimant } from './claimant.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, type World } from './world.ts'
 
 export const crashes: Theme = (specify, expect) => {
+  specify(
+    'a crash ends all sessions of the process, and what they held is judged together',
+    async (world) => {
+      await world.enqueueMany(2)
+      const process = { ...identifySelf(), startTime: 'shared' }
+      const [one, another] = [await world.worker({ process }), await world.worker({ process })]
+      const held = [await one.claimOne(), await another.claimOne()]
+      const elsewhere = await world.worker()
+      expect(await one.end('crash')).toMatchObject({ returned: 2, blamed: null })
+      expect(await world.store.endSession(another.session, 'crash')).toBe(null)
+      for (const { id } of held) expect(await world.task(id)).toMatchObject({ crashes: 0, attempts: 0 })
+      expect(await world.store.liveSessions()).toMatchObject([{ id: elsewhere.session }])
+    },
+  )
+
+  specify(
+    'a crash charges the only item of the process, whichever of its sessions held it',
+    async (world) => {
+      const id = await world.enqueue()
+      const process = { ...identifySelf(), startTime: 'shared' }
+      const [idle, busy] = [await world.worker({ process }), await world.worker({ process })]
+      await busy.claimOne()
+      expect(await idle.end('crash')).toMatchObject({ returned: 1, blamed: id })
+      expect(await world.task(id)).toMatchObject({ crashes: 1 })
+    },
+  )
+
   specify('a crash is charged to the one task that was running', async (world) => {
     const id = await world.enqueue()
     const worker = await world.worker()

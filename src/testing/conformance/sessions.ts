@@ -6,10 +6,11 @@ import { counts } from './world.ts'
 
 export const sessions: Theme = (specify, expect) => {
   specify('live sessions tell their worker and its process', async (world) => {
-    const { session } = await world.worker({ worker: 'worker:ml:0' })
+    const process = identifySelf()
+    const { session } = await world.worker({ worker: 'worker:ml:0', process })
     const other = await world.database.open()
-    expect(await other.liveSessions()).toEqual([
-      { id: session, worker: 'worker:ml:0', process: identifySelf(), renewals: 0 },
+    expect(await other.liveSessions()).toMatchObject([
+      { id: session, worker: 'worker:ml:0', process, renewals: 0 },
     ])
   })
 

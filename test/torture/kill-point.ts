@@ -1,0 +1,63 @@
+import { isMainThread } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { say } from '../journeys/program.ts'
+
+/**
+ * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): counts the statements that
+ * the process gives to SQLite, and kills it before the one that was asked for. The engine knows nothing of it.
+ */
+interface Plan {
+  /** Which thread's statements count. */
+  thread: 'main' | 'keeper'
+  /** Killed before this one, from 1. None: the statements are told instead. */
+  at?: number
+}
+
+const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
+
+/** The watcher of the file looks whenever it likes: what it asks is no step of anything. */
+const NO_STEP = /^PRAGMA data_version/
+
+let armed = false
+let steps = 0
+
+/** From here on, statements are steps. */
+export function arm(): void {
+  armed = true
+}
+
+/** The operation is over. The gap behind its last step is a place to be killed at, too. */
+export function disarm(): void {
+  step('(the end)')
+  armed = false
+}
+
+function step(sql: string): void {
+  if (!armed || plan === undefined || NO_STEP.test(sql)) return
+  steps += 1
+  if (plan.at === undefined) say('step', { sql })
+  if (steps !== plan.at) return
+  process.kill(process.pid, 'SIGKILL')
+  // The kernel may take a moment, in which nothing must happen.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
+  const probe = new Database(':memory:')
+  const statement = Object.getPrototypeOf(probe.prepare('SELECT 1')) as Record<string, any>
+  for (const method of ['run', 'get', 'all', 'iterate']) {
+    const original = statement[method]
+    statement[method] = function (this: { source: string }, ...parameters: unknown[]) {
+      step(this.source)
+      return original.apply(this, parameters)
+    }
+  }
+  const original = Database.prototype.exec
+  Database.prototype.exec = function (sql: string) {
+    step(sql)
+    return original.call(this, sql)
+  }
+  probe.close()
+  // A keeper has no program of ours in it that could say when it begins.
+  if (!isMainThread) arm()
+}

@@ -1,0 +1,215 @@
+import { systemClock } from '../../src/clock.ts'
+import { type Gleaner, openGleaner } from '../../src/index.ts'
+import { Sweeper } from '../../src/maintenance/sweeper.ts'
+import { openStore } from '../../src/store/open.ts'
+import { effect, flaky, held, plain, tasks } from './tasks.ts'
+
+/** An operation of the engine that can be killed between any two of its steps. */
+export interface Operation {
+  name: string
+  /** Fills the database before: in the test's process, once. */
+  prepare?: (gleaner: Gleaner) => Promise<unknown>
+  /** A worker in another process holds these, and is killed before: for what must be given back. */
+  leftBehind?: { concurrency: number; tasks: number }[]
+  /** Whose statements count; default main. */
+  thread?: 'keeper'
+  /** What a query must answer when everything has ended, wherever it was killed. */
+  afterwards?: { sql: string; rows: unknown[] }
+  /** Timers decide how many steps it takes. */
+  varies?: boolean
+  /** In the child. `begin` and `end` enclose the steps; `acknowledge` says what the caller was promised. */
+  run: (context: RunContext) => Promise<void>
+}
+
+export interface RunContext {
+  database: string
+  begin: () => void
+  end: () => void
+  acknowledge: (promise: { exists?: string[]; status?: Record<string, string>; paused?: boolean }) => void
+}
+
+const open = (database: string) => openGleaner({ database, tasks, timings: { sweep: '1h' } })
+
+/** For operations on a database that is open. */
+function withGleaner(run: (gleaner: Gleaner, context: RunContext) => Promise<void>): Operation['run'] {
+  return async (context) => {
+    const gleaner = await open(context.database)
+    await run(gleaner, context)
+    await gleaner.close()
+  }
+}
+
+const exists = (handles: { id: string }[]) => ({ exists: handles.map(({ id }) => id) })
+
+export const OPERATIONS: Operation[] = [
+  {
+    name: 'opening a new database',
+    async run({ database, begin, end }) {
+      begin()
+      const gleaner = await open(database)
+      end()
+      await gleaner.close()
+    },
+  },
+  {
+    name: 'enqueue',
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      begin()
+      const handle = await gleaner.enqueue(effect)
+      end()
+      acknowledge(exists([handle]))
+    }),
+  },
+  {
+    name: 'enqueue of one with a key, a delay and a large input',
+    prepare: (gleaner) => gleaner.enqueue(effect),
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const large = 'x'.repeat(5_000)
+      begin()
+      const handle = await gleaner.enqueue(plain, large, { key: 'k', keyScope: 'forever', runAfter: '50ms' })
+      end()
+      acknowledge(exists([handle]))
+    }),
+  },
+  {
+    name: 'enqueueMany in one transaction',
+    prepare: (gleaner) => gleaner.enqueueMany(plain, Array(998).fill(0)),
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      begin()
+      // The thousandth task: the counters are brought up to date as well.
+      const handles = await gleaner.enqueueMany(effect, Array(3).fill(undefined), { atomic: true })
+      end()
+      acknowledge(exists(handles))
+    }),
+  },
+  {
+    name: 'claiming, running and settling, from the start of a worker to its stop',
+    varies: true,
+    prepare: async (gleaner) => {
+      await gleaner.enqueue(plain, 1)
+      await gleaner.enqueue(effect)
+      await gleaner.enqueue(flaky)
+      await gleaner.enqueue(plain, 2, { runAfter: 1 })
+    },
+    run: withGleaner(async (gleaner, { begin, end }) => {
+      begin()
+      const worker = gleaner.work({ concurrency: 2 })
+      await worker.drained({ includeDelayed: true })
+      await worker.stop()
+      end()
+    }),
+  },
+  {
+    name: 'ctx.complete',
+    prepare: (gleaner) => gleaner.enqueue(effect),
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list()
+      gleaner.on('started', begin)
+      gleaner.on('completed', () => {
+        end()
+        acknowledge({ status: { [items[0]!.id]: 'completed' } })
+      })
+      await gleaner.work({ concurrency: 1 }).drained()
+    }),
+  },
+  {
+    name: 'stopping with work in hand',
+    prepare: (gleaner) => gleaner.enqueueMany(held, Array(3).fill(undefined)),
+    run: withGleaner(async (gleaner, { begin, end }) => {
+      let running = 0
+      const all = new Promise<void>((resolve) =>
+        gleaner.on('started', () => {
+          running += 1
+          if (running === 3) resolve()
+        }),
+      )
+      const worker = gleaner.work({ concurrency: 3 })
+      await all
+      begin()
+      await worker.stop({ drain: 1 })
+      end()
+    }),
+  },
+  {
+    name: 'renewing',
+    prepare: (gleaner) => gleaner.enqueue(held),
+    thread: 'keeper',
+    async run({ database, end }) {
+      // Told by its steps alone: the keeper's thread arms itself, and goes on until it is killed.
+      const gleaner = await openGleaner({ database, tasks, timings: { lease: '150ms', sweep: '1h' } })
+      gleaner.work({ concurrency: 1 })
+      end()
+    },
+  },
+  {
+    name: 'sweeping: one item, to be charged; and several, to be suspected',
+    prepare: (gleaner) => gleaner.enqueueMany(held, Array(4).fill(undefined)),
+    // One charged, three suspected: not one more because a sweep was repeated.
+    afterwards: { sql: 'SELECT crashes FROM gleaner_tasks ORDER BY id LIMIT 4', rows: [1, 0, 0, 0] },
+    leftBehind: [
+      { concurrency: 1, tasks: 1 },
+      { concurrency: 3, tasks: 3 },
+    ],
+    async run({ database, begin, end }) {
+      const store = await openStore(database, {})
+      const sweeper = new Sweeper(store, systemClock, { leaseMs: 30_000, everyMs: 2_000 })
+      begin()
+      await sweeper.sweep()
+      end()
+      await store.close()
+    },
+  },
+  {
+    name: 'cancel of a waiting task',
+    prepare: (gleaner) => gleaner.enqueue(effect, undefined, { runAfter: '50ms' }),
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list()
+      begin()
+      await gleaner.tasks.cancel(items[0]!.id)
+      end()
+      acknowledge({ status: { [items[0]!.id]: 'cancelled' } })
+    }),
+  },
+  {
+    name: 'retry by hand',
+    prepare: async (gleaner) => {
+      const handle = await gleaner.enqueue(effect, undefined, { runAfter: '1h', key: 'k' })
+      await handle.cancel()
+    },
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list()
+      begin()
+      await gleaner.tasks.retry(items[0]!.id)
+      end()
+      acknowledge({ status: { [items[0]!.id]: 'queued' } })
+    }),
+  },
+  {
+    name: 'removing',
+    prepare: async (gleaner) => {
+      const handle = await gleaner.enqueue(plain, 'x'.repeat(5_000), {
+        runAfter: '1h',
+        key: 'k',
+        keyScope: 'forever',
+      })
+      await handle.cancel()
+    },
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list()
+      begin()
+      await gleaner.tasks.remove(items[0]!.id)
+      end()
+      acknowledge({ status: { [items[0]!.id]: 'gone' } })
+    }),
+  },
+  {
+    name: 'pausing everything',
+    prepare: (gleaner) => gleaner.enqueue(effect),
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      begin()
+      await gleaner.pause()
+      end()
+      acknowledge({ paused: true })
+    }),
+  },
+]

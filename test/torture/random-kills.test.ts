@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { brokenPromises, summary, torture } from './random-kills.ts'
+
+/** `npm run torture` kills hundreds of times; `GLEANER_SEED` repeats a run. */
+const seed = Number(process.env.GLEANER_SEED ?? Date.now() % 1_000_000)
+
+test('everything acknowledged ends, each effect once, whoever is killed whenever', {
+  timeout: 180_000,
+}, async () => {
+  const damage = await torture({ seed, kills: 40, producers: 1, workers: 2 })
+  console.log(summary(damage))
+  expect(brokenPromises(damage), `GLEANER_SEED=${seed}`).toEqual([])
+  expect(damage.kills).toBeGreaterThanOrEqual(40)
+  expect(damage.producersKilled).toBeGreaterThan(0)
+  expect(damage.workersKilled).toBeGreaterThan(0)
+  expect(damage.acknowledged).toBeGreaterThan(0)
+})

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { say, told } from '../journeys/program.ts'
+
+/** Attempts enough for any number of kills: only the crash limit can end one of these early. */
+const retry = { attempts: 1_000, backoff: 'fixed', base: 1, jitter: 0 } as const
+
+export const plain = defineTask({ name: 'plain', retry, input: z.any(), run: async () => 'done' })
+
+/** `task` is the key: a second effect of the same task would be an error. */
+export const EFFECTS = 'CREATE TABLE IF NOT EXISTS effects (task INTEGER PRIMARY KEY)'
+
+export const effect = defineTask({
+  name: 'effect',
+  retry,
+  run: async (_, ctx) => {
+    // Some take a moment: a kill should also hit what runs.
+    const ms = Number(ctx.id) % 4
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+    return ctx.complete('done', (tx) => {
+      tx.prepare('INSERT INTO effects (task) VALUES (?)').run(Number(ctx.id))
+    })
+  },
+})
+
+/** Fails the first time. */
+export const flaky = defineTask({
+  name: 'flaky',
+  retry,
+  run: async (_, ctx) => {
+    ctx.log.info('try', { attempt: ctx.attempt })
+    await ctx.progress(0.5)
+    if (ctx.attempt === 1) throw new Error('the first time fails')
+  },
+})
+
+/** Runs until it is told to end. In a test's own process it ends at once. */
+export const held = defineTask({
+  name: 'held',
+  retry,
+  run: async (_, ctx) => {
+    say('running', { id: ctx.id })
+    if (process.env.GLEANER_CHILD !== undefined) await told('release')
+    return ctx.complete('done', (tx) => {
+      tx.prepare('INSERT INTO effects (task) VALUES (?)').run(Number(ctx.id))
+    })
+  },
+})
+
+export const tasks = [plain, effect, flaky, held]
