@@ -13,7 +13,7 @@ import { countTasks, listQueues, setPaused } from './queues.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
-import { FileWatch } from './watch.ts'
+import { FileWatch, SyncTeller } from './watch.ts'
 import { withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
 
@@ -45,18 +45,21 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 function sqliteStore(connection: Connection, clock: Clock, options: SqliteOptions): Store {
   const db = connection.statements
   const lanes = new LaneCache(db)
+  const inMemory = options.path === ':memory:'
+  const teller = new SyncTeller(options.path)
   const writer = new Writer(connection, {
     busyLimitMs: options.busyLimitMs ?? BUSY_LIMIT_MS,
     onRollback: () => lanes.forget(),
+    onSynced: () => inMemory || teller.tell(),
   })
   /** What a caller is promised is on disk when he is answered. */
   const promised: Durability = options.durability ?? 'full'
-  const inMemory = options.path === ':memory:'
   const listeners = new Set<(change: Change) => void>()
   const tell = (change: Change) => {
     for (const listener of listeners) listener(change)
   }
-  const watching = inMemory ? null : new FileWatch(connection, () => tell({ kind: 'elsewhere' }))
+  /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
+  let watching: FileWatch | null = null
   const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
   let closed = false
 
@@ -68,7 +71,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   const writeAndTell = async <T>(change: () => T, news: (answer: T) => Change | null): Promise<T> => {
     const answer = await write(promised, change)
     const told = news(answer)
-    if (told !== null) tell(told)
+    if (told === null) return answer
+    tell(told)
     return answer
   }
 
@@ -159,7 +163,13 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
     onChange(listener) {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      if (!inMemory) watching ??= new FileWatch(connection, () => tell({ kind: 'elsewhere' }))
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        watching?.close()
+        watching = null
+      }
     },
     async close() {
       if (closed) return

@@ -1,11 +1,12 @@
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, utimesSync, watch } from 'node:fs'
 import type { Connection } from './connection.ts'
 
 /**
- * An event of the file comes when its bytes are written; the commit is visible only after the sync. So we look
- * again, soon at first and then less often, for about a second: a busy disk takes its time.
+ * An event of the log comes when its bytes are written; the commit is visible only after the sync. A store says so (see
+ * `SyncTeller`); whoever else commits does not. So we look again, soon at first and then less often, for about a second:
+ * a busy disk takes its time.
  */
-const LOOK_AGAIN_MS = [0, 1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
+const LOOK_AGAIN_MS = [1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
 
 /** When others commit all the time, looking each time would cost more than it brings. */
 const BURST_PAUSE_MS = 25
@@ -15,7 +16,7 @@ const BURST_LOOKS = 4
 export class FileWatch {
   readonly #connection: Connection
   readonly #notify: () => void
-  #watcher: FSWatcher | undefined
+  #watchers: FSWatcher[] = []
   #timer: NodeJS.Timeout | undefined
   #seenVersion: unknown
   #looks = 0
@@ -33,7 +34,7 @@ export class FileWatch {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#watcher?.close()
+    this.#unwatch()
   }
 
   /** SQLite's own word for it: changes when another connection has committed, not when this one has. */
@@ -43,17 +44,23 @@ export class FileWatch {
 
   #watch(): void {
     try {
-      this.#watcher = watch(`${this.#connection.path}-wal`, { persistent: false }, () => this.#onEvent())
-      this.#watcher.on('error', () => this.#rewatchLater())
+      for (const file of ['-wal', '-shm']) {
+        const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, () => this.#onEvent())
+        watcher.on('error', () => this.#rewatchLater())
+        this.#watchers.push(watcher)
+      }
     } catch {
-      // The log does not exist (yet), or there are too many watchers: the workers' own polling remains.
+      // The files do not exist (yet), or there are too many watchers: the workers' own polling remains.
       this.#rewatchLater()
     }
   }
 
+  #unwatch(): void {
+    for (const watcher of this.#watchers.splice(0)) watcher.close()
+  }
+
   #rewatchLater(): void {
-    this.#watcher?.close()
-    this.#watcher = undefined
+    this.#unwatch()
     this.#schedule(1_000, () => {
       this.#watch()
       this.#look()
@@ -62,13 +69,14 @@ export class FileWatch {
 
   #onEvent(): void {
     this.#looks = 0
-    // A stream of events must not put off the look that the first of them asked for.
-    if (this.#timer === undefined || this.#nextLookMs > performance.now() + 1) this.#lookLater()
+    this.#look()
   }
 
   #lookLater(): void {
     const delay = LOOK_AGAIN_MS[this.#looks]
-    if (delay === undefined) return
+    // A stream of events must not put off the look that the first of them asked for.
+    const soonEnough = this.#timer !== undefined && this.#nextLookMs <= performance.now() + 1
+    if (delay === undefined || soonEnough) return
     this.#looks += 1
     this.#schedule(delay, () => this.#look())
   }
@@ -101,8 +109,7 @@ export class FileWatch {
 
   /** Not even the events are read meanwhile. */
   #pause(): void {
-    this.#watcher?.close()
-    this.#watcher = undefined
+    this.#unwatch()
     this.#schedule(BURST_PAUSE_MS, () => {
       this.#watch()
       this.#look()
@@ -118,5 +125,33 @@ export class FileWatch {
       if (!this.#closed) then()
     }, ms)
     this.#timer.unref()
+  }
+}
+
+/** Who enqueues all the time keeps the workers awake anyway. */
+const TELL_EVERY_MS = 10
+
+/**
+ * Tells those who watch that what was written is on disk now, and visible: by the time stamp of the shared memory's
+ * file. It costs 30 µs or so, so it is not done after each of many commits in a row.
+ */
+export class SyncTeller {
+  readonly #path: string
+  #toldMs = Number.NEGATIVE_INFINITY
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  tell(): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#toldMs < TELL_EVERY_MS) return
+    this.#toldMs = nowMs
+    const now = Date.now() / 1_000
+    try {
+      utimesSync(`${this.#path}-shm`, now, now)
+    } catch {
+      // They look again by themselves.
+    }
   }
 }

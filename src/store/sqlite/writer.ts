@@ -22,14 +22,19 @@ export class Writer {
   readonly #connection: Connection
   readonly #busyLimitMs: number
   readonly #onRollback: () => void
+  readonly #onSynced: () => void
   #jobs: Job[] = []
   #flushing = false
   #idle: (() => void)[] = []
 
-  constructor(connection: Connection, options: { busyLimitMs: number; onRollback: () => void }) {
+  constructor(
+    connection: Connection,
+    options: { busyLimitMs: number; onRollback: () => void; onSynced: () => void },
+  ) {
     this.#connection = connection
     this.#busyLimitMs = options.busyLimitMs
     this.#onRollback = options.onRollback
+    this.#onSynced = options.onSynced
   }
 
   write<T>(durability: Durability, run: () => T, isolated = false): Promise<T> {
@@ -64,10 +69,9 @@ export class Writer {
 
   #commitTogether(group: readonly Job[]): 'done' | 'busy' {
     const answers: (() => void)[] = []
+    const durability = group.some((job) => job.durability === 'full') ? 'full' : 'normal'
     try {
-      if (!this.#connection.tryBegin(group.some((job) => job.durability === 'full') ? 'full' : 'normal')) {
-        return 'busy'
-      }
+      if (!this.#connection.tryBegin(durability)) return 'busy'
       for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
       this.#connection.commit()
     } catch (error) {
@@ -77,6 +81,7 @@ export class Writer {
       for (const job of group) job.reject(translated(error))
       return 'done'
     }
+    if (durability === 'full') this.#onSynced()
     for (const answer of answers) answer()
     return 'done'
   }
