@@ -59,7 +59,7 @@ export const drainManyProcesses: Scenario = {
   id: 'drain-processes',
   title: 'Drain with 2 and 4 processes on one file',
   meaning:
-    '100 000 waiting tasks shared by several processes that start together; the rate is the total. SQLite has one writer, so ' +
+    '300 000 waiting tasks (100 000 for the slower peers) shared by several processes that start together; the rate is the total. SQLite has one writer, so ' +
     'the aim is to lose nothing, to starve nobody and to show the user no SQLITE_BUSY.',
   metrics: [PER_SECOND, LEAST_SHARE, ERRORS],
   entries: (bench) => [
@@ -96,12 +96,15 @@ export const drainManyProcesses: Scenario = {
   ]),
 }
 
+/** The fast ones get more, so that the start of four processes on two cores is not the subject. */
+const SHARED_TASKS: Partial<Record<ContenderName, number>> = { gleaner: 300_000, raw: 300_000 }
+
 function shared(bench: Bench, contender: ContenderName, processes: number): Entry {
   return {
     label: `${contender} × ${processes}`,
     contender,
     note: sizeNote(contender),
-    measure: () => drain(bench, contender, processes, 100_000),
+    measure: () => drain(bench, contender, processes, SHARED_TASKS[contender] ?? 100_000),
   }
 }
 

@@ -221,6 +221,8 @@ export class Worker {
   #onChange(change: Change): void {
     const { running, ahead } = this.#hands
     if (change.kind === 'ended') return
+    // Busy with short items: the next exchange is a few milliseconds away, and brings everything.
+    if (change.kind !== 'cancel' && ahead > 0) return
     if (change.kind === 'work' && running >= this.#options.concurrency) return
     if (change.kind === 'cancel' && running + ahead === 0) return
     this.#pace.awake()
