@@ -203,7 +203,8 @@ function textOf(path: string): string {
 /** Files that this one names, in an import or beside `import.meta.url`, and that are not in the package. */
 function missingBeside(path: string): string[] {
   const isThere = (specifier: string) => {
-    const target = join(installed, dirname(path), knownStart(specifier))
+    // `./thread.${extension}`
+    const target = join(installed, dirname(path), knownStart(specifier)).replace(/\.$/, '')
     // Declarations keep the names of the sources: TypeScript finds x.d.ts where x.ts is named.
     const candidates = path.endsWith('.d.ts')
       ? [target.replace(/\.[jt]s$/, '.d.ts')]

@@ -135,6 +135,7 @@ export class ModelStore {
     if (outcome.kind === 'cancelled' || task.cancelRequested) {
       life.useful = true
       const ran = started || outcome.kind !== 'returned'
+      if (!ran) task.attempts -= 1
       return this.#finish(task, 'cancelled', ran ? 'cancelled' : null, null)
     }
     if (outcome.kind === 'returned') return this.#giveBack(task, started ? 'returned' : null)
@@ -165,6 +166,7 @@ export class ModelStore {
     life.blamed = blamed
     for (const task of held) {
       if (task.cancelRequested) {
+        if (!task.holder!.started) task.attempts -= 1
         this.#finish(task, 'cancelled', task.holder!.started ? 'cancelled' : null, null)
       } else if (cause === 'stop') this.#giveBack(task, task.holder!.started ? 'returned' : null)
       else if (cause === 'lease') this.#loseLease(task)
