@@ -876,4 +876,26 @@ export const GUARDS: readonly Guard[] = [
       title: 'whoever runs in another worker of the process that died is not charged, either',
     },
   },
+  {
+    name: 'nobody is judged while the database is locked',
+    promise: 'A lock held for longer than a lease costs nobody his session.',
+    file: 'src/store/sqlite/store.ts',
+    find: "liveSessions: () => write('normal', () => readLiveSessions(db)),",
+    replace: 'liveSessions: () => read(() => readLiveSessions(db)),',
+    test: {
+      file: 'test/maintenance/sweeper.test.ts',
+      title: 'is not judged for a time in which somebody locked the database, and nobody could renew',
+    },
+  },
+  {
+    name: 'a gap of the sweeper is nobody’s fault',
+    promise: 'A laptop lid or a stopped process expires nobody.',
+    file: 'src/maintenance/sweeper.ts',
+    find: 'Math.min(now - this.#lastSweepMs, this.#options.everyMs * 2)',
+    replace: 'now - this.#lastSweepMs',
+    test: {
+      file: 'test/maintenance/sweeper.test.ts',
+      title: 'is not judged for a time in which nobody watched: a closed lid, a stopped sweeper',
+    },
+  },
 ]
