@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'RETRY_LATER'
   | 'RESULT_TOO_LARGE'
   | 'STOPPED'
+  | 'STORE_AWAY'
   | 'STORE_BUSY'
   | 'STORE_CORRUPT'
   | 'STORE_FAILED'

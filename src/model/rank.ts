@@ -5,7 +5,7 @@ export const PRIORITY_LAST = 1000
 export const PRIORITY_DEFAULT = 100
 
 /** More than any time in milliseconds until the year 2109; 1000 steps still fit a safe integer. */
-const PRIORITY_STEP = 2 ** 42
+export const PRIORITY_STEP = 2 ** 42
 
 /** Priority decides; equal priorities in the order in which they became due. */
 export function rankOf(priority: number, queuedAtMs: number): number {

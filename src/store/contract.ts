@@ -15,6 +15,7 @@ import type {
   TaskStatus,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { PostgresOptions } from './postgres/database.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -123,7 +124,7 @@ export interface SessionEnd {
 }
 
 /** Crosses a thread boundary, so it is plain data. */
-export type RenewalPlan = { store: 'sqlite'; path: string }
+export type RenewalPlan = { store: 'sqlite'; path: string } | { store: 'postgres'; options: PostgresOptions }
 
 /** One write for all sessions of a process. */
 export interface Renewer {
@@ -244,4 +245,4 @@ export type Change =
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }
   /** Another connection, perhaps of another process, wrote something. */
-  | { kind: 'elsewhere' }
+  | { kind: 'elsewhere'; only?: 'ended' }

@@ -203,7 +203,7 @@ export class Worker {
 
   #onChange(change: Change): void {
     const { running, ahead } = this.#hands
-    if (change.kind === 'ended') return
+    if (change.kind === 'ended' || (change.kind === 'elsewhere' && change.only === 'ended')) return
     if (change.kind === 'work' && running >= this.#options.concurrency) return
     if (change.kind === 'cancel' && running + ahead === 0) return
     this.#pace.awake()

@@ -1,0 +1,137 @@
+import { PRIORITY_STEP } from '../../model/rank.ts'
+import type { Claim, Want } from '../contract.ts'
+import type { Lane } from '../lane.ts'
+import { userKey } from '../task-row.ts'
+import type { LaneBook } from './lanes.ts'
+import type { Sql } from './sql.ts'
+import { Tally } from './tally.ts'
+
+/** Due tasks that one claim moves to their lanes; the next claim goes on. */
+const PROMOTE_MAX = 1_000
+
+const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
+const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
+
+/** The lanes this worker may take from now: not those of a paused queue. */
+export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<readonly Lane[]> {
+  const row = await sql.row<{ everything: boolean; queues: string[] }>(
+    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues`,
+  )
+  if (row === undefined || row.everything) return []
+  return (await lanes.claimable(want.able)).filter((lane) => !row.queues.includes(lane.queue))
+}
+
+/** Without a lock. Infinity: nothing is scheduled. */
+export async function lookAhead(
+  sql: Sql,
+  open: readonly Lane[],
+): Promise<{ ready: boolean; suspects: boolean; nextDueAt: number }> {
+  const row = await sql.row<{ ready: boolean; suspects: boolean; due: number | null }>(
+    `SELECT EXISTS (SELECT 1 FROM unnest($1::int[]) l(lane), LATERAL (
+              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} LIMIT 1) t) AS ready,
+            EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
+    [open.map((lane) => lane.id)],
+  )
+  return {
+    ready: row?.ready ?? false,
+    suspects: row?.suspects ?? false,
+    nextDueAt: row?.due ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** In a transaction: takes the next items of these lanes for this session. */
+export async function claimTasks(
+  sql: Sql,
+  lanes: LaneBook,
+  open: readonly Lane[],
+  session: string,
+  want: Want,
+  now: number,
+): Promise<Claim[]> {
+  await promoteDue(sql, now)
+  if (open.length === 0) return []
+  const ids = open.map((lane) => lane.id)
+  const suspects = want.empty ? await take(sql, SUSPECT, ids, session, 1, 1, now) : []
+  const rows = suspects.length > 0 ? suspects : await take(sql, READY, ids, session, want.start, want.start + want.ahead, now)
+  return Promise.all(rows.map((row) => claimOf(lanes, row)))
+}
+
+interface TakenRow {
+  id: number
+  fence: number
+  rank: number
+  lane: number
+  input: string | null
+  attempts: number
+  max_attempts: number
+  overrides: string | null
+  key: string | null
+  created_at: number
+  status: string
+  suspect: boolean
+}
+
+/** Each lane is in order already; what somebody else has just locked is passed over. */
+async function take(
+  sql: Sql,
+  which: string,
+  lanes: readonly number[],
+  session: string,
+  start: number,
+  count: number,
+  now: number,
+): Promise<TakenRow[]> {
+  const rows = await sql.rows<TakenRow>(
+    `WITH next AS MATERIALIZED (
+       SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
+       FROM unnest($1::int[]) l(lane), LATERAL (
+         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which}
+         ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
+       ORDER BY t.rank, t.id LIMIT $2
+     ), fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value WHERE EXISTS (SELECT 1 FROM next))
+     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
+       status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
+       started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
+     FROM next, fence WHERE tasks.id = next.id
+     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
+       suspect`,
+    [lanes, count, session, start, now],
+  )
+  return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
+}
+
+async function promoteDue(sql: Sql, now: number): Promise<void> {
+  const moved = await sql.rows<{ lane: number; n: number }>(
+    `WITH due AS (
+       SELECT id FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
+       ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED
+     ), moved AS (
+       UPDATE gleaner.tasks SET status = 'queued', rank = priority * ${PRIORITY_STEP} + run_after
+       FROM due WHERE tasks.id = due.id RETURNING lane
+     ) SELECT lane, count(*) AS n FROM moved GROUP BY lane`,
+    [now],
+  )
+  const tally = new Tally()
+  for (const { lane, n } of moved) tally.add(lane, 'scheduled', -n)
+  await tally.write(sql)
+}
+
+async function claimOf(lanes: LaneBook, row: TakenRow): Promise<Claim> {
+  const lane = await lanes.get(row.lane)
+  return {
+    id: String(row.id),
+    fence: row.fence,
+    name: lane.name,
+    queue: lane.queue,
+    input: row.input,
+    attempt: row.attempts,
+    maxAttempts: row.max_attempts,
+    overrides: row.overrides === null ? null : JSON.parse(row.overrides),
+    key: userKey(lane.name, row.key),
+    createdAt: row.created_at,
+    started: row.status === 'running',
+    suspect: row.suspect,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Requires } from '../../model/task.ts'
+import type { Able, LaneFilter } from '../contract.ts'
+import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
+import type { Sql } from './sql.ts'
+
+/** How old the list of lanes may be when nobody told us of a new one. */
+const STALE_MS = 1_000
+
+/** The lanes as last seen. They are only ever added, each in a transaction of its own. */
+export class LaneBook {
+  readonly #sql: Sql
+  #lanes = new Map<number, Lane>()
+  #ids = new Map<string, number>()
+  #readAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  async idOf(queue: string, name: string, requires: Requires | null): Promise<number> {
+    const words = requirementWords(requires)
+    const known = this.#ids.get(`${queue}/${name}/${words}`)
+    if (known !== undefined) return known
+    await this.#sql.run(
+      'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [queue, name, words],
+    )
+    await this.refresh()
+    return this.#ids.get(`${queue}/${name}/${words}`)!
+  }
+
+  async refresh(): Promise<void> {
+    type Row = { id: number; queue: string; name: string; requires: string }
+    const rows = await this.#sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
+    this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
+    this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
+    this.#readAtMs = performance.now()
+  }
+
+  async all(): Promise<readonly Lane[]> {
+    if (performance.now() - this.#readAtMs > STALE_MS) await this.refresh()
+    return [...this.#lanes.values()]
+  }
+
+  async get(id: number): Promise<Lane> {
+    if (!this.#lanes.has(id)) await this.refresh()
+    return this.#lanes.get(id)!
+  }
+
+  async matching(filter: LaneFilter): Promise<readonly Lane[]> {
+    await this.refresh()
+    return (await this.all()).filter((lane) => isMatch(lane, filter))
+  }
+
+  async claimable(able: Able): Promise<readonly Lane[]> {
+    return (await this.all()).filter((lane) => mayTake(lane, able))
+  }
+}

@@ -1,0 +1,53 @@
+import type { LogLine, Page } from '../../model/task.ts'
+import type { Exchange, PageRequest } from '../contract.ts'
+import { readCursor, writeCursor } from '../cursor.ts'
+import type { Sql } from './sql.ts'
+
+/** Kept per task: the newest. */
+const LINES_MAX = 1_000
+
+export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs']): Promise<void> {
+  for (const { id, fence, lines } of logs) {
+    // The last words of an attempt come together with its outcome, which has just freed the task.
+    const held = await sql.row<{ last: number }>(
+      `SELECT coalesce((SELECT max(line) FROM gleaner.logs WHERE task = $1), 0) AS last FROM gleaner.tasks
+       WHERE id = $1 AND session = $2 AND coalesce(fence, $3) = $3 FOR UPDATE`,
+      [id, session, fence],
+    )
+    if (held === undefined) continue
+    await sql.run(
+      `INSERT INTO gleaner.logs (task, line, at, attempt, level, message, details)
+       SELECT $1, $2 + position, at, attempt, level, message, details
+       FROM unnest($3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
+         AS l(at, attempt, level, message, details, position)`,
+      [
+        id,
+        held.last,
+        lines.map((line) => line.at),
+        lines.map((line) => line.attempt),
+        lines.map((line) => line.level),
+        lines.map((line) => line.message),
+        lines.map((line) => line.details),
+      ],
+    )
+    await sql.run('DELETE FROM gleaner.logs WHERE task = $1 AND line <= $2', [id, held.last + lines.length - LINES_MAX])
+  }
+}
+
+export async function readLogs(sql: Sql, task: string, { limit, cursor }: PageRequest): Promise<Page<LogLine>> {
+  const [after = 0] = readCursor(cursor, 1)
+  const rows = await sql.rows<Omit<LogLine, 'details'> & { line: number; details: string | null }>(
+    `SELECT line, at, attempt, level, message, details FROM gleaner.logs
+     WHERE task = $1 AND line > $2 ORDER BY line LIMIT $3`,
+    [task, after, limit + 1],
+  )
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items: items.map(({ line: _, details, ...rest }) => ({
+      ...rest,
+      details: details === null ? null : JSON.parse(details),
+    })),
+    next: rows.length > limit && last ? writeCursor([last.line]) : null,
+  }
+}

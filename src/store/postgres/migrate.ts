@@ -1,0 +1,77 @@
+import { StoreError } from '../../errors.ts'
+import { isProvedDead, type ProcessIdentity } from '../../process-identity.ts'
+import type { Database } from './database.ts'
+import { migrations as ours } from './migrations/index.ts'
+import type { Sql } from './sql.ts'
+
+export interface Migration {
+  version: number
+  name: string
+  sql: (schema: string) => string
+}
+
+const OLDEST_SERVER = 130_000
+
+/** One transaction under an advisory lock: one process does it, the others wait and find it done. */
+export async function migrate(database: Database, migrations: readonly Migration[] = ours): Promise<void> {
+  const latest = migrations.at(-1)?.version ?? 0
+  if ((await versionOf(database.sql, latest)) === latest) return
+  await database.transaction(async (sql) => {
+    await refuseOldServer(sql)
+    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gleaner migration ${sql.schema}`])
+    const version = await versionOf(sql, latest)
+    if (version === latest) return
+    if (version > 0) await refuseWhileOthersWork(sql, version, latest)
+    else await sql.run('CREATE SCHEMA IF NOT EXISTS gleaner'.replace('gleaner', sql.schema))
+    await sql.run(`CREATE TABLE IF NOT EXISTS gleaner.migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+    for (const migration of migrations.filter((m) => m.version > version)) {
+      await sql.run(migration.sql(sql.schema))
+      await sql.run('INSERT INTO gleaner.migrations (version, name) VALUES ($1, $2)', [
+        migration.version,
+        migration.name,
+      ])
+    }
+  })
+}
+
+async function refuseOldServer(sql: Sql): Promise<void> {
+  const row = await sql.row<{ version: string; words: string }>(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_version') AS words`,
+  )
+  if (Number(row?.version) >= OLDEST_SERVER) return
+  throw new StoreError(`the PostgreSQL server is version ${row?.words}`, {
+    code: 'STORE_FAILED',
+    hint: 'Gleaner needs PostgreSQL 13 or newer.',
+  })
+}
+
+async function versionOf(sql: Sql, latest: number): Promise<number> {
+  const table = await sql.row<{ found: string | null }>(`SELECT to_regclass('gleaner.migrations') AS found`)
+  if (!table?.found) return 0
+  const row = await sql.row<{ version: number | null }>('SELECT max(version) AS version FROM gleaner.migrations')
+  const version = row?.version ?? 0
+  if (version > latest) {
+    throw new StoreError(`the database is at version ${version}, this Gleaner knows versions up to ${latest}`, {
+      code: 'STORE_NEWER',
+      hint:
+        'A newer Gleaner has used this schema. Update this package to the same version; workers that already ran ' +
+        'when it was updated should be stopped and started with the new one.',
+    })
+  }
+  return version
+}
+
+/** Workers of the old version go on writing the old way: they must be gone before the tables change. */
+async function refuseWhileOthersWork(sql: Sql, version: number, latest: number): Promise<void> {
+  const sessions = await sql.rows<ProcessIdentity & { worker: string }>(
+    'SELECT worker, host, boot, pid, start_time AS "startTime" FROM gleaner.sessions WHERE ended_at IS NULL',
+  )
+  const alive = sessions.filter((session) => !isProvedDead(session))
+  if (alive.length === 0) return
+  const who = alive.map((session) => `${session.worker} (pid ${session.pid} on ${session.host})`).join(', ')
+  throw new StoreError(
+    `the database must go from version ${version} to ${latest}, but older workers still run: ${who}`,
+    { code: 'STORE_MIGRATION', hint: 'Stop them, then start the new version; nothing was changed.' },
+  )
+}

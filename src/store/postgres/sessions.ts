@@ -1,0 +1,129 @@
+import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
+import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import type { Sql } from './sql.ts'
+import { Tally } from './tally.ts'
+import { allHeldBy, apply } from './transition.ts'
+
+export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
+  const { host, boot, pid, startTime } = session.process
+  const row = await sql.row<{ id: string }>(
+    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, capabilities, opened_at, renewed_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, now, now FROM (SELECT coalesce($8::bigint, gleaner.now_ms()) AS now) moment
+     RETURNING id::text AS id`,
+    [
+      session.worker,
+      host,
+      boot,
+      pid,
+      startTime,
+      JSON.stringify(session.queues),
+      JSON.stringify(session.capabilities),
+      clockMs,
+    ],
+  )
+  return row!.id
+}
+
+/**
+ * Whether the session lives, and the server's time. The lock makes whoever wants to end it wait for our commit: he
+ * then finds what we claimed under it.
+ */
+export async function liveUntilCommit(sql: Sql, session: string): Promise<{ live: boolean; now: number }> {
+  const row = await sql.row<{ live: boolean; now: number }>(
+    'SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 FOR SHARE',
+    [session],
+  )
+  return row ?? { live: false, now: 0 }
+}
+
+/** It finished something: whatever it crashes on later, it does not crash on everything. */
+export async function markUseful(sql: Sql, session: string): Promise<void> {
+  await sql.run('UPDATE gleaner.sessions SET completed = 1 WHERE id = $1 AND completed = 0', [session])
+}
+
+export async function renewSessions(sql: Sql, sessions: readonly string[]): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>(
+    `UPDATE gleaner.sessions SET renewals = renewals + 1, renewed_at = gleaner.now_ms()
+     WHERE id = ANY($1::bigint[]) AND ended_at IS NULL RETURNING id::text AS id`,
+    [sessions],
+  )
+  return rows.map((row) => row.id)
+}
+
+export async function readLiveSessions(sql: Sql): Promise<LiveSession[]> {
+  type Row = { id: string; worker: string; host: string; boot: string; pid: number; start_time: string | null; renewals: number }
+  const rows = await sql.rows<Row>(
+    `SELECT id::text AS id, worker, host, boot, pid, start_time, renewals FROM gleaner.sessions
+     WHERE ended_at IS NULL ORDER BY sessions.id`,
+  )
+  return rows.map(({ id, worker, renewals, host, boot, pid, start_time }) => ({
+    id,
+    worker,
+    renewals,
+    process: { host, boot, pid, startTime: start_time },
+  }))
+}
+
+/** In a transaction: ends the session and gives back all it held. */
+export async function endSession(
+  sql: Sql,
+  id: string,
+  cause: EndCause,
+  condition: { renewals: number } | undefined,
+  clockMs: number | null,
+): Promise<(SessionEnd & { ended: string[] }) | null> {
+  const session = await sql.row<{ worker: string; renewals: number; completed: number; now: number }>(
+    `SELECT worker, renewals, completed, coalesce($2::bigint, gleaner.now_ms()) AS now FROM gleaner.sessions
+     WHERE id = $1 AND ended_at IS NULL FOR UPDATE`,
+    [id, clockMs],
+  )
+  if (session === undefined) return null
+  // Renewed since it was last looked at: it lives.
+  if (condition !== undefined && condition.renewals !== session.renewals) return null
+
+  const held = await allHeldBy(sql, id)
+  const useless = cause === 'crash' && session.completed === 0
+  const verdict = giveBack(cause, held, useless ? await blamedBefore(sql, session.worker, id) : [])
+  const tally = new Tally()
+  const ended: string[] = []
+  for (const task of held) {
+    const transition = verdict.transitions.get(task.id)!
+    await apply(sql, task, transition, session.now, tally)
+    if (transition.to !== 'waiting') ended.push(task.id)
+  }
+  await tally.write(sql)
+  await forgive(sql, verdict.forgiven)
+  await sql.run('UPDATE gleaner.sessions SET ended_at = $1, cause = $2, blamed = $3 WHERE id = $4', [
+    session.now,
+    cause,
+    verdict.blamed,
+    id,
+  ])
+  const { blamed, workerBroken } = verdict
+  return { returned: held.length - ended.length, blamed, workerBroken, ended }
+}
+
+/** What this worker's last sessions crashed on, newest first, as long as they did nothing but crash. */
+async function blamedBefore(sql: Sql, worker: string, session: string): Promise<string[]> {
+  const before = await sql.rows<{ cause: string | null; blamed: string | null; completed: number }>(
+    `SELECT cause, blamed::text AS blamed, completed FROM gleaner.sessions WHERE worker = $1 AND id < $2
+     ORDER BY id DESC LIMIT ${BROKEN_WORKER_CRASHES - 1}`,
+    [worker, session],
+  )
+  const row: string[] = []
+  for (const { cause, blamed, completed } of before) {
+    if (cause !== 'crash' || blamed === null || completed === 1) break
+    row.push(blamed)
+  }
+  return row
+}
+
+/** The worker was broken, not these: what they were charged is taken back. */
+async function forgive(sql: Sql, tasks: readonly string[]): Promise<void> {
+  if (tasks.length === 0) return
+  await sql.run(
+    `UPDATE gleaner.tasks SET crashes = crashes - 1, attempts = greatest(0, attempts - 1)
+     WHERE id = ANY($1::bigint[]) AND crashes > 0 AND fence IS NULL AND finished_at IS NULL`,
+    [tasks],
+  )
+}
