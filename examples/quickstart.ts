@@ -1,1 +1,138 @@
-console.log('Gleaner')
+// Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds, and two
+// workers do them, all in this one process. The tasks are in quickstart/tasks.ts.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Gleaner, type Handle, openGleaner } from '../src/index.ts' // in your own project: from 'gleaner'
+import { Activity } from './quickstart/activity.ts'
+import { showLive } from './quickstart/display.ts'
+import { printSummary } from './quickstart/summary.ts'
+import * as tasks from './quickstart/tasks.ts'
+import { duration, percentile, plural, style } from './quickstart/text.ts'
+
+// Somebody who reads no further (`npm start | head`) ends the program.
+process.stdout.on('error', () => process.exit(1))
+
+// One file is all there is to set up. Gleaner creates its tables in it, the first time.
+const kept = process.env.GLEANER_DATABASE || undefined
+const database = kept ?? `sqlite:${join(temporaryFolder(), 'quickstart.db')}`
+const gleaner = await openGleaner({ database, tasks: Object.values(tasks) })
+const before = await gleaner.tasks.counts()
+const unfinished = before.scheduled + before.queued + before.running
+if (unfinished > 0) console.log(`${plural(unfinished, 'task')} of an earlier run will be finished, too.`)
+
+// 1. Enqueue. What is answered is on disk: from here on no crash loses it.
+const enqueuedAt = performance.now()
+const { handles, keyed, again, film } = await enqueueEverything(gleaner)
+const took = duration(performance.now() - enqueuedAt)
+console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk.\n`)
+
+// 2. Work. Two workers, so that slow media tasks never keep the others waiting.
+const activity = new Activity(gleaner)
+const everyday = gleaner.work({ queues: ['default'], concurrency: 8 })
+const media = gleaner.work({ queues: ['media'], concurrency: 3 })
+const stopShowing = showLive(gleaner, activity, before)
+
+// A running task can be cancelled, from here or from any other process.
+gleaner.on('progress', ({ id, name, fraction }) => {
+  if (name === tasks.film.name && fraction >= 0.15) gleaner.tasks.cancel(id).catch(console.error)
+})
+
+// 3. Wait until nothing is left to do, delayed tasks and retries included, or until somebody presses Ctrl-C.
+const drained = Promise.all([everyday, media].map((worker) => worker.drained({ includeDelayed: true })))
+const ending = await Promise.race([drained.then(() => 'drained' as const), interrupted()])
+
+// 4. Stop. What runs gets two seconds to finish; the rest goes back and costs no attempt.
+if (ending !== 'drained') await Promise.all([everyday, media].map((worker) => worker.stop({ drain: '2s' })))
+const { elapsedMs } = activity
+stopShowing()
+const records = await Promise.all(handles.map((handle) => gleaner.tasks.get(handle.id)))
+printSummary(
+  records.filter((record) => record !== null),
+  elapsedMs,
+)
+if (ending === 'drained') await printTheRest()
+else console.log(`\nStopped by ${ending}: ${whatRemains()}`)
+await gleaner.close()
+process.exitCode = ending === 'drained' ? 0 : 128 + constants.signals[ending]
+
+async function enqueueEverything(gleaner: Gleaner) {
+  const numbers = (count: number) => Array.from({ length: count }, (_, number) => ({ number }))
+  const handles: Handle<unknown>[] = [
+    // Many at once: checked first, then written in few commits.
+    ...(await gleaner.enqueueMany(
+      tasks.mail,
+      numbers(240).map(({ number }) => ({ number, to: `customer-${number}@example.org` })),
+    )),
+    ...(await gleaner.enqueueMany(tasks.webhook, numbers(30))),
+    ...(await gleaner.enqueueMany(tasks.feed, numbers(4))),
+    // Money first: 1 is the highest priority, 100 the default, 1000 the lowest.
+    ...(await gleaner.enqueueMany(tasks.charge, numbers(12), { priority: 10 })),
+    ...(await gleaner.enqueueMany(tasks.resize, numbers(14))),
+  ]
+  // Later: at a time, or after a while.
+  for (const { number } of numbers(20)) {
+    handles.push(await gleaner.enqueue(tasks.report, { number }, { runAfter: 1_000 + number * 200 }))
+  }
+  // A key: as long as this task is unfinished, there is no second one.
+  const keyed = await gleaner.enqueue(tasks.reindex, { shop: 'north' }, { key: 'north', runAfter: '1s' })
+  const again = await gleaner.enqueue(tasks.reindex, { shop: 'north' }, { key: 'north' })
+  const film = await gleaner.enqueue(tasks.film, { number: 1 }, { priority: 1 })
+  return { handles: [...handles, keyed, film], keyed, again, film }
+}
+
+/** Resolves with the signal. A second one ends the program at once. */
+function interrupted(): Promise<'SIGINT' | 'SIGTERM' | 'SIGHUP'> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(1))
+        resolve(signal)
+      })
+    }
+  })
+}
+
+async function printTheRest(): Promise<void> {
+  const { progress } = (await gleaner.tasks.get(film.id)) ?? {}
+  const { documents } = await keyed.result()
+  console.log(`
+${style('bold', 'And besides')}
+  cancelled    ${tasks.film.name} ${film.id}, while it ran, at ${Math.round((progress?.fraction ?? 0) * 100)} %
+  asked twice  ${tasks.reindex.name} with the key "north": the second enqueue answered
+               created: ${again.created}, id ${again.id}, the first one's; result: ${documents} documents
+  round trip   ${duration(await roundTripMs())} from enqueue to result, for one task on an idle worker
+
+${style('bold', 'What to try next')}
+  GLEANER_DATABASE=sqlite:./demo.db npm start
+      keeps the file: stop it half-way, even with kill -9, and start it again
+  sqlite3 demo.db 'SELECT * FROM gleaner_failures'
+      the tables and views are yours to read
+  examples/first-task.ts, docs/guide/
+      a task in twenty lines, and how it all works`)
+}
+
+/** The median of some. */
+async function roundTripMs(): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 25; i++) {
+    const startedAt = performance.now()
+    const handle = await gleaner.enqueue(tasks.ping)
+    await handle.result()
+    times.push(performance.now() - startedAt)
+  }
+  return percentile(times, 0.5)
+}
+
+function whatRemains(): string {
+  return kept === undefined
+    ? 'the database was a temporary one and is gone.'
+    : `what is left is in ${kept}, and goes on when you start again.`
+}
+
+/** Removed when the program ends. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-quickstart-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

@@ -101,10 +101,13 @@ export class TaskCancelled extends GleanerError {
   }
 }
 
-/** The task ended in `failed`. `kind` says why: error, timeout, crash or permanent. */
+/** Why a task failed. `crash` means quarantined: it took its worker down too often. */
+export type FailureKind = 'error' | 'timeout' | 'crash' | 'permanent'
+
+/** The task ended in `failed`; `kind` says why. */
 export class TaskFailed extends GleanerError {
-  readonly kind: string
-  constructor(id: string, error: { kind: string; message: string }) {
+  readonly kind: FailureKind
+  constructor(id: string, error: { kind: FailureKind; message: string }) {
     super(`task ${id} failed (${error.kind}): ${error.message}`, { code: 'TASK_FAILED' })
     this.kind = error.kind
   }
@@ -115,7 +118,7 @@ export class TaskGone extends GleanerError {
   constructor(id: string) {
     super(`there is no task ${id}`, {
       code: 'TASK_GONE',
-      hint: 'It was removed, its retention is over, or the id belongs to another database.',
+      hint: 'It was removed, or the id belongs to another database.',
     })
   }
 }

@@ -39,7 +39,7 @@ export function defineTask<
     output?: O
     run?(input: ParsedOf<S>, ctx: Context): R
   },
-): Task<InputOf<S>, ResultOf<O, R>> {
+): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
   const name = checkName(options.name, 'defineTask: name', 'BAD_DEFINITION')
   const what = `task ${name}`
   return brand({
@@ -55,10 +55,10 @@ export function defineTask<
 }
 
 /** The code of a task that was defined without `run`, so that a process that only enqueues does not load it. */
-export function implement<I, R>(
-  task: Task<I, R>,
-  implementation: { run(input: I, ctx: Context): R | Promise<R> },
-): Task<I, R> {
+export function implement<I, R, P>(
+  task: Task<I, R, P>,
+  implementation: { run(input: P, ctx: Context): R | Promise<R> },
+): Task<I, R, P> {
   const definition = definitionOf(task)
   if (definition.run !== undefined) {
     throw new InputError(`task ${definition.name} has a run already`, {
@@ -78,7 +78,7 @@ export function definitionOf(task: unknown): TaskDefinition {
   })
 }
 
-function brand<I, R>(definition: TaskDefinition): Task<I, R> {
+function brand<I, R, P>(definition: TaskDefinition): Task<I, R, P> {
   return Object.freeze({ name: definition.name, queue: definition.queue, [BRAND]: Object.freeze(definition) })
 }
 

@@ -23,11 +23,13 @@ export type Stored<T> = T extends { toJSON(): infer J }
   ? Stored<J>
   : T extends string | number | boolean | null | undefined
     ? T
-    : T extends bigint | symbol | ((...a: any[]) => any)
-      ? never
-      : T extends object
-        ? { [K in keyof T]: Stored<T[K]> }
-        : unknown
+    : T extends void
+      ? undefined
+      : T extends bigint | symbol | ((...a: any[]) => any)
+        ? never
+        : T extends object
+          ? { [K in keyof T]: Stored<T[K]> }
+          : unknown
 
 /** What a handler is given beside its input. */
 export interface Context {
@@ -62,10 +64,10 @@ export interface Retry extends Omit<StoredRetry, 'backoff'> {
 declare const types: unique symbol
 
 /** A task's definition: its name is what is stored, its code is what runs. */
-export interface Task<I = any, R = any> {
+export interface Task<I = any, R = any, P = any> {
   readonly name: string
   readonly queue: string
-  readonly [types]?: { input: (i: I) => I; result: R }
+  readonly [types]?: { input: (i: I) => I; parsed: P; result: R }
 }
 
 export interface TaskOptions {

@@ -16,6 +16,7 @@ import { Emitter } from '../worker/events.ts'
 import { Keeper } from '../worker/keeper.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, TimingOptions, WorkOptions } from './gleaner.ts'
+import { reportLostWorker } from './lost-workers.ts'
 
 const OPTIONS = ['database', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
 const CONCURRENCY_DEFAULT = 10
@@ -39,7 +40,11 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
   const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
     emitter.emit('problem', () => ({ message, error })),
   )
-  const sweeper = new Sweeper(store, clock, { leaseMs: timings.leaseMs, everyMs: timings.sweepMs })
+  const sweeper = new Sweeper(store, clock, {
+    leaseMs: timings.leaseMs,
+    everyMs: timings.sweepMs,
+    onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks }, session, cause, end),
+  })
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined

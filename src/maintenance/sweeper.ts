@@ -6,7 +6,7 @@ import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
 export interface SweeperOptions {
   leaseMs: number
   everyMs: number
-  onEnded?: (session: LiveSession, cause: EndCause, end: SessionEnd) => void
+  onEnded?: (session: LiveSession, cause: EndCause, end: SessionEnd) => void | Promise<void>
   /** For tests on one machine. */
   isDead?: (process: ProcessIdentity) => boolean
 }
@@ -57,7 +57,7 @@ export class Sweeper {
       // A renewal that came in between proves it alive; a dead process renews nothing.
       const condition = cause === 'lease' ? { renewals: session.renewals } : undefined
       const end = await this.#store.endSession(session.id, cause, condition)
-      if (end !== null) this.#options.onEnded?.(session, cause, end)
+      if (end !== null) await this.#options.onEnded?.(session, cause, end)
     }
     const live = new Set(sessions.map((session) => session.id))
     for (const id of this.#sightings.keys()) if (!live.has(id)) this.#sightings.delete(id)

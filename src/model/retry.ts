@@ -22,7 +22,9 @@ export const RETRY_DEFAULT: RetryPolicy = {
 
 /** The delay after attempt `attempt` (from 1) has failed. `random` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random: number): number {
-  const capped = Math.min(curveMs(policy, attempt), policy.maxMs)
+  const curve = curveMs(policy, attempt)
+  // A function of the user's may answer with anything.
+  const capped = Math.min(Number.isNaN(Number(curve)) ? policy.baseMs : curve, policy.maxMs)
   const spread = capped * policy.jitter * (random * 2 - 1)
   return Math.max(0, Math.round(Math.min(capped + spread, policy.maxMs)))
 }

@@ -64,7 +64,7 @@ function afterLostLease(task: Held): Transition {
 function afterCrash(held: readonly Held[], blamedBefore: readonly string[], crashLimit: number): GiveBack {
   const [only, another] = held
   if (only === undefined || another !== undefined) return uncharged(held, suspected)
-  if (!only.started) return uncharged(held, (task) => returned(task, null))
+  if (!only.started) return uncharged(held, (task) => decide(task, { kind: 'returned' }))
 
   const row = [only.id, ...blamedBefore].slice(0, BROKEN_WORKER_CRASHES)
   const workerBroken = row.length === BROKEN_WORKER_CRASHES && new Set(row).size === BROKEN_WORKER_CRASHES

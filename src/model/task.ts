@@ -1,3 +1,7 @@
+import type { FailureKind } from '../errors.ts'
+
+export type { FailureKind }
+
 /** What a task is, as every reader sees it: library, command line and HTTP alike. */
 
 export const TASK_STATUSES = ['scheduled', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const
@@ -9,9 +13,6 @@ export type FinishedStatus = (typeof FINISHED_STATUSES)[number]
 export function isFinished(status: TaskStatus): status is FinishedStatus {
   return (FINISHED_STATUSES as readonly string[]).includes(status)
 }
-
-/** Why a task failed. `crash` means quarantined: it took its worker down too often. */
-export type FailureKind = 'error' | 'timeout' | 'crash' | 'permanent'
 
 export interface Failure {
   kind: FailureKind

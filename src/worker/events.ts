@@ -1,3 +1,4 @@
+import type { EndCause } from '../model/session.ts'
 import type { Failure } from '../model/task.ts'
 
 export interface TaskEvent {
@@ -5,10 +6,11 @@ export interface TaskEvent {
   name: string
   queue: string
   attempt: number
-  worker: string
+  maxAttempts: number
+  worker: string | null
 }
 
-/** What `gleaner.on` tells: about work done in this process, each after it was committed. */
+/** What `gleaner.on` tells, about work of this process. How an attempt ended is told after it was committed. */
 export interface Events {
   started: TaskEvent
   completed: TaskEvent & { durationMs: number }
@@ -20,6 +22,14 @@ export interface Events {
   /** The claim was in other hands: what the handler did was refused. */
   'claim-lost': TaskEvent
   progress: TaskEvent & { fraction: number; message: string | null }
+  /** A worker of some process is gone, and this process gave back what it held. */
+  'worker-lost': {
+    worker: string
+    cause: EndCause
+    returned: number
+    blamed: string | null
+    workerBroken: boolean
+  }
   /** Something that is nobody's task: a database that is away, a hook that threw. */
   problem: { message: string; error: unknown }
 }
@@ -45,14 +55,23 @@ export class Emitter {
     }
     const made = make()
     for (const listener of listeners) {
-      try {
-        listener(made)
-      } catch (error) {
-        if (event !== 'problem') {
-          this.emit('problem', () => ({ message: `a listener of '${event}' threw`, error }))
-        }
-      }
+      harmless(
+        () => listener(made),
+        (error) => {
+          if (event !== 'problem')
+            this.emit('problem', () => ({ message: `a listener of '${event}' threw`, error }))
+        },
+      )
     }
+  }
+}
+
+/** Runs code of the user's that nobody waits for: whether it throws now or rejects later, nothing else suffers. */
+export function harmless(run: () => unknown, onError: (error: unknown) => void): void {
+  try {
+    Promise.resolve(run()).catch(onError)
+  } catch (error) {
+    onError(error)
   }
 }
 

@@ -51,7 +51,7 @@ export class Hands implements Desk {
     return this.#ahead.length
   }
 
-  /** Since when the next item ahead waits for a free hand. */
+  /** Since when the items ahead wait for a free hand: all of them were claimed together. */
   get aheadSinceMs(): number {
     return this.#aheadSinceMs
   }
@@ -63,7 +63,8 @@ export class Hands implements Desk {
 
   /** Starts what was claimed to be started, and keeps the rest ahead. */
   take(claims: readonly Claim[]): void {
-    this.#aheadSinceMs = this.clock.monotonicMs()
+    // An exchange that brings nothing makes those that wait no younger.
+    if (claims.length > 0) this.#aheadSinceMs = this.clock.monotonicMs()
     for (const claim of claims) {
       if (claim.started) this.#start(claim)
       else this.#ahead.push(claim)
@@ -86,10 +87,7 @@ export class Hands implements Desk {
     this.#options.pace.ran(now - execution.startedMs)
     if (!execution.settled) this.#settle(execution, outcome)
     const next = this.#ahead.shift()
-    if (next !== undefined) {
-      this.#aheadSinceMs = now
-      return this.#start(next)
-    }
+    if (next !== undefined) return this.#start(next)
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     this.#options.onFree()
   }
@@ -100,8 +98,8 @@ export class Hands implements Desk {
   }
 
   eventOf({ claim }: Execution): TaskEvent {
-    const { id, name, queue, attempt } = claim
-    return { id, name, queue, attempt, worker: this.#options.worker }
+    const { id, name, queue, attempt, maxAttempts } = claim
+    return { id, name, queue, attempt, maxAttempts, worker: this.#options.worker }
   }
 
   // What a running item may ask for

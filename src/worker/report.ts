@@ -1,5 +1,5 @@
 import type { Outcome } from '../model/outcome.ts'
-import type { Emitter, TaskEvent } from './events.ts'
+import { type Emitter, harmless, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
 
@@ -23,7 +23,7 @@ export function reportOutcome(
     case 'failed': {
       const { failure, retryAfterMs } = outcome
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
-      tellHook(emitter, hooks, event, failure, final)
+      tellOfFailure(emitter, hooks, event, failure, final)
       if (final) return emitter.emit('failed', () => ({ ...event, durationMs, error: failure }))
       return emitter.emit('retrying', () => ({ ...event, durationMs, error: failure, afterMs: retryAfterMs }))
     }
@@ -31,16 +31,14 @@ export function reportOutcome(
 }
 
 /** An error tracker that fails must not fail the work it reports on. */
-function tellHook(
+export function tellOfFailure(
   emitter: Emitter,
   hooks: Hooks,
   event: TaskEvent,
   failure: Parameters<NonNullable<Hooks['onFailure']>>[0],
   final: boolean,
 ): void {
-  try {
-    hooks.onFailure?.(failure, { ...event, final })
-  } catch (error) {
+  const onError = (error: unknown) =>
     emitter.emit('problem', () => ({ message: 'the hook onFailure threw', error }))
-  }
+  harmless(() => hooks.onFailure?.(failure, { ...event, final }), onError)
 }

@@ -47,10 +47,19 @@ function requireTransaction(raw: Database.Database, path: string): void {
       hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue',
     })
   }
-  if (realpathSync(raw.name) !== realpathSync(path)) {
+  if (!isSameFile(raw.name, path)) {
     throw new InputError(`within: the connection is to another file (${raw.name})`, {
       code: 'STORE_OTHER',
       hint: `Gleaner's tables are in ${path}; one transaction cannot span both.`,
     })
+  }
+}
+
+/** A database in memory has no file, and is nobody else's. */
+function isSameFile(a: string, b: string): boolean {
+  try {
+    return realpathSync(a) === realpathSync(b)
+  } catch {
+    return false
   }
 }

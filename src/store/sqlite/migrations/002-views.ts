@@ -1,6 +1,7 @@
 import type { Migration } from '../migrate.ts'
 
-const NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+/** Not unixepoch('subsec'): clients older than SQLite 3.42 answer it with NULL. */
+const NOW_MS = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
 
 /** What people look at with a SQL client. Each answers from indexes, however large the backlog is. */
 export const views: Migration = {
@@ -25,7 +26,8 @@ LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
            WHERE status = 'scheduled' AND run_after <= ${NOW_MS} GROUP BY lane) due ON due.lane = l.id;
 
 CREATE VIEW gleaner_queue_depth AS
-SELECT c.queue, coalesce(q.paused, 0) AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
+SELECT c.queue,
+       max(coalesce(q.paused, 0), (SELECT value FROM gleaner_meta WHERE key = 'paused')) AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
        sum(c.running) AS running, sum(c.completed) AS completed, sum(c.failed) AS failed,
        sum(c.cancelled) AS cancelled
 FROM gleaner_lane_counts c LEFT JOIN gleaner_queues q ON q.name = c.queue

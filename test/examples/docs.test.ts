@@ -1,0 +1,127 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openGleaner } from '../../src/index.ts'
+import { type Block, blocksOf, linksOf, pages } from './docs.ts'
+import { checkout, ended, run, start } from './run-example.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'gleaner-docs-test-'))
+const all = pages(checkout).flatMap((page) => blocksOf(checkout, page))
+const named = (blocks: readonly Block[]) =>
+  blocks.map((block) => [`${block.page}:${block.line}`, block] as const)
+const written = all.filter(({ language }) => language === 'ts')
+
+beforeAll(() => {
+  symlinkSync(join(checkout, 'node_modules'), join(scratch, 'node_modules'))
+  writeFileSync(join(scratch, 'package.json'), '{ "type": "module" }')
+  for (const block of written) writeFileSync(join(scratch, fileOf(block)), program(block))
+})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('the code in the documentation', () => {
+  test('is found', () => {
+    expect(written.filter(({ mark }) => mark === 'run').length).toBeGreaterThan(5)
+    expect(written.map(({ mark }) => mark).filter((mark) => !['', 'run'].includes(mark))).toEqual([])
+  })
+
+  test('has no errors of type', async () => {
+    writeFileSync(
+      join(scratch, 'tsconfig.json'),
+      JSON.stringify({
+        extends: join(checkout, 'tsconfig.json'),
+        compilerOptions: {
+          noUnusedLocals: false,
+          noUnusedParameters: false,
+          typeRoots: [join(checkout, 'node_modules/@types')],
+        },
+        include: ['*.ts'],
+      }),
+    )
+    const tsc = join(checkout, 'node_modules/typescript/bin/tsc')
+    expect(await ended(start(process.execPath, [tsc, '-p', scratch]))).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: '',
+    })
+  })
+
+  test.concurrent.for(named(written.filter(({ mark }) => mark === 'run')))('%s runs', async ([, block]) => {
+    const { status, stdout, stderr } = await run(join(scratch, fileOf(block)), {
+      cwd: mkdtempSync(join(scratch, 'cwd-')),
+    })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    if (block.next?.mark === 'output') expect(stdout).toBe(block.next.code)
+  })
+})
+
+describe('the SQL in the documentation', () => {
+  let db: Database.Database
+
+  beforeAll(async () => {
+    const file = join(scratch, 'app.db')
+    const gleaner = await openGleaner({ database: `sqlite:${file}` })
+    await gleaner.close()
+    db = new Database(file, { readonly: true })
+  })
+  afterAll(() => db.close())
+
+  test.for(named(all.filter(({ language }) => language === 'sql')))(
+    '%s has the columns it shows',
+    ([, block]) => {
+      const columns = db
+        .prepare(block.code)
+        .columns()
+        .map(({ name }) => name)
+      expect(block.next?.mark).toBe('output')
+      expect(block.next?.code.split('\n')[0]?.trim().split(/ +/)).toEqual(columns)
+    },
+  )
+})
+
+test('every link leads to a file', () => {
+  const broken = pages(checkout).flatMap((page) =>
+    linksOf(checkout, page)
+      .filter((target) => !existsSync(join(checkout, dirname(page), target)))
+      .map((target) => `${page}: ${target}`),
+  )
+  expect(broken).toEqual([])
+})
+
+test('no page names the machine it was written on', () => {
+  const telling = pages(checkout).filter((page) => {
+    const text = readFileSync(join(checkout, page), 'utf8')
+    return [checkout, '/root/', '/home/', '/tmp/'].some((path) => text.includes(path))
+  })
+  expect(telling).toEqual([])
+})
+
+test('the error page explains every code there is, and no other', () => {
+  const source = readFileSync(join(checkout, 'src/errors.ts'), 'utf8')
+  const union =
+    source.match(/export type ErrorCode =(?<codes>[^\n]*\n(?: +\| '\w+'\n)+)/)?.groups?.codes ?? ''
+  const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code)
+  const page = readFileSync(join(checkout, 'docs/guide/errors.md'), 'utf8')
+  const explained = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code]) => code)
+  expect(codes.length).toBeGreaterThan(20)
+  expect(explained.sort()).toEqual(codes.sort())
+})
+
+test("the README's test command is what CI runs", () => {
+  const readme = readFileSync(join(checkout, 'README.md'), 'utf8')
+  const lines = readFileSync(join(checkout, '.ci/run'), 'utf8').trim().split('\n')
+  expect(lines.at(-1)).toBe('npm ci && npm test')
+  expect(readme).toContain('\nnpm ci && npm test\n')
+  expect(readme).toContain('\nnpm ci && npm start\n')
+})
+
+function fileOf({ page, line }: Block): string {
+  return `${page.replaceAll(/\W/g, '-')}-${line}.ts`
+}
+
+/** In the documentation the package has its name, here it is the source. */
+function program({ given, mark, code }: Block): string {
+  const text = mark === 'run' ? code : `${given}\n${code}\nexport {}\n`
+  return text.replaceAll("from 'gleaner'", `from '${join(checkout, 'src/index.ts')}'`)
+}
