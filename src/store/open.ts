@@ -11,6 +11,10 @@ export interface StoreOptions {
 
 /** The store behind a database URL. */
 export async function openStore(database: string, options: StoreOptions): Promise<Store> {
+  if (typeof database === 'string' && /^postgres(ql)?:/.test(database)) {
+    const { openPostgresStore } = await import('./postgres/store.ts')
+    return openPostgresStore({ url: database, ...options })
+  }
   const path = typeof database === 'string' && /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
   if (path) return openSqliteStore({ path, ...options })
   throw new InputError(`database: ${JSON.stringify(database) ?? String(database)} is not a database`, {

@@ -14,12 +14,14 @@ const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
 /** The lanes this worker may take from now: not those of a paused queue. */
 export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<readonly Lane[]> {
-  const row = await sql.row<{ everything: boolean; queues: string[] }>(
+  const row = await sql.row<{ everything: boolean; queues: string[]; highest: number | null }>(
     `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues`,
+            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+            (SELECT max(id) FROM gleaner.lanes) AS highest`,
   )
   if (row === undefined || row.everything) return []
-  return (await lanes.claimable(want.able)).filter((lane) => !row.queues.includes(lane.queue))
+  await lanes.knowing(row.highest)
+  return lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
 }
 
 /** Without a lock. Infinity: nothing is scheduled. */

@@ -34,7 +34,7 @@ export class Database {
   readonly #pool: pg.Pool
 
   constructor(options: PostgresOptions) {
-    const schema = options.schema ?? 'gleaner'
+    const schema = options.schema ?? schemaIn(options.url) ?? 'gleaner'
     if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
       throw new InputError(`schema: ${JSON.stringify(schema)} is not a schema`, {
         code: 'BAD_CONFIG',
@@ -103,4 +103,9 @@ export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
     keepAlive: true,
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
   }
+}
+
+/** `postgres://…/app?schema=jobs` */
+function schemaIn(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
 }

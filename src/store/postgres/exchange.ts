@@ -7,6 +7,7 @@ import { appendLogs } from './logs.ts'
 import { liveUntilCommit, markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
+import { rowid } from './task-records.ts'
 import { apply, heldBy } from './transition.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
@@ -71,7 +72,7 @@ async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
   let requeued = false
   for (const { id, fence, outcome, startedAt } of outcomes) {
     if (outcome.kind === 'completed') continue
-    const task = await heldBy(sql, session, id, fence)
+    const task = await heldBy(sql, session, rowid(id), fence)
     if (task === null) {
       refused.push(id)
       continue
@@ -108,7 +109,7 @@ async function completeMany(
      RETURNING tasks.id::text AS id, lane`,
     [
       now,
-      completed.map((run) => run.id),
+      completed.map((run) => rowid(run.id)),
       completed.map((run) => run.fence),
       completed.map((run) => run.startedAt),
       completed.map((run) => run.result),
@@ -141,7 +142,7 @@ async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<stri
     `UPDATE gleaner.tasks SET status = 'running', started_at = s.started_at
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) s(id, fence, started_at)
      WHERE tasks.id = s.id AND tasks.fence = s.fence AND tasks.session = $4 RETURNING tasks.id::text AS id`,
-    [starts.map((run) => run.id), starts.map((run) => run.fence), starts.map((run) => run.startedAt), session],
+    [starts.map((run) => rowid(run.id)), starts.map((run) => run.fence), starts.map((run) => run.startedAt), session],
   )
   const noted = new Set(rows.map((row) => row.id))
   return starts.filter((run) => !noted.has(run.id)).map((run) => run.id)
@@ -154,7 +155,7 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
      FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) p(id, fence, fraction, message)
      WHERE tasks.id = p.id AND tasks.fence = p.fence AND tasks.session = $5`,
     [
-      progress.map((p) => p.id),
+      progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),
       progress.map((p) => p.fraction),
       progress.map((p) => p.message),

@@ -3,15 +3,11 @@ import type { Able, LaneFilter } from '../contract.ts'
 import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
 import type { Sql } from './sql.ts'
 
-/** How old the list of lanes may be when nobody told us of a new one. */
-const STALE_MS = 1_000
-
 /** The lanes as last seen. They are only ever added, each in a transaction of its own. */
 export class LaneBook {
   readonly #sql: Sql
   #lanes = new Map<number, Lane>()
   #ids = new Map<string, number>()
-  #readAtMs = Number.NEGATIVE_INFINITY
 
   constructor(sql: Sql) {
     this.#sql = sql
@@ -21,6 +17,7 @@ export class LaneBook {
     const words = requirementWords(requires)
     const known = this.#ids.get(`${queue}/${name}/${words}`)
     if (known !== undefined) return known
+    // Of its own accord, and never inside a caller's transaction: a lane that was seen once stays.
     await this.#sql.run(
       'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
       [queue, name, words],
@@ -34,12 +31,11 @@ export class LaneBook {
     const rows = await this.#sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
     this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
     this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
-    this.#readAtMs = performance.now()
   }
 
-  async all(): Promise<readonly Lane[]> {
-    if (performance.now() - this.#readAtMs > STALE_MS) await this.refresh()
-    return [...this.#lanes.values()]
+  /** Reads them again unless the highest there is is known: they are only ever added. */
+  async knowing(highest: number | null): Promise<void> {
+    if (highest !== null && !this.#lanes.has(highest)) await this.refresh()
   }
 
   async get(id: number): Promise<Lane> {
@@ -49,10 +45,10 @@ export class LaneBook {
 
   async matching(filter: LaneFilter): Promise<readonly Lane[]> {
     await this.refresh()
-    return (await this.all()).filter((lane) => isMatch(lane, filter))
+    return [...this.#lanes.values()].filter((lane) => isMatch(lane, filter))
   }
 
-  async claimable(able: Able): Promise<readonly Lane[]> {
-    return (await this.all()).filter((lane) => mayTake(lane, able))
+  claimable(able: Able): readonly Lane[] {
+    return [...this.#lanes.values()].filter((lane) => mayTake(lane, able))
   }
 }

@@ -1,3 +1,4 @@
+import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
 import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
@@ -106,14 +107,16 @@ function walkOf(status: TaskStatus, now: number): Walk {
     }
   }
   // In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along.
+  // A due one stands where its rank will put it, so that it does not move in the listing when it is moved.
+  const place = `coalesce(rank, priority * ${PRIORITY_STEP} + run_after)`
   const waiting = ['t.fence IS NULL AND NOT t.suspect', 't.fence IS NULL AND t.suspect', 't.fence IS NOT NULL']
   return {
     sources: [
       ...waiting.map((held) => `t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`),
-      `t.status = 'scheduled' AND t.run_after <= ${now} AND (-1, t.id) > ($3, $4)`,
+      `t.status = 'scheduled' AND t.run_after <= ${now} AND (${place}, t.id) > ($3, $4)`,
     ],
-    order: 'coalesce(rank, -1), id',
+    order: `${place}, id`,
     first: BEGINNING,
-    position: (row) => [row.rank ?? -1, row.id],
+    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
   }
 }

@@ -2,12 +2,14 @@ import type { LogLine, Page } from '../../model/task.ts'
 import type { Exchange, PageRequest } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import type { Sql } from './sql.ts'
+import { rowid } from './task-records.ts'
 
 /** Kept per task: the newest. */
 const LINES_MAX = 1_000
 
 export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs']): Promise<void> {
-  for (const { id, fence, lines } of logs) {
+  for (const { id: given, fence, lines } of logs) {
+    const id = rowid(given)
     // The last words of an attempt come together with its outcome, which has just freed the task.
     const held = await sql.row<{ last: number }>(
       `SELECT coalesce((SELECT max(line) FROM gleaner.logs WHERE task = $1), 0) AS last FROM gleaner.tasks

@@ -25,6 +25,13 @@ export async function retryTask(sql: Sql, id: string, clockMs: number | null): P
     const holder = (await holdersOf(sql, [key])).get(key)
     if (holder !== undefined && holder !== row.id) return { keyHeldBy: String(holder) }
   }
+  // Of an attempt that completed only the task's own row tells, which starts anew.
+  await sql.run(
+    `INSERT INTO gleaner.attempts (task, attempt, session, outcome, started_at, finished_at)
+     SELECT id, attempts, session, status, started_at, finished_at FROM gleaner.tasks
+     WHERE id = $1 AND status = 'completed'`,
+    [row.id],
+  )
   await sql.run(
     `UPDATE gleaner.tasks SET status = 'queued', rank = $1, run_after = NULL, attempts = 0, crashes = 0,
        suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,

@@ -26,11 +26,11 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
 
 /**
  * Whether the session lives, and the server's time. The lock makes whoever wants to end it wait for our commit: he
- * then finds what we claimed under it.
+ * then finds what we claimed under it. It does not hold up the keeper, which changes no key.
  */
 export async function liveUntilCommit(sql: Sql, session: string): Promise<{ live: boolean; now: number }> {
   const row = await sql.row<{ live: boolean; now: number }>(
-    'SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 FOR SHARE',
+    'SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE',
     [session],
   )
   return row ?? { live: false, now: 0 }
@@ -123,7 +123,7 @@ async function forgive(sql: Sql, tasks: readonly string[]): Promise<void> {
   if (tasks.length === 0) return
   await sql.run(
     `UPDATE gleaner.tasks SET crashes = crashes - 1, attempts = greatest(0, attempts - 1)
-     WHERE id = ANY($1::bigint[]) AND crashes > 0 AND fence IS NULL AND finished_at IS NULL`,
+     WHERE id = ANY($1::bigint[]) AND crashes > 0 AND finished_at IS NULL`,
     [tasks],
   )
 }

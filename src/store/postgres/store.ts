@@ -93,7 +93,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return { store: 'postgres', options: plain }
     },
 
-    async exchange(exchange) {
+    async exchange(asked) {
+      const exchange = { ...asked, session: rowid(asked.session) }
       const news = exchange.outcomes.length + exchange.starts.length + exchange.progress.length + exchange.logs.length
       if (news === 0) {
         const answer = await read(() => lookOnly(sql, lanes, exchange, clockMs()))
@@ -111,7 +112,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const completed = await write(async (own) => {
         const moment = await liveUntilCommit(own, rowid(session))
         if (!moment.live) return false
-        if (!(await complete(own, session, { ...run, id: rowid(run.id) }, result, clockMs() ?? moment.now))) return false
+        if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
         await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
         return true
       })

@@ -1,0 +1,92 @@
+import { attempts } from './attempts.ts'
+import { cancelling } from './cancelling.ts'
+import { capabilities } from './capabilities.ts'
+import { changes } from './changes.ts'
+import { claiming } from './claiming.ts'
+import { contention } from './contention.ts'
+import { counting } from './counting.ts'
+import { crashes } from './crashes.ts'
+import type { TestDatabase } from './database.ts'
+import { delays } from './delays.ts'
+import { effects } from './effects.ts'
+import { endedSessions } from './ended-sessions.ts'
+import { endings } from './endings.ts'
+import { enqueueing } from './enqueueing.ts'
+import { fences } from './fences.ts'
+import { givingBack } from './giving-back.ts'
+import { keys } from './keys.ts'
+import { listing } from './listing.ts'
+import { logs } from './logs.ts'
+import { order } from './order.ts'
+import { pausing } from './pausing.ts'
+import { removing } from './removing.ts'
+import { retrying } from './retrying.ts'
+import type { Expect, Group, RunTest } from './runner.ts'
+import { sessions } from './sessions.ts'
+import { settling } from './settling.ts'
+import type { Specify, Theme } from './theme.ts'
+import { userTransactions } from './user-transactions.ts'
+import { World } from './world.ts'
+
+export type { Elsewhere, MovableClock, Notes, TestDatabase } from './database.ts'
+
+export interface ConformanceOptions {
+  test: RunTest
+  expect: Expect
+  /** Without it, the titles carry the name of their group. */
+  describe?: Group
+  openDatabase(): Promise<TestDatabase>
+}
+
+const THEMES: Record<string, Theme> = {
+  enqueueing,
+  keys,
+  claiming,
+  order,
+  capabilities,
+  delays,
+  settling,
+  fences,
+  sessions,
+  'ended sessions': endedSessions,
+  'giving back': givingBack,
+  crashes,
+  effects,
+  "a user's own transaction": userTransactions,
+  cancelling,
+  retrying,
+  removing,
+  pausing,
+  counting,
+  listing,
+  logs,
+  attempts,
+  endings,
+  changes,
+}
+
+/** What every store promises: one test for each sentence, each on a database of its own. */
+export function storeConformance(options: ConformanceOptions): void {
+  const { expect, openDatabase } = options
+  for (const [subject, theme] of Object.entries(THEMES)) {
+    inGroup(options, subject, (test) => theme(onFreshDatabase(test, openDatabase), expect))
+  }
+  inGroup(options, 'contention', (test) => contention(onFreshDatabase(test, openDatabase), expect))
+}
+
+function inGroup({ describe, test }: ConformanceOptions, subject: string, define: (test: RunTest) => void) {
+  if (describe !== undefined) describe(subject, () => define(test))
+  else define((title, run) => test(`${subject}: ${title}`, run))
+}
+
+function onFreshDatabase(test: RunTest, openDatabase: () => Promise<TestDatabase>): Specify {
+  return (title, scenario) =>
+    test(title, async () => {
+      const database = await openDatabase()
+      try {
+        await scenario(new World(database, await database.open()))
+      } finally {
+        await database.destroy()
+      }
+    })
+}

@@ -1,0 +1,76 @@
+import type { LogLevel } from '../../model/task.ts'
+import type { Theme } from './theme.ts'
+
+export const logs: Theme = (specify, expect) => {
+  specify('log lines are kept in order with their time, attempt, level and details', async (world) => {
+    const id = await world.enqueue()
+    const worker = await world.worker()
+    const { fence } = await worker.claimOne()
+    const levels: LogLevel[] = ['debug', 'info', 'warn', 'error']
+    const lines = levels.map((level, i) => ({
+      at: world.clock.now() + i,
+      attempt: 1,
+      level,
+      message: `line ${i}`,
+      details: i % 2 ? null : JSON.stringify({ i }),
+    }))
+    await worker.exchange({ logs: [{ id, fence, lines: lines.slice(0, 2) }] })
+    await worker.exchange({ logs: [{ id, fence, lines: lines.slice(2) }] })
+    expect(await world.store.taskLogs(id, { limit: 10, cursor: null })).toEqual({
+      items: lines.map((line, i) => ({ ...line, details: i % 2 ? null : { i } })),
+      next: null,
+    })
+  })
+
+  specify('the last words of an attempt come with its outcome and are kept', async (world) => {
+    const id = await world.enqueue()
+    const worker = await world.worker()
+    const { fence } = await worker.claimOne()
+    const at = world.clock.now()
+    const line = { at, attempt: 1, level: 'info', message: 'bye', details: null } as const
+    await worker.exchange({
+      logs: [{ id, fence, lines: [line] }],
+      outcomes: [{ id, fence, startedAt: at, outcome: { kind: 'completed', result: null } }],
+    })
+    const { items } = await world.store.taskLogs(id, { limit: 10, cursor: null })
+    expect(items).toMatchObject([{ message: 'bye' }])
+  })
+
+  specify('log lines are read page by page, each once', async (world) => {
+    const id = await world.enqueue()
+    const worker = await world.worker()
+    await worker.log(await worker.claimOne(), ...Array.from({ length: 25 }, (_, i) => `line ${i}`))
+    const messages: string[] = []
+    let cursor: string | null = null
+    do {
+      const page = await world.store.taskLogs(id, { limit: 4, cursor })
+      messages.push(...page.items.map(({ message }) => message))
+      cursor = page.next
+    } while (cursor !== null && messages.length < 100)
+    expect(messages).toEqual(Array.from({ length: 25 }, (_, i) => `line ${i}`))
+  })
+
+  specify('logs are bounded: of too many lines the newest are kept', async (world) => {
+    const id = await world.enqueue()
+    const worker = await world.worker()
+    const claim = await worker.claimOne()
+    for (let batch = 0; batch < 30; batch++) {
+      await worker.log(claim, ...Array.from({ length: 100 }, (_, i) => `line ${batch * 100 + i}`))
+    }
+    const { items } = await world.store.taskLogs(id, { limit: 5_000, cursor: null })
+    expect(items.length).toBeLessThanOrEqual(2_000)
+    expect(items.length).toBeGreaterThan(99)
+    expect(items.at(-1)?.message).toBe('line 2999')
+    expect(items[0]?.message).toBe(`line ${3_000 - items.length}`)
+  })
+
+  specify('the logs of one task are not those of another, nor of one that never was', async (world) => {
+    const [first, second] = await world.enqueueMany(2)
+    const worker = await world.worker()
+    const claims = await worker.claim(2)
+    await worker.log(claims[0]!, 'mine')
+    expect((await world.store.taskLogs(first!, { limit: 5, cursor: null })).items).toHaveLength(1)
+    expect((await world.store.taskLogs(second!, { limit: 5, cursor: null })).items).toEqual([])
+    expect((await world.store.taskLogs('nonsense', { limit: 5, cursor: null })).items).toEqual([])
+  })
+}
