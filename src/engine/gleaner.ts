@@ -56,6 +56,7 @@ export interface Gleaner {
   ): Promise<Handle<R>[]>
   /** Inside a transaction of your own: the task exists when it commits. */
   within(db: SqliteTx): { enqueue: EnqueueNow }
+  within(client: PostgresTx): { enqueue: Enqueue }
   /** The handle of a task that was enqueued earlier, here or elsewhere. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
   work(options?: WorkOptions): RunningWorker

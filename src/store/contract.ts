@@ -114,6 +114,8 @@ export interface LiveSession {
   process: ProcessIdentity
   /** Grows with each renewal. A sweeper that sees it unchanged for a whole lease ends the session. */
   renewals: number
+  /** For how long it was not renewed by the server's clock; null where only the renewals tell. */
+  unrenewedMs: number | null
 }
 
 export interface SessionEnd {
@@ -165,6 +167,22 @@ export interface Exchange {
   progress: readonly (ClaimProof & Progress)[]
   logs: readonly (ClaimProof & { lines: readonly NewLogLine[] })[]
   want: Want | null
+  /**
+   * After an exchange whose answer was lost: everything this worker knows to hold. What the store has in its name
+   * beyond that was claimed in that exchange, and goes back.
+   */
+  holding?: readonly string[]
+}
+
+/** Whether there is anything to write, beside the wish for more. */
+export function hasNews(exchange: Exchange): boolean {
+  return (
+    exchange.outcomes.length > 0 ||
+    exchange.starts.length > 0 ||
+    exchange.progress.length > 0 ||
+    exchange.logs.length > 0 ||
+    exchange.holding !== undefined
+  )
 }
 
 export interface NewLogLine {

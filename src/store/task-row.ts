@@ -1,4 +1,11 @@
-import type { AttemptOutcome, AttemptRecord, FinishedStatus, Page, TaskRecord, TaskStatus } from '../model/task.ts'
+import type {
+  AttemptOutcome,
+  AttemptRecord,
+  FinishedStatus,
+  Page,
+  TaskRecord,
+  TaskStatus,
+} from '../model/task.ts'
 import type { Ending } from './contract.ts'
 import type { Lane } from './lane.ts'
 

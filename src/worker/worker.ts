@@ -32,6 +32,8 @@ const AHEAD_HELD_MAX_MS = 50
 const CANCEL_POLL_MS = 1_000
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
+/** A commit whose answer was lost may still go through for that long. */
+const IN_DOUBT_MS = 60_000
 /** After the drain time: handlers that heed their signal get the time to end. */
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
@@ -51,6 +53,7 @@ export class Worker {
   #yieldsToSuspect = false
   #nextDueMs = Number.POSITIVE_INFINITY
   #troubled = false
+  #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   #drainWaiters: { includeDelayed: boolean; resolve: () => void }[] = []
   #stopping: Promise<void> | undefined
 
@@ -110,6 +113,7 @@ export class Worker {
       this.#troubled = false
     } catch (error) {
       this.#troubled = true
+      this.#inDoubtUntilMs = this.#services.clock.monotonicMs() + IN_DOUBT_MS
       this.#problem('the exchange with the store failed', error)
     }
   }
@@ -140,7 +144,14 @@ export class Worker {
   async #exchange(want: Want | null): Promise<Exchanged> {
     const news = this.#hands.news.take()
     try {
-      const answer = await this.#services.store.exchange({ session: this.#session!, ...news.parts, want })
+      const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
+      const holding = inDoubt ? this.#hands.ids() : undefined
+      const answer = await this.#services.store.exchange({
+        session: this.#session!,
+        ...news.parts,
+        want,
+        holding,
+      })
       this.#report(news.handedIn, answer)
       return answer
     } catch (error) {

@@ -29,7 +29,10 @@ export async function openPostgresDatabase(
     schema,
     clock,
     synchronous: false,
-    elsewhere: { module: import.meta.resolve('../../src/store/open.ts'), database: `${url}?schema=${schema}` },
+    elsewhere: {
+      module: import.meta.resolve('../../src/store/open.ts'),
+      database: `${url}?schema=${schema}`,
+    },
     async open(options) {
       const store = await openPostgresStore({ url, schema, clock, poolSize: 4, ...defaults, ...options })
       stores.push(store)
@@ -37,7 +40,8 @@ export async function openPostgresDatabase(
     },
     notes: {
       write: (tx, text) => (tx as pg.Client).query(`INSERT INTO ${schema}.notes (text) VALUES ($1)`, [text]),
-      all: async () => (await users.query(`SELECT text FROM ${schema}.notes ORDER BY id`)).rows.map((row) => row.text),
+      all: async () =>
+        (await users.query(`SELECT text FROM ${schema}.notes ORDER BY id`)).rows.map((row) => row.text),
     },
     async transact(work) {
       await users.query('BEGIN')

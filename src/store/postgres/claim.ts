@@ -56,7 +56,10 @@ export async function claimTasks(
   if (open.length === 0) return []
   const ids = open.map((lane) => lane.id)
   const suspects = want.empty ? await take(sql, SUSPECT, ids, session, 1, 1, now) : []
-  const rows = suspects.length > 0 ? suspects : await take(sql, READY, ids, session, want.start, want.start + want.ahead, now)
+  const rows =
+    suspects.length > 0
+      ? suspects
+      : await take(sql, READY, ids, session, want.start, want.start + want.ahead, now)
   return Promise.all(rows.map((row) => claimOf(lanes, row)))
 }
 

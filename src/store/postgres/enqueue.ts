@@ -14,7 +14,12 @@ export async function insertTasks(
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
   const keyed = tasks.some((task) => task.key !== null)
   const fresh = keyed ? await withoutHolder(sql, tasks, answers) : tasks.map((_, position) => position)
-  const ids = await insert(sql, lanes, fresh.map((position) => tasks[position]!), clockMs)
+  const ids = await insert(
+    sql,
+    lanes,
+    fresh.map((position) => tasks[position]!),
+    clockMs,
+  )
   fresh.forEach((position, i) => {
     answers[position] = { id: String(ids[i]), created: true }
   })
@@ -70,10 +75,10 @@ async function answerTwins(
     }
   }
   if (forever.length === 0) return
-  await sql.run('INSERT INTO gleaner.forever_keys (key, task) SELECT * FROM unnest($1::text[], $2::bigint[])', [
-    forever.map(([key]) => key),
-    forever.map(([, task]) => task),
-  ])
+  await sql.run(
+    'INSERT INTO gleaner.forever_keys (key, task) SELECT * FROM unnest($1::text[], $2::bigint[])',
+    [forever.map(([key]) => key), forever.map(([, task]) => task)],
+  )
 }
 
 export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<string, number>> {

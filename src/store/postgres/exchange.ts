@@ -8,7 +8,7 @@ import { liveUntilCommit, markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
-import { apply, heldBy } from './transition.ts'
+import { allHeldBy, apply, heldBy } from './transition.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
@@ -32,6 +32,7 @@ export async function exchangeTasks(
   if (!moment.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? moment.now
   const settled = await settle(sql, exchange, now)
+  const unknown = await handBackUnknown(sql, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await noteProgress(sql, exchange)
   await appendLogs(sql, session, exchange.logs)
@@ -39,7 +40,7 @@ export async function exchangeTasks(
   const open = want === null ? [] : await openLanes(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, lanes, open, session, want, now)
   const answer = await answered(sql, session, claims, refused, want, open, now)
-  return { answer, ended: settled.ended, requeued: settled.requeued }
+  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -78,7 +79,8 @@ async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
       continue
     }
     // A start that was not yet written down is known now; what is handed back unstarted has none.
-    if (outcome.kind !== 'returned') Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
+    if (outcome.kind !== 'returned')
+      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
     const transition = decide(task, outcome)
     await apply(sql, task, transition, now, tally)
     if (transition.to === 'waiting') requeued = true
@@ -87,6 +89,19 @@ async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
   await tally.write(sql)
   if (ended.length > 0) await markUseful(sql, session)
   return { refused, ended, requeued }
+}
+
+/** What an exchange claimed whose answer never arrived. */
+async function handBackUnknown(sql: Sql, { session, holding }: Exchange, now: number): Promise<boolean> {
+  if (holding === undefined) return false
+  const known = new Set(holding)
+  const unknown = (await allHeldBy(sql, session)).filter((task) => !known.has(task.id))
+  const tally = new Tally()
+  for (const task of unknown) {
+    await apply(sql, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+  }
+  await tally.write(sql)
+  return unknown.length > 0
 }
 
 /** The usual end, for all at once: proves each claim, and frees the task. Answers those that were ours. */
@@ -142,7 +157,12 @@ async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<stri
     `UPDATE gleaner.tasks SET status = 'running', started_at = s.started_at
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) s(id, fence, started_at)
      WHERE tasks.id = s.id AND tasks.fence = s.fence AND tasks.session = $4 RETURNING tasks.id::text AS id`,
-    [starts.map((run) => rowid(run.id)), starts.map((run) => run.fence), starts.map((run) => run.startedAt), session],
+    [
+      starts.map((run) => rowid(run.id)),
+      starts.map((run) => run.fence),
+      starts.map((run) => run.startedAt),
+      session,
+    ],
   )
   const noted = new Set(rows.map((row) => row.id))
   return starts.filter((run) => !noted.has(run.id)).map((run) => run.id)
@@ -187,7 +207,11 @@ async function answered(
     cancels: cancels.map((row) => row.id),
     sessionEnded: false,
     suspectsWaiting: want !== null && !want.empty && ahead?.suspects === true,
-    nextDueInMs: locked ? LOCKED_AGAIN_MS : dueAt === Number.POSITIVE_INFINITY ? null : Math.max(0, dueAt - now),
+    nextDueInMs: locked
+      ? LOCKED_AGAIN_MS
+      : dueAt === Number.POSITIVE_INFINITY
+        ? null
+        : Math.max(0, dueAt - now),
   }
 }
 

@@ -109,7 +109,11 @@ function walkOf(status: TaskStatus, now: number): Walk {
   // In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along.
   // A due one stands where its rank will put it, so that it does not move in the listing when it is moved.
   const place = `coalesce(rank, priority * ${PRIORITY_STEP} + run_after)`
-  const waiting = ['t.fence IS NULL AND NOT t.suspect', 't.fence IS NULL AND t.suspect', 't.fence IS NOT NULL']
+  const waiting = [
+    't.fence IS NULL AND NOT t.suspect',
+    't.fence IS NULL AND t.suspect',
+    't.fence IS NOT NULL',
+  ]
   return {
     sources: [
       ...waiting.map((held) => `t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`),

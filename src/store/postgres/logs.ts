@@ -32,11 +32,18 @@ export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs
         lines.map((line) => line.details),
       ],
     )
-    await sql.run('DELETE FROM gleaner.logs WHERE task = $1 AND line <= $2', [id, held.last + lines.length - LINES_MAX])
+    await sql.run('DELETE FROM gleaner.logs WHERE task = $1 AND line <= $2', [
+      id,
+      held.last + lines.length - LINES_MAX,
+    ])
   }
 }
 
-export async function readLogs(sql: Sql, task: string, { limit, cursor }: PageRequest): Promise<Page<LogLine>> {
+export async function readLogs(
+  sql: Sql,
+  task: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<LogLine>> {
   const [after = 0] = readCursor(cursor, 1)
   const rows = await sql.rows<Omit<LogLine, 'details'> & { line: number; details: string | null }>(
     `SELECT line, at, attempt, level, message, details FROM gleaner.logs

@@ -11,7 +11,9 @@ type Row = TaskRow & { fence: number | null; now: number }
 
 /** Locked until the end of the transaction. */
 async function rowOf(sql: Sql, id: string): Promise<Row | undefined> {
-  return sql.row<Row>('SELECT *, gleaner.now_ms() AS now FROM gleaner.tasks WHERE id = $1 FOR UPDATE', [rowid(id)])
+  return sql.row<Row>('SELECT *, gleaner.now_ms() AS now FROM gleaner.tasks WHERE id = $1 FOR UPDATE', [
+    rowid(id),
+  ])
 }
 
 /** A finished task from the beginning: all its attempts again. One that crashed is run alone. */

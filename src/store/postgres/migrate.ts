@@ -18,7 +18,9 @@ export async function migrate(database: Database, migrations: readonly Migration
   if ((await versionOf(database.sql, latest)) === latest) return
   await database.transaction(async (sql) => {
     await refuseOldServer(sql)
-    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gleaner migration ${sql.schema}`])
+    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `gleaner migration ${sql.schema}`,
+    ])
     const version = await versionOf(sql, latest)
     if (version === latest) return
     if (version > 0) await refuseWhileOthersWork(sql, version, latest)
@@ -49,15 +51,20 @@ async function refuseOldServer(sql: Sql): Promise<void> {
 async function versionOf(sql: Sql, latest: number): Promise<number> {
   const table = await sql.row<{ found: string | null }>(`SELECT to_regclass('gleaner.migrations') AS found`)
   if (!table?.found) return 0
-  const row = await sql.row<{ version: number | null }>('SELECT max(version) AS version FROM gleaner.migrations')
+  const row = await sql.row<{ version: number | null }>(
+    'SELECT max(version) AS version FROM gleaner.migrations',
+  )
   const version = row?.version ?? 0
   if (version > latest) {
-    throw new StoreError(`the database is at version ${version}, this Gleaner knows versions up to ${latest}`, {
-      code: 'STORE_NEWER',
-      hint:
-        'A newer Gleaner has used this schema. Update this package to the same version; workers that already ran ' +
-        'when it was updated should be stopped and started with the new one.',
-    })
+    throw new StoreError(
+      `the database is at version ${version}, this Gleaner knows versions up to ${latest}`,
+      {
+        code: 'STORE_NEWER',
+        hint:
+          'A newer Gleaner has used this schema. Update this package to the same version; workers that already ran ' +
+          'when it was updated should be stopped and started with the new one.',
+      },
+    )
   }
   return version
 }

@@ -36,10 +36,16 @@ function sumOf(counts: readonly Counts[]): Counts {
   )
 }
 
-export async function countTasks(sql: Sql, { queue, name }: LaneFilter, clockMs: number | null): Promise<Counts> {
+export async function countTasks(
+  sql: Sql,
+  { queue, name }: LaneFilter,
+  clockMs: number | null,
+): Promise<Counts> {
   const lanes = await countByLane(sql, clockMs)
   return sumOf(
-    lanes.filter((l) => (queue === undefined || l.queue === queue) && (name === undefined || l.name === name)),
+    lanes.filter(
+      (l) => (queue === undefined || l.queue === queue) && (name === undefined || l.name === name),
+    ),
   )
 }
 
@@ -47,7 +53,9 @@ export async function countTasks(sql: Sql, { queue, name }: LaneFilter, clockMs:
 export async function listQueues(sql: Sql, clockMs: number | null): Promise<QueueRecord[]> {
   const lanes = await countByLane(sql, clockMs)
   const rows = await sql.rows<{ name: string; paused: boolean }>('SELECT name, paused FROM gleaner.queues')
-  const everything = await sql.row<{ value: number }>(`SELECT value FROM gleaner.settings WHERE key = 'paused'`)
+  const everything = await sql.row<{ value: number }>(
+    `SELECT value FROM gleaner.settings WHERE key = 'paused'`,
+  )
   const paused = new Map(rows.map((row) => [row.name, row.paused]))
   const names = new Set([...lanes.map((lane) => lane.queue), ...paused.keys()])
   return [...names].sort().map((name) => ({

@@ -50,16 +50,28 @@ export async function renewSessions(sql: Sql, sessions: readonly string[]): Prom
   return rows.map((row) => row.id)
 }
 
-export async function readLiveSessions(sql: Sql): Promise<LiveSession[]> {
-  type Row = { id: string; worker: string; host: string; boot: string; pid: number; start_time: string | null; renewals: number }
+export async function readLiveSessions(sql: Sql, clockMs: number | null): Promise<LiveSession[]> {
+  type Row = {
+    id: string
+    worker: string
+    host: string
+    boot: string
+    pid: number
+    start_time: string | null
+    renewals: number
+    unrenewed: number
+  }
   const rows = await sql.rows<Row>(
-    `SELECT id::text AS id, worker, host, boot, pid, start_time, renewals FROM gleaner.sessions
-     WHERE ended_at IS NULL ORDER BY sessions.id`,
+    `SELECT id::text AS id, worker, host, boot, pid, start_time, renewals,
+       coalesce($1::bigint, gleaner.now_ms()) - renewed_at AS unrenewed
+     FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY sessions.id`,
+    [clockMs],
   )
-  return rows.map(({ id, worker, renewals, host, boot, pid, start_time }) => ({
+  return rows.map(({ id, worker, renewals, unrenewed, host, boot, pid, start_time }) => ({
     id,
     worker,
     renewals,
+    unrenewedMs: unrenewed,
     process: { host, boot, pid, startTime: start_time },
   }))
 }

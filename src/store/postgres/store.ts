@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import type { Change, Enqueued, NewTask, Store } from '../contract.ts'
+import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Database, type PostgresOptions } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -52,7 +52,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   if (options.notify !== false) await wakeups.listen()
   const promised = options.durability !== 'normal'
   let closed = false
-  const summing = setInterval(() => void database.transaction(sumUp, false).catch(() => {}), SUM_UP_MS).unref()
+  const summing = setInterval(
+    () => void database.transaction(sumUp, false).catch(() => {}),
+    SUM_UP_MS,
+  ).unref()
 
   const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
     closed ? Promise.reject(isClosed()) : database.transaction(work, durable)
@@ -79,7 +82,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),
 
     openSession: (session) => read(() => insertSession(sql, session, clockMs())),
-    liveSessions: () => read(() => readLiveSessions(sql)),
+    liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
     async endSession(id, cause, condition) {
       const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), false)
       if (end === null) return null
@@ -95,8 +98,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
     async exchange(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
-      const news = exchange.outcomes.length + exchange.starts.length + exchange.progress.length + exchange.logs.length
-      if (news === 0) {
+      if (!hasNews(exchange)) {
         const answer = await read(() => lookOnly(sql, lanes, exchange, clockMs()))
         if (answer !== null) return answer
       }
@@ -121,7 +123,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     getTask: (id) => read(() => readTask(sql, lanes, id, clockMs())),
-    listTasks: (filter, page) => read(async () => listTasks(sql, lanes, filter, page, clockMs() ?? (await serverTime(sql)))),
+    listTasks: (filter, page) =>
+      read(async () => listTasks(sql, lanes, filter, page, clockMs() ?? (await serverTime(sql)))),
     countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
     taskLogs: (id, page) => read(() => readLogs(sql, rowid(id), page)),
     taskAttempts: (id) => read(() => readAttempts(sql, id)),

@@ -1,6 +1,13 @@
 import type { AttemptRecord, TaskRecord } from '../../model/task.ts'
 import type { Ending } from '../contract.ts'
-import { type AttemptRow, attemptRecord, endingOf, lastAttempt, type TaskRow, taskRecord } from '../task-row.ts'
+import {
+  type AttemptRow,
+  attemptRecord,
+  endingOf,
+  lastAttempt,
+  type TaskRow,
+  taskRecord,
+} from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
 
@@ -51,7 +58,8 @@ export async function readEndings(sql: Sql, ids: readonly string[]): Promise<Map
   const endings = new Map<string, Ending>()
   for (const id of ids) {
     const row = byId.get(id)
-    const ending = row === undefined ? ({ status: 'gone', result: null, error: null } as const) : endingOf(row)
+    const ending =
+      row === undefined ? ({ status: 'gone', result: null, error: null } as const) : endingOf(row)
     if (ending !== null) endings.set(id, ending)
   }
   return endings

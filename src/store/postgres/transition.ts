@@ -47,7 +47,14 @@ export async function apply(
       return finish(sql, task, 'completed', { result: transition.result }, now, tally)
     case 'failed':
       await remember(transition.outcome, transition.failure)
-      return finish(sql, task, 'failed', { error: transition.failure, crashes: transition.crashes }, now, tally)
+      return finish(
+        sql,
+        task,
+        'failed',
+        { error: transition.failure, crashes: transition.crashes },
+        now,
+        tally,
+      )
     case 'cancelled':
       if (task.started) await remember('cancelled', null)
       return finish(sql, task, 'cancelled', {}, now, tally)

@@ -73,7 +73,11 @@ export class Wakeups {
   #heard(payload: string): void {
     const [sender, ...topics] = payload.split(' ')
     if (sender === this.#self) return
-    this.#tell(topics.length === 1 && topics[0] === 'ended' ? { kind: 'elsewhere', only: 'ended' } : { kind: 'elsewhere' })
+    this.#tell(
+      topics.length === 1 && topics[0] === 'ended'
+        ? { kind: 'elsewhere', only: 'ended' }
+        : { kind: 'elsewhere' },
+    )
   }
 
   #lost(client: pg.Client): void {
@@ -82,11 +86,14 @@ export class Wakeups {
     client.removeAllListeners('end')
     client.end().catch(() => {})
     clearTimeout(this.#reconnectTimer)
-    this.#reconnectTimer = setTimeout(async () => {
-      await this.listen()
-      // What was said meanwhile was not heard.
-      if (this.#client !== undefined) this.#tell({ kind: 'elsewhere' })
-    }, RECONNECT_MS * (0.5 + Math.random())).unref()
+    this.#reconnectTimer = setTimeout(
+      async () => {
+        await this.listen()
+        // What was said meanwhile was not heard.
+        if (this.#client !== undefined) this.#tell({ kind: 'elsewhere' })
+      },
+      RECONNECT_MS * (0.5 + Math.random()),
+    ).unref()
   }
 
   async close(): Promise<void> {

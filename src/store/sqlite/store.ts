@@ -1,9 +1,17 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
-import type { Change, Effects, Exchange, Exchanged, NewTask, Store } from '../contract.ts'
+import {
+  type Change,
+  type Effects,
+  type Exchange,
+  type Exchanged,
+  hasNews,
+  type NewTask,
+  type Store,
+} from '../contract.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
-import { complete, exchangeTasks, hasNews, lookOnly } from './exchange.ts'
+import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Store } from '../../src/store/contract.ts'
+import { openSqliteStore, type SqliteOptions } from '../../src/store/sqlite/store.ts'
+import type { TestDatabase } from '../../src/testing/conformance/index.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+
+export interface SqliteTestDatabase extends TestDatabase {
+  readonly path: string
+  open(options?: Partial<SqliteOptions>): Promise<Store>
+}
+
+/** A SQLite file in a folder of its own. */
+export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}): Promise<SqliteTestDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-store-'))
+  const path = join(folder, 'app.db')
+  const clock = new ManualClock()
+  const stores: Store[] = []
+  const users = new Database(path)
+  users.pragma('journal_mode = WAL')
+  users.exec('CREATE TABLE notes (text TEXT NOT NULL)')
+  return {
+    path,
+    clock,
+    synchronous: true,
+    elsewhere: { module: import.meta.resolve('../../src/store/open.ts'), database: `sqlite:${path}` },
+    async open(options) {
+      const store = await openSqliteStore({ path, clock, ...defaults, ...options })
+      stores.push(store)
+      return store
+    },
+    notes: {
+      write: (tx, text) => {
+        ;(tx as Database.Database).prepare('INSERT INTO notes VALUES (?)').run(text)
+      },
+      all: async () => users.prepare('SELECT text FROM notes ORDER BY rowid').pluck().all() as string[],
+    },
+    async transact(work) {
+      users.exec('BEGIN IMMEDIATE')
+      try {
+        const value = await work(users)
+        users.exec('COMMIT')
+        return value
+      } catch (error) {
+        users.exec('ROLLBACK')
+        throw error
+      }
+    },
+    async destroy() {
+      for (const store of stores) await store.close()
+      users.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
