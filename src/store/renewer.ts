@@ -1,12 +1,13 @@
 import type { RenewalPlan, Renewer } from './contract.ts'
-import { openPostgresRenewer } from './postgres/renewer.ts'
 import { openSqliteRenewer } from './sqlite/renewer.ts'
 
-export function openRenewer(plan: RenewalPlan): Renewer {
+export async function openRenewer(plan: RenewalPlan): Promise<Renewer> {
   switch (plan.store) {
     case 'sqlite':
       return openSqliteRenewer(plan.path)
-    case 'postgres':
+    case 'postgres': {
+      const { openPostgresRenewer } = await import('./postgres/renewer.ts')
       return openPostgresRenewer(plan.options)
+    }
   }
 }
