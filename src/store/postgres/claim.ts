@@ -3,6 +3,7 @@ import type { Claim, Want } from '../contract.ts'
 import type { Lane } from '../lane.ts'
 import { userKey } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
+import type { LowWater } from './low-water.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 
@@ -28,14 +29,19 @@ export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<
 export async function lookAhead(
   sql: Sql,
   open: readonly Lane[],
+  lowWater: LowWater,
 ): Promise<{ ready: boolean; suspects: boolean; nextDueAt: number }> {
+  const ids = open.map((lane) => lane.id)
+  const marks = lowWater.marksOf(ids)
+  const beganMs = performance.now()
   const row = await sql.row<{ ready: boolean; suspects: boolean; due: number | null }>(
-    `SELECT EXISTS (SELECT 1 FROM unnest($1::int[]) l(lane), LATERAL (
-              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} LIMIT 1) t) AS ready,
+    `SELECT EXISTS (SELECT 1 FROM unnest($1::int[], $2::bigint[]) l(lane, mark), LATERAL (
+              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.mark LIMIT 1) t) AS ready,
             EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
             (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
-    [open.map((lane) => lane.id)],
+    [ids, marks],
   )
+  lowWater.walked(marks, [], performance.now() - beganMs)
   return {
     ready: row?.ready ?? false,
     suspects: row?.suspects ?? false,
@@ -48,6 +54,7 @@ export async function claimTasks(
   sql: Sql,
   lanes: LaneBook,
   open: readonly Lane[],
+  lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
@@ -55,12 +62,26 @@ export async function claimTasks(
   await promoteDue(sql, now)
   if (open.length === 0) return []
   const ids = open.map((lane) => lane.id)
-  const suspects = want.empty ? await take(sql, SUSPECT, ids, session, 1, 1, now) : []
-  const rows =
-    suspects.length > 0
-      ? suspects
-      : await take(sql, READY, ids, session, want.start, want.start + want.ahead, now)
+  const suspects = want.empty ? await take(sql, SUSPECT, ids, NO_MARKS(ids), session, 1, 1, now) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
   return Promise.all(rows.map((row) => claimOf(lanes, row)))
+}
+
+const NO_MARKS = (ids: readonly number[]) => ids.map(() => 0)
+
+async function takeReady(
+  sql: Sql,
+  lanes: readonly number[],
+  lowWater: LowWater,
+  session: string,
+  want: Want,
+  now: number,
+): Promise<TakenRow[]> {
+  const marks = lowWater.marksOf(lanes)
+  const beganMs = performance.now()
+  const rows = await take(sql, READY, lanes, marks, session, want.start, want.start + want.ahead, now)
+  lowWater.walked(marks, rows, performance.now() - beganMs)
+  return rows
 }
 
 interface TakenRow {
@@ -83,6 +104,7 @@ async function take(
   sql: Sql,
   which: string,
   lanes: readonly number[],
+  marks: readonly number[],
   session: string,
   start: number,
   count: number,
@@ -91,8 +113,8 @@ async function take(
   const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (
        SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
-       FROM unnest($1::int[]) l(lane), LATERAL (
-         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which}
+       FROM unnest($1::int[], $6::bigint[]) l(lane, mark), LATERAL (
+         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= l.mark
          ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
        ORDER BY t.rank, t.id LIMIT $2
      ), fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value WHERE EXISTS (SELECT 1 FROM next))
@@ -102,7 +124,7 @@ async function take(
      FROM next, fence WHERE tasks.id = next.id
      RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
        suspect`,
-    [lanes, count, session, start, now],
+    [lanes, count, session, start, now, marks],
   )
   return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
 }

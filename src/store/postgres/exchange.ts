@@ -4,6 +4,7 @@ import type { Lane } from '../lane.ts'
 import { claimTasks, lookAhead, openLanes } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
+import type { LowWater } from './low-water.ts'
 import { liveUntilCommit, markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
@@ -24,6 +25,7 @@ export interface Effect {
 export async function exchangeTasks(
   sql: Sql,
   lanes: LaneBook,
+  lowWater: LowWater,
   exchange: Exchange,
   clockMs: number | null,
 ): Promise<Effect> {
@@ -38,8 +40,8 @@ export async function exchangeTasks(
   await appendLogs(sql, session, exchange.logs)
 
   const open = want === null ? [] : await openLanes(sql, lanes, want)
-  const claims = want === null ? [] : await claimTasks(sql, lanes, open, session, want, now)
-  const answer = await answered(sql, session, claims, refused, want, open, now)
+  const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
+  const answer = await answered(sql, session, claims, refused, want, open, lowWater, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
@@ -47,6 +49,7 @@ export async function exchangeTasks(
 export async function lookOnly(
   sql: Sql,
   lanes: LaneBook,
+  lowWater: LowWater,
   exchange: Exchange,
   clockMs: number | null,
 ): Promise<Exchanged | null> {
@@ -59,10 +62,10 @@ export async function lookOnly(
   const now = clockMs ?? row.now
   const open = want === null ? [] : await openLanes(sql, lanes, want)
   if (want !== null) {
-    const ahead = await lookAhead(sql, open)
+    const ahead = await lookAhead(sql, open, lowWater)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
-  return answered(sql, session, [], [], want, open, now)
+  return answered(sql, session, [], [], want, open, lowWater, now)
 }
 
 async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
@@ -191,6 +194,7 @@ async function answered(
   refused: string[],
   want: Want | null,
   open: readonly Lane[],
+  lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {
   const cancels = await sql.rows<{ id: string }>(
@@ -198,21 +202,28 @@ async function answered(
     [session],
   )
   const satisfied = want === null || claims.length >= want.start
-  const ahead = satisfied && want?.empty !== false ? null : await lookAhead(sql, open)
-  const dueAt = satisfied || ahead === null ? Number.POSITIVE_INFINITY : ahead.nextDueAt
-  const locked = !satisfied && ahead?.ready === true
+  const ahead = satisfied && want?.empty !== false ? null : await lookAhead(sql, open, lowWater)
   return {
     claims,
     refused,
     cancels: cancels.map((row) => row.id),
     sessionEnded: false,
     suspectsWaiting: want !== null && !want.empty && ahead?.suspects === true,
-    nextDueInMs: locked
-      ? LOCKED_AGAIN_MS
-      : dueAt === Number.POSITIVE_INFINITY
-        ? null
-        : Math.max(0, dueAt - now),
+    nextDueInMs: satisfied || ahead === null ? null : lookAgainInMs(ahead, lowWater, now),
   }
+}
+
+/** When it is worth while to ask again, should nobody wake us; null: never. */
+function lookAgainInMs(
+  ahead: Awaited<ReturnType<typeof lookAhead>>,
+  lowWater: LowWater,
+  now: number,
+): number | null {
+  if (ahead.ready) return LOCKED_AGAIN_MS
+  const dueInMs = Math.max(0, ahead.nextDueAt - now)
+  const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY
+  const soonest = Math.min(dueInMs, walkInMs)
+  return soonest === Number.POSITIVE_INFINITY ? null : soonest
 }
 
 function ended(exchange: Exchange): Exchanged {

@@ -8,6 +8,7 @@ import { Gathering } from './gathering.ts'
 import { LaneBook } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
+import { LowWater } from './low-water.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
 import { migrate } from './migrate.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
@@ -43,6 +44,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
   const lanes = new LaneBook(sql)
+  const lowWater = new LowWater()
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   const tell = (change: Change) => {
@@ -99,11 +101,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async exchange(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
       if (!hasNews(exchange)) {
-        const answer = await read(() => lookOnly(sql, lanes, exchange, clockMs()))
+        const answer = await read(() => lookOnly(sql, lanes, lowWater, exchange, clockMs()))
         if (answer !== null) return answer
       }
       const { answer, ended, requeued } = await write(
-        (own) => exchangeTasks(own, lanes, exchange, clockMs()),
+        (own) => exchangeTasks(own, lanes, lowWater, exchange, clockMs()),
         false,
       )
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
