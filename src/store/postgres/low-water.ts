@@ -1,5 +1,6 @@
-/** A walk that takes longer has many dead rows to step over. */
-const SLOW_WALK_MS = 5
+/** Walks that take longer, several in a row, have many dead rows to step over; a single one had a busy server. */
+const SLOW_WALK_MS = 10
+const SLOW_WALKS = 3
 
 /** Walks from the beginning take this share of the time at most. */
 const WALK_SHARE = 0.02
