@@ -14,6 +14,7 @@ const WALK_SHARE = 0.02
 export class LowWater {
   readonly #marks = new Map<number, number>()
   #walkAgainMs = 0
+  #slowWalks = 0
 
   /** From where to look in each of these lanes. */
   marksOf(lanes: readonly number[]): number[] {
@@ -28,8 +29,10 @@ export class LowWater {
 
   /** What a claim has found: nothing that is committed waits before the first it took. */
   walked(marks: readonly number[], taken: readonly { lane: number; rank: number }[], tookMs: number): void {
-    if (marks.includes(0))
-      this.#walkAgainMs = tookMs < SLOW_WALK_MS ? 0 : performance.now() + tookMs / WALK_SHARE
+    if (marks.includes(0)) {
+      this.#slowWalks = tookMs < SLOW_WALK_MS ? 0 : this.#slowWalks + 1
+      this.#walkAgainMs = this.#slowWalks < SLOW_WALKS ? 0 : performance.now() + tookMs / WALK_SHARE
+    }
     const first = new Map<number, number>()
     for (const { lane, rank } of taken) first.set(lane, Math.min(rank, first.get(lane) ?? rank))
     for (const [lane, rank] of first) this.#marks.set(lane, rank)
