@@ -68,6 +68,18 @@ export class Connection {
     return this.#patiently(read)
   }
 
+  /** Runs `read` on one snapshot: what others commit meanwhile is not half seen. */
+  async snapshot<T>(read: () => T): Promise<T> {
+    return this.#patiently(() => {
+      this.statements.sql('BEGIN').run()
+      try {
+        return read()
+      } finally {
+        this.rollback()
+      }
+    })
+  }
+
   /** Runs `write` in one transaction of its own. */
   async transaction<T>(write: () => T, durability: Durability = 'full'): Promise<T> {
     return this.#patiently(() => {

@@ -43,10 +43,11 @@ export class LaneCache {
     this.#db = db
   }
 
-  /** A rolled back transaction may have added lanes that do not exist. */
+  /** A rolled back transaction may have added lanes, and tasks, that do not exist. */
   forget(): void {
     this.#lanes = new Map()
     this.#ids = new Map()
+    this.#ofTask.clear()
     this.#claimable = new WeakMap()
   }
 

@@ -68,7 +68,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
   let closed = false
 
-  const read = <T>(look: () => T): Promise<T> => (closed ? Promise.reject(isClosed()) : connection.read(look))
+  const read = <T>(look: () => T): Promise<T> =>
+    closed ? Promise.reject(isClosed()) : connection.snapshot(look)
   const write = <T>(durability: Durability, change: () => T, isolated = false): Promise<T> =>
     closed ? Promise.reject(isClosed()) : writer.write(durability, change, isolated)
   /** Writes what was promised, then tells those who wait for it: a failed wake-up must not undo anything. */

@@ -2,16 +2,17 @@ import { once } from 'node:events'
 import { systemClock } from '../../clock.ts'
 import type { Claim, Store } from '../../store/contract.ts'
 import { Claimant } from './claimant.ts'
+import { newTask } from './world.ts'
 
-/** A process of its own, started by contention.ts: claims and completes until there is nothing left. */
+/** A process of its own, started by contention.ts: claims and completes until there is nothing left, or enqueues. */
 
-export type ToContender = { kind: 'go' }
+export type ToContender = { kind: 'work' } | { kind: 'enqueue'; count: number }
 export type FromContender =
   | { kind: 'ready'; pid: number }
   | { kind: 'end'; completed: string[]; refused: string[]; error: string | null }
 
-/** Small enough that each process asks more than a hundred times. */
-const BATCH = 20
+/** Small enough that each process asks hundreds of times: luck evens out. */
+const BATCH = 5
 
 const [module, database] = process.argv.slice(2)
 const { openStore } = (await import(module!)) as {
@@ -24,13 +25,13 @@ const claimant = await new Claimant(
   { worker: `worker:${process.pid}:0` },
 ).begin()
 tell({ kind: 'ready', pid: process.pid })
-await once(process, 'message')
+const [order] = (await once(process, 'message')) as [ToContender]
 
 const completed: string[] = []
 const refused: string[] = []
 try {
-  let claims = await claimant.claim(BATCH)
-  while (claims.length > 0) claims = await handIn(claims)
+  if (order.kind === 'enqueue') await enqueue(order.count)
+  else await work()
   tell({ kind: 'end', completed, refused, error: null })
 } catch (error) {
   tell({ kind: 'end', completed, refused, error: String(error) })
@@ -38,6 +39,17 @@ try {
 await claimant.end('stop')
 await store.close()
 process.disconnect()
+
+async function enqueue(count: number): Promise<void> {
+  for (let done = 0; done < count; done += BATCH) {
+    await store.enqueue(Array.from({ length: Math.min(BATCH, count - done) }, () => newTask()))
+  }
+}
+
+async function work(): Promise<void> {
+  let claims = await claimant.claim(BATCH)
+  while (claims.length > 0) claims = await handIn(claims)
+}
 
 async function handIn(claims: readonly Claim[]): Promise<Claim[]> {
   const answer = await claimant.exchange({

@@ -1,5 +1,5 @@
 import type { Theme } from './theme.ts'
-import { idsOf, newTask } from './world.ts'
+import { counts, idsOf, newTask } from './world.ts'
 
 export const enqueueing: Theme = (specify, expect) => {
   specify('an enqueued task is there with everything it was given', async (world) => {
@@ -49,6 +49,19 @@ export const enqueueing: Theme = (specify, expect) => {
     const answers = await store.enqueue(tasks)
     const inputs = await Promise.all(answers.map(async ({ id }) => (await store.getTask(id))?.input))
     expect(inputs).toEqual(['c', 'a', 'b'])
+  })
+
+  specify('a call of which one task cannot be stored stores none, and leaves no trace', async (world) => {
+    const { store } = world
+    const good = newTask({ queue: 'fresh', key: 'k' })
+    const impossible = newTask({ priority: 'high' as never })
+    await expect(store.enqueue([good, impossible])).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    expect(await world.counts()).toEqual(counts({}))
+    const other = await world.enqueue({ queue: 'other' })
+    const [again] = await store.enqueue([good])
+    expect(again?.created).toBe(true)
+    expect(await world.task(again!.id)).toMatchObject({ queue: 'fresh' })
+    expect(await world.task(other)).toMatchObject({ queue: 'other' })
   })
 
   specify('nothing to enqueue is answered with nothing', async ({ store }) => {

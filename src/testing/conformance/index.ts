@@ -3,6 +3,7 @@ import { cancelling } from './cancelling.ts'
 import { capabilities } from './capabilities.ts'
 import { changes } from './changes.ts'
 import { claiming } from './claiming.ts'
+import { closing } from './closing.ts'
 import { contention } from './contention.ts'
 import { counting } from './counting.ts'
 import { crashes } from './crashes.ts'
@@ -63,6 +64,7 @@ const THEMES: Record<string, Theme> = {
   attempts,
   endings,
   changes,
+  closing,
 }
 
 /** What every store promises: one test for each sentence, each on a database of its own. */

@@ -27,9 +27,9 @@ LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
 
 CREATE VIEW gleaner_queue_depth AS
 SELECT c.queue,
-       max(coalesce(q.paused, 0), (SELECT value FROM gleaner_meta WHERE key = 'paused')) AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
-       sum(c.running) AS running, sum(c.completed) AS completed, sum(c.failed) AS failed,
-       sum(c.cancelled) AS cancelled
+       max(coalesce(q.paused, 0), (SELECT value FROM gleaner_meta WHERE key = 'paused')) AS paused,
+       sum(c.scheduled) AS scheduled, sum(c.queued) AS queued, sum(c.running) AS running,
+       sum(c.completed) AS completed, sum(c.failed) AS failed, sum(c.cancelled) AS cancelled
 FROM gleaner_lane_counts c LEFT JOIN gleaner_queues q ON q.name = c.queue
 GROUP BY c.queue;
 

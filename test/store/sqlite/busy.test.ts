@@ -1,0 +1,83 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Child } from './children/child.ts'
+import { connect, freshPath, openStore } from './folder.ts'
+
+const LOCK_HOLDER = import.meta.resolve('./children/lock-holder.ts')
+const HELD_MS = 2_000
+
+test('a write lock that another process holds for 2 s costs waiting, and no error', async () => {
+  const path = freshPath()
+  const store = await openStore(path)
+  await store.enqueue([newTask()])
+  const worker = await new Claimant(store, { ...systemClock, advance() {} }).begin()
+  const holder = new Child(LOCK_HOLDER, path, String(HELD_MS))
+  await holder.says('locked')
+
+  const startedMs = performance.now()
+  const turns = countTurns()
+  const writes = Promise.all([store.enqueue([newTask()]), worker.claim(1), store.setPaused('other', true)])
+  // Readers do not wait for a writer.
+  expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+  expect(performance.now() - startedMs).toBeLessThan(HELD_MS / 2)
+  const [[enqueued], claims] = await writes
+  await holder.says('released')
+
+  expect(enqueued).toMatchObject({ created: true })
+  expect(claims).toHaveLength(1)
+  expect(performance.now() - startedMs).toBeGreaterThan(HELD_MS / 2)
+  // Waiting leaves the event loop to others.
+  expect(turns()).toBeGreaterThan(20)
+})
+
+describe('a write lock that is held for longer than anybody wants to wait', () => {
+  test('is answered with STORE_BUSY and what to do, and nothing is written later', async () => {
+    const path = freshPath()
+    const store = await openStore(path, { busyLimitMs: 100 })
+    const holder = new Child(LOCK_HOLDER, path)
+    await holder.says('locked')
+    const refused = { code: 'STORE_BUSY', hint: expect.stringMatching(/keep transactions short/) }
+    await Promise.all([
+      expect(store.enqueue([newTask()])).rejects.toMatchObject(refused),
+      expect(store.setPaused(null, true)).rejects.toMatchObject(refused),
+    ])
+    holder.letGo()
+    await holder.says('released')
+    expect(await store.enqueue([newTask({ key: 'after' })])).toMatchObject([{ created: true }])
+    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+    expect(await store.listQueues()).toMatchObject([{ name: 'default', paused: false }])
+  })
+
+  test('is let go by a process that dies', async () => {
+    const path = freshPath()
+    const store = await openStore(path)
+    const holder = new Child(LOCK_HOLDER, path)
+    await holder.says('locked')
+    const enqueued = store.enqueue([newTask()])
+    await holder.kill()
+    expect(await enqueued).toMatchObject([{ created: true }])
+  })
+})
+
+test('a file that is locked while it is opened for the first time is waited for', async () => {
+  const path = freshPath()
+  connect(path).exec('CREATE TABLE app (id INTEGER)')
+  const holder = new Child(LOCK_HOLDER, path)
+  await holder.says('locked')
+  const opening = openStore(path)
+  holder.letGo()
+  const store = await opening
+  expect(await store.enqueue([newTask()])).toMatchObject([{ created: true }])
+})
+
+/** How often the event loop has turned since. */
+function countTurns(): () => number {
+  let turns = 0
+  const timer = setInterval(() => {
+    turns += 1
+  }, 5)
+  onTestFinished(() => clearInterval(timer))
+  return () => turns
+}

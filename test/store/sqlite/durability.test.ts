@@ -1,0 +1,100 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Connection, type Durability } from '../../../src/store/sqlite/connection.ts'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { freshPath, openStore } from './folder.ts'
+import { commitsInLog } from './write-ahead-log.ts'
+
+const NORMAL = 1
+const FULL = 2
+
+/** What `synchronous` really is at the moment of each commit. */
+function watchCommits(): number[] {
+  const seen: number[] = []
+  const commit = Connection.prototype.commit
+  const spy = vi.spyOn(Connection.prototype, 'commit').mockImplementation(function (this: Connection) {
+    seen.push(this.raw.pragma('synchronous', { simple: true }) as number)
+    commit.call(this)
+  })
+  onTestFinished(() => spy.mockRestore())
+  return seen
+}
+
+async function prepared(durability?: Durability) {
+  const store = await openStore(freshPath(), { durability })
+  const clock = { ...systemClock, advance() {} }
+  const worker = await new Claimant(store, clock).begin()
+  const answers = await store.enqueue(Array.from({ length: 6 }, () => newTask()))
+  const claims = await worker.claim(3)
+  // The last of all was a commit that syncs nothing, so that what follows must ask for it.
+  await worker.complete(claims[2]!)
+  return { store, worker, claims, ids: answers.map(({ id }) => id), commits: watchCommits() }
+}
+
+type Prepared = Awaited<ReturnType<typeof prepared>>
+
+const promised: Record<string, (on: Prepared) => Promise<unknown>> = {
+  enqueue: ({ store }) => store.enqueue([newTask()]),
+  'a completion with effects': ({ worker, claims }) => worker.completeWith(claims[0]!, () => undefined),
+  'a cancellation': ({ store, ids }) => store.cancelTask(ids[4]!),
+  'a retry by hand': ({ store, ids }) => store.retryTask(ids[2]!),
+  'a removal': ({ store, ids }) => store.removeTask(ids[5]!),
+  'a pause': ({ store }) => store.setPaused('default', true),
+  'a pause of everything': ({ store }) => store.setPaused(null, true),
+}
+
+describe.each(Object.entries(promised))('%s', (_, act) => {
+  test('is on disk before it is answered', async () => {
+    const on = await prepared()
+    await act(on)
+    expect(on.commits).toEqual([FULL])
+  })
+
+  test('is not synced with durability normal', async () => {
+    const on = await prepared('normal')
+    await act(on)
+    expect(on.commits).toEqual([NORMAL])
+  })
+})
+
+test('claims and plain completions are not synced: losing one means running it again', async () => {
+  const { worker, claims, commits } = await prepared()
+  await worker.complete(claims[0]!)
+  await worker.claim(1)
+  await worker.end('stop')
+  expect(commits).toEqual([NORMAL, NORMAL, NORMAL])
+})
+
+test('what shares a commit with a promise is synced with it', async () => {
+  const { store, worker, claims, commits } = await prepared()
+  await Promise.all([worker.complete(claims[0]!), store.enqueue([newTask()]), worker.complete(claims[1]!)])
+  // The completion came first and was on its way when the promise was asked for.
+  expect(commits.length).toBeLessThanOrEqual(2)
+  expect(commits.at(-1)).toBe(FULL)
+})
+
+describe('enqueues at the same time', () => {
+  test.each([
+    { callers: 100, commitsMax: 1 },
+    { callers: 1_000, commitsMax: 2 },
+    { callers: 3_000, commitsMax: 4 },
+  ])('share commits: $callers callers need at most $commitsMax', async ({ callers, commitsMax }) => {
+    const path = freshPath()
+    const store = await openStore(path)
+    const before = commitsInLog(path)
+    const answers = await Promise.all(Array.from({ length: callers }, () => store.enqueue([newTask()])))
+    expect(answers.flat()).toHaveLength(callers)
+    const commits = commitsInLog(path) - before
+    expect(commits).toBeGreaterThan(0)
+    expect(commits).toBeLessThanOrEqual(commitsMax)
+  })
+
+  test('one by one, each has a commit of its own', async () => {
+    const path = freshPath()
+    const store = await openStore(path)
+    const before = commitsInLog(path)
+    for (let i = 0; i < 10; i++) await store.enqueue([newTask()])
+    expect(commitsInLog(path) - before).toBe(10)
+  })
+})
