@@ -1,6 +1,7 @@
 import type {
   AttemptOutcome,
   AttemptRecord,
+  Failure,
   FinishedStatus,
   Page,
   TaskRecord,
@@ -95,10 +96,14 @@ export function lastAttempt(row: TaskRow | undefined, worker: string | null): At
   return [attemptRecord({ attempt, worker, outcome, started_at, finished_at, error: null })]
 }
 
-export function endingOf(row: Pick<TaskRow, 'status' | 'result' | 'error' | 'finished_at'>): Ending | null {
+/** Null: not yet. Without a row there is no such task (any more). */
+export function endingOf(
+  row: Pick<TaskRow, 'status' | 'result' | 'error' | 'finished_at'> | undefined,
+): Ending | null {
+  if (row === undefined) return { status: 'gone', result: null, error: null }
   if (row.finished_at === null) return null
   const status = row.status as FinishedStatus
-  return { status, result: json(row.result), error: json(row.error) as Ending['error'] } as Ending
+  return { status, result: json(row.result), error: json(row.error) as Failure | null }
 }
 
 function json(text: string | null): unknown {

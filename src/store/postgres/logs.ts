@@ -1,11 +1,9 @@
 import type { LogLine, Page } from '../../model/task.ts'
 import type { Exchange, PageRequest } from '../contract.ts'
-import { readCursor, writeCursor } from '../cursor.ts'
+import { readCursor } from '../cursor.ts'
+import { LOG_LINES_MAX, type LogRow, logPage } from '../log-row.ts'
 import type { Sql } from './sql.ts'
 import { rowid } from './task-records.ts'
-
-/** Kept per task: the newest. */
-const LINES_MAX = 1_000
 
 export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs']): Promise<void> {
   for (const { id: given, fence, lines } of logs) {
@@ -34,7 +32,7 @@ export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs
     )
     await sql.run('DELETE FROM gleaner.logs WHERE task = $1 AND line <= $2', [
       id,
-      held.last + lines.length - LINES_MAX,
+      held.last + lines.length - LOG_LINES_MAX,
     ])
   }
 }
@@ -45,18 +43,10 @@ export async function readLogs(
   { limit, cursor }: PageRequest,
 ): Promise<Page<LogLine>> {
   const [after = 0] = readCursor(cursor, 1)
-  const rows = await sql.rows<Omit<LogLine, 'details'> & { line: number; details: string | null }>(
+  const rows = await sql.rows<LogRow>(
     `SELECT line, at, attempt, level, message, details FROM gleaner.logs
      WHERE task = $1 AND line > $2 ORDER BY line LIMIT $3`,
     [task, after, limit + 1],
   )
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  return {
-    items: items.map(({ line: _, details, ...rest }) => ({
-      ...rest,
-      details: details === null ? null : JSON.parse(details),
-    })),
-    next: rows.length > limit && last ? writeCursor([last.line]) : null,
-  }
+  return logPage(rows, limit)
 }

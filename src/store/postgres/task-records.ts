@@ -57,9 +57,7 @@ export async function readEndings(sql: Sql, ids: readonly string[]): Promise<Map
   const byId = new Map(rows.map((row) => [row.id, row]))
   const endings = new Map<string, Ending>()
   for (const id of ids) {
-    const row = byId.get(id)
-    const ending =
-      row === undefined ? ({ status: 'gone', result: null, error: null } as const) : endingOf(row)
+    const ending = endingOf(byId.get(id))
     if (ending !== null) endings.set(id, ending)
   }
   return endings

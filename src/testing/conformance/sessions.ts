@@ -8,7 +8,7 @@ export const sessions: Theme = (specify, expect) => {
   specify('live sessions tell their worker and its process', async (world) => {
     const { session } = await world.worker({ worker: 'worker:ml:0' })
     const other = await world.database.open()
-    expect(await other.liveSessions()).toEqual([
+    expect(await other.liveSessions()).toMatchObject([
       { id: session, worker: 'worker:ml:0', process: identifySelf(), renewals: 0 },
     ])
   })
@@ -37,7 +37,7 @@ export const sessions: Theme = (specify, expect) => {
   })
 
   specify('every renewal is counted, and answered with the sessions that are alive', async (world) => {
-    const renewer = renewerOf(world.store)
+    const renewer = await renewerOf(world.store)
     if (renewer === null) return
     const alive = await world.worker()
     const ended = await world.worker()
@@ -49,7 +49,7 @@ export const sessions: Theme = (specify, expect) => {
   })
 
   specify('a session that was renewed since it was looked at is not ended', async (world) => {
-    const renewer = renewerOf(world.store)
+    const renewer = await renewerOf(world.store)
     if (renewer === null) return
     const id = await world.enqueue()
     const worker = await world.worker()
@@ -74,7 +74,7 @@ export const sessions: Theme = (specify, expect) => {
 }
 
 /** Null where nobody else could see the database, so that nobody needs to be told that we live. */
-function renewerOf(store: Store) {
+async function renewerOf(store: Store) {
   const plan = store.renewal()
   return plan === null ? null : openRenewer(plan)
 }
