@@ -3,7 +3,7 @@ import { checkName, shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import type { Enqueue } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { GleanerError, InputError } from '../errors.ts'
+import { closedError, InputError } from '../errors.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
@@ -66,7 +66,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
     within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
     work(options = {}) {
-      if (closing !== undefined) throw new GleanerError('Gleaner is closed', { code: 'CLOSED' })
+      if (closing !== undefined) throw closedError()
       const { able, concurrency } = checkWork(options, registry)
       // Where nobody else can see a session there is nobody to sweep.
       if (workersEver === 0 && plan !== null) sweeper.start()

@@ -1,5 +1,6 @@
 import { StoreError } from '../../errors.ts'
-import { isProvedDead, type ProcessIdentity } from '../../process-identity.ts'
+import type { ProcessIdentity } from '../../process-identity.ts'
+import { refuseNewer, refuseWhileOthersWork } from '../versions.ts'
 import type { Database } from './database.ts'
 import { migrations as ours } from './migrations/index.ts'
 import type { Sql } from './sql.ts'
@@ -23,7 +24,7 @@ export async function migrate(database: Database, migrations: readonly Migration
     ])
     const version = await versionOf(sql, latest)
     if (version === latest) return
-    if (version > 0) await refuseWhileOthersWork(sql, version, latest)
+    if (version > 0) refuseWhileOthersWork(await liveSessions(sql), version, latest)
     else await sql.run('CREATE SCHEMA IF NOT EXISTS gleaner'.replace('gleaner', sql.schema))
     await sql.run(`CREATE TABLE IF NOT EXISTS gleaner.migrations (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
@@ -55,30 +56,12 @@ async function versionOf(sql: Sql, latest: number): Promise<number> {
     'SELECT max(version) AS version FROM gleaner.migrations',
   )
   const version = row?.version ?? 0
-  if (version > latest) {
-    throw new StoreError(
-      `the database is at version ${version}, this Gleaner knows versions up to ${latest}`,
-      {
-        code: 'STORE_NEWER',
-        hint:
-          'A newer Gleaner has used this schema. Update this package to the same version; workers that already ran ' +
-          'when it was updated should be stopped and started with the new one.',
-      },
-    )
-  }
+  refuseNewer(version, latest)
   return version
 }
 
-/** Workers of the old version go on writing the old way: they must be gone before the tables change. */
-async function refuseWhileOthersWork(sql: Sql, version: number, latest: number): Promise<void> {
-  const sessions = await sql.rows<ProcessIdentity & { worker: string }>(
+function liveSessions(sql: Sql): Promise<(ProcessIdentity & { worker: string })[]> {
+  return sql.rows(
     'SELECT worker, host, boot, pid, start_time AS "startTime" FROM gleaner.sessions WHERE ended_at IS NULL',
-  )
-  const alive = sessions.filter((session) => !isProvedDead(session))
-  if (alive.length === 0) return
-  const who = alive.map((session) => `${session.worker} (pid ${session.pid} on ${session.host})`).join(', ')
-  throw new StoreError(
-    `the database must go from version ${version} to ${latest}, but older workers still run: ${who}`,
-    { code: 'STORE_MIGRATION', hint: 'Stop them, then start the new version; nothing was changed.' },
   )
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
+import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Database, type PostgresOptions } from './database.ts'
 import { insertTasks } from './enqueue.ts'
@@ -60,8 +60,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   ).unref()
 
   const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
-    closed ? Promise.reject(isClosed()) : database.transaction(work, durable)
-  const read = <T>(work: () => Promise<T>): Promise<T> => (closed ? Promise.reject(isClosed()) : work())
+    closed ? Promise.reject(closedError()) : database.transaction(work, durable)
+  const read = <T>(work: () => Promise<T>): Promise<T> => (closed ? Promise.reject(closedError()) : work())
   /** Here at once, elsewhere by notification. */
   const spread = (change: Change) => {
     tell(change)
@@ -75,7 +75,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
   return {
     async enqueue(tasks) {
-      if (closed) throw isClosed()
+      if (closed) throw closedError()
       const answers = await enqueueing.add(tasks)
       spread({ kind: 'work' })
       return answers
@@ -171,8 +171,4 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
 async function serverTime(sql: Sql): Promise<number> {
   return (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
-}
-
-function isClosed(): StoreError {
-  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner' })
 }
