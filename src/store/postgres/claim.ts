@@ -21,7 +21,7 @@ export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<
             (SELECT max(id) FROM gleaner.lanes) AS highest`,
   )
   if (row === undefined || row.everything) return []
-  await lanes.knowing(row.highest)
+  await lanes.knowing(row.highest, sql)
   return lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
 }
 
@@ -62,7 +62,7 @@ export async function claimTasks(
   await promoteDue(sql, now)
   if (open.length === 0) return []
   const ids = open.map((lane) => lane.id)
-  const suspects = want.empty ? await take(sql, SUSPECT, ids, NO_MARKS(ids), session, 1, 1, now) : []
+  const suspects = want.empty ? await take(sql, SUSPECT, ids, NO_MARKS(ids), session, want.start, 1, now) : []
   const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
   return Promise.all(rows.map((row) => claimOf(lanes, row)))
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { InputError } from '../../errors.ts'
 import { Sql } from './sql.ts'
-import { isLostConnection, translated } from './sql-errors.ts'
+import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
 
 export interface PostgresOptions {
   url: string
@@ -35,10 +35,10 @@ export class Database {
 
   constructor(options: PostgresOptions) {
     const schema = options.schema ?? schemaIn(options.url) ?? 'gleaner'
-    if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    if (!/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
       throw new InputError(`schema: ${JSON.stringify(schema)} is not a schema`, {
         code: 'BAD_CONFIG',
-        hint: 'Use small letters, digits and underscores.',
+        hint: "Use small letters, digits and underscores; names that begin with 'pg_' are the server's.",
       })
     }
     this.#pool = new pg.Pool({ ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES })
@@ -51,14 +51,14 @@ export class Database {
     try {
       return await this.#pool.query(text, values)
     } catch (error) {
-      throw translated(error)
+      throw driverFailed(error)
     }
   }
 
   /** Commits what `work` did, or nothing. */
   async transaction<T>(work: (sql: Sql, client: pg.PoolClient) => Promise<T>, durable = true): Promise<T> {
     const client = await this.#pool.connect().catch((error) => {
-      throw translated(error)
+      throw driverFailed(error)
     })
     let broken: Error | undefined
     const onError = (error: Error) => {
@@ -87,10 +87,16 @@ export class Database {
 
 /** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */
 export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
-  if (!URL.canParse(options.url)) {
+  if (!isReadable(options.url)) {
     throw new InputError('database: this is not a PostgreSQL URL', {
       code: 'BAD_CONFIG',
       hint: "Use 'postgres://user:password@host:5432/database'; encode special characters of the password.",
+    })
+  }
+  if (!isPlainData(options.ssl)) {
+    throw new InputError('postgres.ssl: functions are not possible', {
+      code: 'BAD_OPTION',
+      hint: 'The keeper renews the lease from a thread of its own, which gets plain data: use ca, cert, key, servername.',
     })
   }
   return {
@@ -108,4 +114,23 @@ export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
 /** `postgres://…/app?schema=jobs` */
 function schemaIn(url: string): string | null {
   return URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
+}
+
+function isReadable(url: string): boolean {
+  try {
+    const { username, password, hostname } = new URL(url)
+    for (const part of [username, password, hostname]) decodeURIComponent(part)
+    return url.startsWith(`${new URL(url).protocol}//`)
+  } catch {
+    return false
+  }
+}
+
+function isPlainData(value: unknown): boolean {
+  try {
+    structuredClone(value)
+    return true
+  } catch {
+    return false
+  }
 }

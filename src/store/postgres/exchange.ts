@@ -37,7 +37,7 @@ export async function exchangeTasks(
   const unknown = await handBackUnknown(sql, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await noteProgress(sql, exchange)
-  await appendLogs(sql, session, exchange.logs)
+  await appendLogs(sql, exchange)
 
   const open = want === null ? [] : await openLanes(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
@@ -150,7 +150,6 @@ export async function complete(
   const outcome = { kind: 'completed', result } as const
   const ended = await completeMany(sql, session, [{ ...run, outcome }], now, tally)
   await tally.write(sql)
-  if (ended.length > 0) await markUseful(sql, session)
   return ended.length > 0
 }
 

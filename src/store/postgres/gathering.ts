@@ -1,3 +1,5 @@
+import { GleanerError } from '../../errors.ts'
+
 /** Tasks of one statement at most. */
 const TASKS_MAX = 5_000
 
@@ -49,9 +51,14 @@ export class Gathering<Item, Answer> {
         from += call.items.length
       }
     } catch (error) {
-      // One bad call must not fail the others: each is tried alone.
-      if (group.length > 1) for (const call of group) await this.#answer([call])
-      else group[0]!.reject(error)
+      // One bad call must not fail the others: each is tried alone. Not when all may be there already: they would be twice.
+      if (group.length > 1 && !isInDoubt(error)) for (const call of group) await this.#answer([call])
+      else for (const call of group) call.reject(error)
     }
   }
+}
+
+/** The connection broke, and nobody knows whether the commit went through. */
+function isInDoubt(error: unknown): boolean {
+  return error instanceof GleanerError && error.code === 'STORE_AWAY'
 }

@@ -26,16 +26,21 @@ export class LaneBook {
     return this.#ids.get(`${queue}/${name}/${words}`)!
   }
 
-  async refresh(): Promise<void> {
+  /** Before a transaction: one that holds a connection must not wait for another, which others may hold and wait, too. */
+  async learn(tasks: readonly { queue: string; name: string; requires: Requires | null }[]): Promise<void> {
+    for (const { queue, name, requires } of tasks) await this.idOf(queue, name, requires)
+  }
+
+  async refresh(sql: Sql = this.#sql): Promise<void> {
     type Row = { id: number; queue: string; name: string; requires: string }
-    const rows = await this.#sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
+    const rows = await sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
     this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
     this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
   }
 
   /** Reads them again unless the highest there is is known: they are only ever added. */
-  async knowing(highest: number | null): Promise<void> {
-    if (highest !== null && !this.#lanes.has(highest)) await this.refresh()
+  async knowing(highest: number | null, sql: Sql): Promise<void> {
+    if (highest !== null && !this.#lanes.has(highest)) await this.refresh(sql)
   }
 
   async get(id: number): Promise<Lane> {

@@ -5,7 +5,7 @@ import { LOG_LINES_MAX, type LogRow, logPage } from '../log-row.ts'
 import type { Sql } from './sql.ts'
 import { rowid } from './task-records.ts'
 
-export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs']): Promise<void> {
+export async function appendLogs(sql: Sql, { session, logs, holding }: Exchange): Promise<void> {
   for (const { id: given, fence, lines } of logs) {
     const id = rowid(given)
     // The last words of an attempt come together with its outcome, which has just freed the task.
@@ -19,7 +19,9 @@ export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs
       `INSERT INTO gleaner.logs (task, line, at, attempt, level, message, details)
        SELECT $1, $2 + position, at, attempt, level, message, details
        FROM unnest($3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
-         AS l(at, attempt, level, message, details, position)`,
+         AS l(at, attempt, level, message, details, position)
+       WHERE NOT $8 OR NOT EXISTS (SELECT 1 FROM gleaner.logs known WHERE known.task = $1 AND known.at = l.at
+         AND known.attempt = l.attempt AND known.level = l.level AND known.message = l.message)`,
       [
         id,
         held.last,
@@ -28,6 +30,8 @@ export async function appendLogs(sql: Sql, session: string, logs: Exchange['logs
         lines.map((line) => line.level),
         lines.map((line) => line.message),
         lines.map((line) => line.details),
+        // After an exchange whose answer was lost they come again.
+        holding !== undefined,
       ],
     )
     await sql.run('DELETE FROM gleaner.logs WHERE task = $1 AND line <= $2', [

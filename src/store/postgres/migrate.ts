@@ -25,17 +25,23 @@ export async function migrate(database: Database, migrations: readonly Migration
     const version = await versionOf(sql, latest)
     if (version === latest) return
     if (version > 0) refuseWhileOthersWork(await liveSessions(sql), version, latest)
-    else await sql.run('CREATE SCHEMA IF NOT EXISTS gleaner'.replace('gleaner', sql.schema))
+    else await createSchema(sql)
     await sql.run(`CREATE TABLE IF NOT EXISTS gleaner.migrations (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     for (const migration of migrations.filter((m) => m.version > version)) {
-      await sql.run(migration.sql(sql.schema))
+      await sql.run(migration.sql(`"${sql.schema}"`))
       await sql.run('INSERT INTO gleaner.migrations (version, name) VALUES ($1, $2)', [
         migration.version,
         migration.name,
       ])
     }
   })
+}
+
+/** Asked for only when it is missing: IF NOT EXISTS needs the right to create one even when there is one. */
+async function createSchema(sql: Sql): Promise<void> {
+  const found = await sql.row('SELECT 1 FROM pg_namespace WHERE nspname = $1', [sql.schema])
+  if (found === undefined) await sql.run(`CREATE SCHEMA "${sql.schema}"`)
 }
 
 async function refuseOldServer(sql: Sql): Promise<void> {
@@ -50,8 +56,13 @@ async function refuseOldServer(sql: Sql): Promise<void> {
 }
 
 async function versionOf(sql: Sql, latest: number): Promise<number> {
-  const table = await sql.row<{ found: string | null }>(`SELECT to_regclass('gleaner.migrations') AS found`)
-  if (!table?.found) return 0
+  // Not to_regclass: it would answer from what this connection remembers, while another has just created it.
+  const table = await sql.row(
+    `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1 AND c.relname = 'migrations'`,
+    [sql.schema],
+  )
+  if (table === undefined) return 0
   const row = await sql.row<{ version: number | null }>(
     'SELECT max(version) AS version FROM gleaner.migrations',
   )

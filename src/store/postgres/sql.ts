@@ -32,6 +32,6 @@ export class Sql {
   }
 
   #named(text: string): string {
-    return text.replaceAll('gleaner.', `${this.schema}.`)
+    return text.replaceAll('gleaner.', `"${this.schema}".`)
   }
 }

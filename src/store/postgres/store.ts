@@ -12,7 +12,7 @@ import { LowWater } from './low-water.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
 import { migrate } from './migrate.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
-import { endSession, insertSession, liveUntilCommit, readLiveSessions } from './sessions.ts'
+import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSessions } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
@@ -67,11 +67,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     tell(change)
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
-  const enqueueing = new Gathering<NewTask, Enqueued>((tasks) =>
-    promised && tasks.every((task) => task.key === null)
-      ? insertTasks(sql, lanes, tasks, clockMs())
-      : write((own) => insertTasks(own, lanes, tasks, clockMs())),
-  )
+  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
+    if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
+    await lanes.learn(tasks)
+    return write((own) => insertTasks(own, lanes, tasks, clockMs()))
+  })
 
   return {
     async enqueue(tasks) {
@@ -118,6 +118,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         if (!moment.live) return false
         if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
         await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
+        // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
+        await markUseful(own, rowid(session))
         return true
       })
       if (completed) spread({ kind: 'ended', ids: [run.id] })

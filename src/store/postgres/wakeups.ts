@@ -36,15 +36,17 @@ export class Wakeups {
 
   async listen(): Promise<void> {
     const client = new pg.Client(connectionConfig(this.#options))
-    client.on('error', () => this.#lost(client))
-    client.on('end', () => this.#lost(client))
+    // Once: a broken connection may tell of its end several times, also when the next one is being opened.
+    const lost = onceOnly(() => this.#lost(client))
+    client.on('error', lost)
+    client.on('end', lost)
     client.on('notification', ({ payload }) => this.#heard(payload ?? ''))
     try {
       await client.connect()
-      await client.query(`LISTEN ${this.channel}`)
+      await client.query(`LISTEN "${this.channel}"`)
       this.#client = client
     } catch {
-      this.#lost(client)
+      lost()
     }
     if (this.#closed) await client.end().catch(() => {})
   }
@@ -55,17 +57,17 @@ export class Wakeups {
     this.#pending.add(topic)
     if (this.#sendTimer !== undefined) return
     const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
-    if (waitMs <= 0) this.#send()
-    else this.#sendTimer = setTimeout(() => this.#send(), waitMs).unref()
+    if (waitMs <= 0) void this.#send()
+    else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
   }
 
-  #send(): void {
+  async #send(): Promise<void> {
     this.#sendTimer = undefined
     this.#lastSentMs = performance.now()
     const topics = [...this.#pending]
     this.#pending.clear()
     // A failed wake-up must not fail what was committed.
-    this.#sql
+    await this.#sql
       .run('SELECT pg_notify($1, $2)', [this.channel, `${this.#self} ${topics.join(' ')}`])
       .catch(() => {})
   }
@@ -81,9 +83,8 @@ export class Wakeups {
   }
 
   #lost(client: pg.Client): void {
-    if (this.#closed || (this.#client !== undefined && this.#client !== client)) return
+    if (this.#closed) return
     this.#client = undefined
-    client.removeAllListeners('end')
     client.end().catch(() => {})
     clearTimeout(this.#reconnectTimer)
     this.#reconnectTimer = setTimeout(
@@ -98,8 +99,18 @@ export class Wakeups {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#sendTimer)
     clearTimeout(this.#reconnectTimer)
+    clearTimeout(this.#sendTimer)
+    // Who enqueues and leaves has said so before.
+    if (this.#sendTimer !== undefined) await this.#send()
     await this.#client?.end().catch(() => {})
+  }
+}
+
+function onceOnly(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) act()
+    done = true
   }
 }

@@ -25,7 +25,7 @@ LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.tasks
            WHERE status = 'scheduled' AND run_after <= ${schema}.now_ms() GROUP BY lane) due ON due.lane = l.id;
 
 CREATE VIEW ${schema}.queue_depth AS
-SELECT c.queue, coalesce(q.paused, false) AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
+SELECT c.queue, coalesce(q.paused, false) OR (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
        sum(c.running) AS running, sum(c.completed) AS completed, sum(c.failed) AS failed, sum(c.cancelled) AS cancelled
 FROM ${schema}.lane_counts c LEFT JOIN ${schema}.queues q ON q.name = c.queue
 GROUP BY c.queue, q.paused;
