@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'RETRY_LATER'
   | 'RESULT_TOO_LARGE'
   | 'STOPPED'
+  | 'STORE_AWAY'
   | 'STORE_BUSY'
   | 'STORE_CORRUPT'
   | 'STORE_FAILED'
@@ -71,6 +72,11 @@ export class InputError extends GleanerError {
 
 /** The database refused, is away, full, newer than this code, or not ours. */
 export class StoreError extends GleanerError {}
+
+/** Whatever is asked of an engine that was closed. */
+export function closedError(): StoreError {
+  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner' })
+}
 
 /** The claim on the item was lost: another holder may be running it. `ctx.signal` aborts with this. */
 export class ClaimLostError extends GleanerError {

@@ -7,6 +7,7 @@ export type {
   EnqueueManyOptions,
   EnqueueOptions,
   Handle,
+  PostgresTx,
   Register,
   Retry,
   SqliteTx,
@@ -17,7 +18,14 @@ export type {
   Tx,
 } from './define/types.ts'
 export type { Duration } from './duration.ts'
-export type { Gleaner, GleanerOptions, RunningWorker, TimingOptions, WorkOptions } from './engine/gleaner.ts'
+export type {
+  Gleaner,
+  GleanerOptions,
+  PostgresSettings,
+  RunningWorker,
+  TimingOptions,
+  WorkOptions,
+} from './engine/gleaner.ts'
 export { openGleaner } from './engine/open.ts'
 export {
   ClaimLostError,

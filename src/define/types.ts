@@ -18,6 +18,11 @@ export interface SqliteTx {
   readonly inTransaction: boolean
 }
 
+/** As much of a PostgreSQL client as a transaction needs: `pg`, or anything with the same `query`. */
+export interface PostgresTx {
+  query(text: string, values?: any[]): Promise<{ rows: any[] }>
+}
+
 /** What JSON makes of a value: what a stored result really holds. */
 export type Stored<T> = T extends { toJSON(): infer J }
   ? Stored<J>

@@ -1,4 +1,12 @@
-import type { Enqueue, EnqueueManyOptions, EnqueueNow, Handle, SqliteTx, Task } from '../define/types.ts'
+import type {
+  Enqueue,
+  EnqueueManyOptions,
+  EnqueueNow,
+  Handle,
+  PostgresTx,
+  SqliteTx,
+  Task,
+} from '../define/types.ts'
 import type { Duration } from '../duration.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
@@ -6,8 +14,10 @@ import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 
 export interface GleanerOptions {
-  /** `'sqlite:./app.db'`: a file of its own, or the app's. */
+  /** `'sqlite:./app.db'`: a file of its own, or the app's. `'postgres://…'` when one machine is not enough. */
   database: string
+  /** How to reach PostgreSQL; the URL says the rest. */
+  postgres?: PostgresSettings
   /** All tasks this process enqueues or runs. */
   tasks?: readonly Task[]
   /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
@@ -16,6 +26,23 @@ export interface GleanerOptions {
   payloadLimit?: number
   hooks?: Hooks
   timings?: TimingOptions
+}
+
+export interface PostgresSettings {
+  /** Default 'gleaner'; also `?schema=` in the URL. */
+  schema?: string
+  /** Connections at most; default 10. */
+  poolSize?: number
+  /** Default 30 s. */
+  statementTimeout?: Duration
+  /** Default 10 s. */
+  lockTimeout?: Duration
+  /** Default 10 s. */
+  connectTimeout?: Duration
+  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
+  notify?: boolean
+  /** As `pg` takes it: true, or { ca, cert, key, rejectUnauthorized, … }. */
+  ssl?: boolean | object
 }
 
 /** Every interval of the engine. The defaults are right for almost everybody; tests shorten them. */
@@ -56,6 +83,7 @@ export interface Gleaner {
   ): Promise<Handle<R>[]>
   /** Inside a transaction of your own: the task exists when it commits. */
   within(db: SqliteTx): { enqueue: EnqueueNow }
+  within(client: PostgresTx): { enqueue: Enqueue }
   /** The handle of a task that was enqueued earlier, here or elsewhere. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
   work(options?: WorkOptions): RunningWorker

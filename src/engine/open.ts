@@ -3,7 +3,7 @@ import { checkName, shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import type { Enqueue } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
-import { GleanerError, InputError } from '../errors.ts'
+import { closedError, InputError } from '../errors.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
@@ -16,17 +16,20 @@ import { Emitter } from '../worker/events.ts'
 import { Household } from '../worker/household.ts'
 import { Keeper } from '../worker/keeper.ts'
 import { Worker } from '../worker/worker.ts'
-import type { Gleaner, GleanerOptions, TimingOptions, WorkOptions } from './gleaner.ts'
+import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
 
-const OPTIONS = ['database', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
+const OPTIONS = ['database', 'postgres', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
 const CONCURRENCY_DEFAULT = 10
 const CONCURRENCY_MAX = 10_000
 
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
 export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
   const checked = checkOptions(options)
-  const store = await openStore(options.database, { durability: checked.durability })
+  const store = await openStore(options.database, {
+    durability: checked.durability,
+    postgres: checked.postgres,
+  })
   return engine(store, systemClock, checked)
 }
 
@@ -62,10 +65,10 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
   return {
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
-    within: (db) => enqueuer.within(db),
+    within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
     work(options = {}) {
-      if (closing !== undefined) throw new GleanerError('Gleaner is closed', { code: 'CLOSED' })
+      if (closing !== undefined) throw closedError()
       const { able, concurrency } = checkWork(options, registry)
       // Where nobody else can see a session there is nobody to sweep.
       if (workersEver === 0 && plan !== null) sweeper.start()
@@ -118,6 +121,7 @@ function checkOptions(options: GleanerOptions) {
     payloadLimit,
     hooks,
     timings: checkTimings(timings),
+    postgres: checkPostgres(options.postgres ?? {}),
   } as const
 }
 
@@ -130,6 +134,21 @@ function checkTimings(timings: TimingOptions) {
     graceMs: ms('grace', '5s'),
     idleMinMs: ms('idleMin', '1s'),
     idleMaxMs: ms('idleMax', '30s'),
+  }
+}
+
+function checkPostgres({ statementTimeout, lockTimeout, connectTimeout, ...rest }: PostgresSettings) {
+  const { poolSize } = rest
+  if (poolSize !== undefined && (!Number.isInteger(poolSize) || poolSize < 2)) {
+    throw bad('postgres.poolSize', poolSize, 'Use a whole number of at least 2.')
+  }
+  const ms = (value: Duration | undefined, what: string) =>
+    value === undefined ? undefined : durationMs(value, `postgres.${what}`)
+  return {
+    ...rest,
+    statementTimeoutMs: ms(statementTimeout, 'statementTimeout'),
+    lockTimeoutMs: ms(lockTimeout, 'lockTimeout'),
+    connectTimeoutMs: ms(connectTimeout, 'connectTimeout'),
   }
 }
 

@@ -76,6 +76,8 @@ export class Sweeper {
 
   #causeOfDeath(session: LiveSession, elapsedMs: number): EndCause | null {
     if ((this.#options.isDead ?? isProvedDead)(session.process)) return 'crash'
+    // The server's own clock, where there is one, has watched for all of us.
+    if (session.unrenewedMs !== null) return session.unrenewedMs >= this.#options.leaseMs ? 'lease' : null
     const seen = this.#sightings.get(session.id)
     const unchangedMs = seen?.renewals === session.renewals ? seen.unchangedMs + elapsedMs : 0
     this.#sightings.set(session.id, { renewals: session.renewals, unchangedMs })

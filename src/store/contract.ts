@@ -15,6 +15,7 @@ import type {
   TaskStatus,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { PostgresOptions } from './postgres/database.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -113,6 +114,8 @@ export interface LiveSession {
   process: ProcessIdentity
   /** Grows with each renewal. A sweeper that sees it unchanged for a whole lease ends the session. */
   renewals: number
+  /** For how long it was not renewed by the server's clock; null where only the renewals tell. */
+  unrenewedMs: number | null
 }
 
 export interface SessionEnd {
@@ -123,7 +126,7 @@ export interface SessionEnd {
 }
 
 /** Crosses a thread boundary, so it is plain data. */
-export type RenewalPlan = { store: 'sqlite'; path: string }
+export type RenewalPlan = { store: 'sqlite'; path: string } | { store: 'postgres'; options: PostgresOptions }
 
 /** One write for all sessions of a process. */
 export interface Renewer {
@@ -164,6 +167,22 @@ export interface Exchange {
   progress: readonly (ClaimProof & Progress)[]
   logs: readonly (ClaimProof & { lines: readonly NewLogLine[] })[]
   want: Want | null
+  /**
+   * After an exchange whose answer was lost: everything this worker knows to hold. What the store has in its name
+   * beyond that was claimed in that exchange, and goes back.
+   */
+  holding?: readonly string[]
+}
+
+/** Whether there is anything to write, beside the wish for more. */
+export function hasNews(exchange: Exchange): boolean {
+  return (
+    exchange.outcomes.length > 0 ||
+    exchange.starts.length > 0 ||
+    exchange.progress.length > 0 ||
+    exchange.logs.length > 0 ||
+    exchange.holding !== undefined
+  )
 }
 
 export interface NewLogLine {
@@ -244,4 +263,4 @@ export type Change =
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }
   /** Another connection, perhaps of another process, wrote something. */
-  | { kind: 'elsewhere' }
+  | { kind: 'elsewhere'; only?: 'ended' }

@@ -1,20 +1,28 @@
 import type { Clock } from '../clock.ts'
 import { InputError } from '../errors.ts'
 import type { Store } from './contract.ts'
+import type { PostgresOptions } from './postgres/database.ts'
 import type { Durability } from './sqlite/connection.ts'
 import { openSqliteStore } from './sqlite/store.ts'
 
 export interface StoreOptions {
   durability?: Durability
   clock?: Clock
+  postgres?: Omit<PostgresOptions, 'url'>
 }
 
-/** The store behind a database URL. */
-export async function openStore(database: string, options: StoreOptions): Promise<Store> {
-  const path = typeof database === 'string' && /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
-  if (path) return openSqliteStore({ path, ...options })
-  throw new InputError(`database: ${JSON.stringify(database) ?? String(database)} is not a database`, {
+/** The store behind a database URL. Who uses SQLite never loads the driver of PostgreSQL. */
+export async function openStore(database: string, options: StoreOptions = {}): Promise<Store> {
+  const { postgres, ...common } = options
+  if (/^postgres(ql)?:/.test(database)) {
+    const { openPostgresStore } = await import('./postgres/store.ts')
+    return openPostgresStore({ url: database, ...postgres, ...common })
+  }
+  const path = /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
+  if (path !== undefined) return openSqliteStore({ path, ...common })
+  // Not repeated: it may hold a password.
+  throw new InputError('database: this is not a database URL', {
     code: 'BAD_CONFIG',
-    hint: "Use 'sqlite:./app.db', or 'sqlite::memory:' for a test.",
+    hint: "Use 'sqlite:./app.db', 'postgres://user:password@host/database', or 'sqlite::memory:' for a test.",
   })
 }

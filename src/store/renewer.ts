@@ -1,9 +1,13 @@
 import type { RenewalPlan, Renewer } from './contract.ts'
 import { openSqliteRenewer } from './sqlite/renewer.ts'
 
-export function openRenewer(plan: RenewalPlan): Renewer {
+export async function openRenewer(plan: RenewalPlan): Promise<Renewer> {
   switch (plan.store) {
     case 'sqlite':
       return openSqliteRenewer(plan.path)
+    case 'postgres': {
+      const { openPostgresRenewer } = await import('./postgres/renewer.ts')
+      return openPostgresRenewer(plan.options)
+    }
   }
 }

@@ -61,6 +61,14 @@ export class Hands implements Desk {
     return [...this.#running].filter((execution) => !execution.startIsKnown && !execution.settled)
   }
 
+  /** Everything it knows to hold. */
+  ids(): string[] {
+    return [
+      ...[...this.#running].filter((e) => !e.settled).map((e) => e.claim.id),
+      ...this.#ahead.map((c) => c.id),
+    ]
+  }
+
   get runsSuspect(): boolean {
     for (const execution of this.#running) if (execution.claim.suspect) return true
     return false

@@ -6,12 +6,13 @@ import type { FromKeeper, ToKeeper } from './keeper.ts'
 /** The keeper's thread: renews the sessions of its process, also while the event loop of the process is blocked. */
 const { plan, everyMs } = workerData as { plan: RenewalPlan; everyMs: number }
 const port = parentPort!
-const renewer = openRenewer(plan)
+const opening = openRenewer(plan)
 const sessions = new Set<string>()
 
 async function renew(): Promise<void> {
   if (sessions.size === 0) return
   const asked = [...sessions]
+  const renewer = await opening
   const alive = new Set(await renewer.renew(asked))
   for (const session of asked) {
     if (alive.has(session) || !sessions.delete(session)) continue
@@ -30,6 +31,6 @@ port.on('message', (message: ToKeeper) => {
   else {
     clearInterval(timer)
     port.close()
-    void renewer.close()
+    void opening.then((renewer) => renewer.close())
   }
 })

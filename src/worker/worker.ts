@@ -34,6 +34,8 @@ const AHEAD_HELD_MAX_MS = 50
 const CANCEL_POLL_MS = 1_000
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
+/** A commit whose answer was lost may still go through for that long. */
+const IN_DOUBT_MS = 60_000
 /** After the drain time: handlers that heed their signal get the time to end. */
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
@@ -52,6 +54,7 @@ export class Worker {
   #state: 'working' | 'draining' | 'stopped' = 'working'
   #nextDueMs = Number.POSITIVE_INFINITY
   #troubled = false
+  #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   #drainWaiters: { includeDelayed: boolean; resolve: () => void }[] = []
   #stopping: Promise<void> | undefined
 
@@ -108,6 +111,7 @@ export class Worker {
       this.#troubled = false
     } catch (error) {
       this.#troubled = true
+      this.#inDoubtUntilMs = this.#services.clock.monotonicMs() + IN_DOUBT_MS
       this.#problem('the exchange with the store failed', error)
     }
   }
@@ -150,11 +154,13 @@ export class Worker {
     const begun = this.#hands.unknownStarts()
     const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
     try {
+      const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
       const answer = await this.#services.store.exchange({
         session: this.#session!,
         starts,
         ...news.parts,
         want,
+        holding: inDoubt ? this.#hands.ids() : undefined,
       })
       for (const execution of begun) execution.startIsKnown = true
       this.#report(news.handedIn, answer)
@@ -220,7 +226,7 @@ export class Worker {
 
   #onChange(change: Change): void {
     const { running, ahead } = this.#hands
-    if (change.kind === 'ended') return
+    if (change.kind === 'ended' || (change.kind === 'elsewhere' && change.only === 'ended')) return
     // Busy with short items: the next exchange is a few milliseconds away, and brings everything.
     if (change.kind !== 'cancel' && ahead > 0) return
     if (change.kind === 'work' && running >= this.#options.concurrency) return

@@ -1,6 +1,14 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, type Gleaner, type Handle, implement, type Task } from '../../src/index.ts'
+import {
+  defineTask,
+  type Gleaner,
+  type Handle,
+  implement,
+  type PostgresTx,
+  type SqliteTx,
+  type Task,
+} from '../../src/index.ts'
 
 // Checked by `npm run check:types`; running it only shows that nothing throws.
 const embed = defineTask({
@@ -70,9 +78,10 @@ describe('types flow', () => {
     })
   })
 
-  test('inside a transaction: synchronous on SQLite', () => {
-    compiled((db: Parameters<Gleaner['within']>[0]) => {
+  test('inside a transaction: synchronous on SQLite, asynchronous on PostgreSQL', () => {
+    compiled((db: SqliteTx, client: PostgresTx) => {
       expectTypeOf(gleaner.within(db).enqueue(nothing)).toEqualTypeOf<Handle<string>>()
+      expectTypeOf(gleaner.within(client).enqueue(nothing)).toEqualTypeOf<Promise<Handle<string>>>()
     })
   })
 })

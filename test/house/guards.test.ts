@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +9,8 @@ import { listTests } from '../../tools/guards/vitest.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-guards-test-')))
+// The tests' PostgreSQL runs as a user of its own when we are root, and must get to its files.
+chmodSync(scratch, 0o755)
 
 afterAll(() => rmSync(scratch, { recursive: true }))
 

@@ -51,7 +51,7 @@ describe('a session', () => {
 
   test('that is renewed in time never ends', async () => {
     const { store, session, live, watch } = await scene()
-    const renewer = openRenewer(store.renewal()!)
+    const renewer = await openRenewer(store.renewal()!)
     for (let i = 0; i < 10; i++) {
       await watch(LEASE_MS / 2)
       await renewer.renew([session])
@@ -90,7 +90,7 @@ describe('a session', () => {
     // The worst case: what the sweeper may have wanted to write is written before the worker can renew.
     await store.setPaused('another', false)
     expect(await live()).toBe(true)
-    const renewer = openRenewer(store.renewal()!)
+    const renewer = await openRenewer(store.renewal()!)
     expect(await renewer.renew([session])).toEqual([session])
     await renewer.close()
     sweeper.stop()

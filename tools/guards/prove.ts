@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyCheckout } from '../checkout-copy.ts'
@@ -25,6 +25,8 @@ export async function proveGuards(
   options: ProveOptions,
 ): Promise<Map<Guard, Proof>> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-guards-')))
+  // The tests' PostgreSQL runs as a user of its own when we are root, and must get to its files.
+  chmodSync(folder, 0o755)
   const proofs = new Map<Guard, Proof>()
   const settle = (guard: Guard, proof: Proof) => {
     proofs.set(guard, proof)

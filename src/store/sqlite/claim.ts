@@ -1,7 +1,9 @@
 import { rankOf } from '../../model/rank.ts'
 import type { Claim, Want } from '../contract.ts'
+import type { Lane } from '../lane.ts'
+import { userKey } from '../task-row.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
-import type { Lane, LaneCache } from './lanes.ts'
+import type { LaneCache } from './lanes.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
 
@@ -182,9 +184,4 @@ function claimOf(db: Statements, lanes: LaneCache, row: WaitingRow, fence: numbe
 export function inputOf(db: Statements, id: number, input: string | null): string | null {
   if (input !== INPUT_ELSEWHERE) return input
   return db.scalar('SELECT input FROM gleaner_inputs WHERE task = ?').get(id) as string
-}
-
-/** The key as the user gave it: stored as '<task name>/<key>'. */
-export function userKey(name: string, stored: string | null): string | null {
-  return stored === null ? null : stored.slice(name.length + 1)
 }

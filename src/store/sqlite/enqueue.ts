@@ -1,5 +1,6 @@
 import { rankOf } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
+import { storedKey } from '../task-row.ts'
 import type { Statements } from './statements.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
@@ -19,7 +20,7 @@ export function insertTasks(
   const tally = new Tally()
   const sequence = new IdSequence(db)
   const answers = tasks.map((task): Enqueued => {
-    const key = task.key === null ? null : `${task.name}/${task.key}`
+    const key = storedKey(task)
     const holder = key === null ? null : holderOf(db, key)
     if (holder !== null) return { id: String(holder), created: false }
     const id = sequence.next()

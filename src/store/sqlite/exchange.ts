@@ -6,22 +6,13 @@ import { appendLogs } from './logs.ts'
 import { isLive, markUseful } from './sessions.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
-import { apply, heldBy } from './transition.ts'
+import { allHeldBy, apply, heldBy } from './transition.ts'
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
   answer: Exchanged
   ended: string[]
   requeued: boolean
-}
-
-export function hasNews(exchange: Exchange): boolean {
-  return (
-    exchange.outcomes.length > 0 ||
-    exchange.starts.length > 0 ||
-    exchange.progress.length > 0 ||
-    exchange.logs.length > 0
-  )
 }
 
 /** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
@@ -44,6 +35,7 @@ export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchan
   const session = Number(exchange.session)
   if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
   const settled = settle(db, lanes, session, exchange, now)
+  const unknown = handBackUnknown(db, session, exchange, now)
   noteStarts(db, session, exchange, settled.refused)
   noteProgress(db, session, exchange)
   appendLogs(db, session, exchange.logs)
@@ -52,7 +44,7 @@ export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchan
   const open = want === null ? [] : openLanes(db, lanes, want)
   const claims = want === null ? [] : claimTasks(db, lanes, open, session, want, now)
   const answer = answered(db, session, claims, settled.refused, want, open, now)
-  return { answer, ended: settled.ended, requeued: settled.requeued }
+  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
 function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exchange, now: number) {
@@ -84,6 +76,18 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
   tally.write(db)
   if (ended.length > 0) markUseful(db, session)
   return { refused, ended, requeued }
+}
+
+/** What an exchange claimed whose answer never arrived. */
+function handBackUnknown(db: Statements, session: number, { holding }: Exchange, now: number): boolean {
+  if (holding === undefined) return false
+  const known = new Set(holding)
+  const unknown = allHeldBy(db, session).filter((task) => !known.has(task.id))
+  const tally = new Tally()
+  for (const task of unknown)
+    apply(db, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+  tally.write(db)
+  return unknown.length > 0
 }
 
 /** The usual end, in one statement: proves the claim, and frees the task. False: not ours, nothing was written. */

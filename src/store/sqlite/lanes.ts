@@ -1,25 +1,12 @@
-import { satisfies } from '../../model/capabilities.ts'
 import type { Requires } from '../../model/task.ts'
 import type { Able, LaneFilter } from '../contract.ts'
+import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
 import type { Statements } from './statements.ts'
 
 const REMEMBERED_MAX = 10_000
 
-export interface Lane {
-  id: number
-  queue: string
-  name: string
-  requires: Requires | null
-}
-
-/** The same requirements in the same words, so that they share a lane. */
-function canonical(requires: Requires | null): string {
-  if (requires === null) return ''
-  return JSON.stringify(Object.fromEntries(Object.entries(requires).sort(([a], [b]) => (a < b ? -1 : 1))))
-}
-
 export function laneId(db: Statements, queue: string, name: string, requires: Requires | null): number {
-  const words = canonical(requires)
+  const words = requirementWords(requires)
   const found = db
     .scalar('SELECT id FROM gleaner_lanes WHERE queue = ? AND name = ? AND requires = ?')
     .get(queue, name, words) as number | undefined
@@ -88,17 +75,13 @@ export class LaneCache {
         Lane,
         'requires'
       > & { requires: string })[]
-      this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: parsed(row.requires) }]))
+      this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
     }
     return [...this.#lanes.values()]
   }
 
   matching(filter: LaneFilter): readonly Lane[] {
-    return this.all().filter(
-      (lane) =>
-        (filter.queue === undefined || lane.queue === filter.queue) &&
-        (filter.name === undefined || lane.name === filter.name),
-    )
+    return this.all().filter((lane) => isMatch(lane, filter))
   }
 
   /** What this worker may run. The same question is asked at every claim, so its answer is kept. */
@@ -106,17 +89,8 @@ export class LaneCache {
     const all = this.all()
     const kept = this.#claimable.get(able)
     if (kept?.among === all.length) return kept.lanes
-    const lanes = all.filter(
-      (lane) =>
-        able.queues.includes(lane.queue) &&
-        able.names.includes(lane.name) &&
-        satisfies(lane.requires, able.capabilities),
-    )
+    const lanes = all.filter((lane) => mayTake(lane, able))
     this.#claimable.set(able, { among: all.length, lanes })
     return lanes
   }
-}
-
-function parsed(requires: string): Requires | null {
-  return requires === '' ? null : (JSON.parse(requires) as Requires)
 }

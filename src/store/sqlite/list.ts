@@ -2,9 +2,11 @@ import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
 import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
-import type { Lane, LaneCache } from './lanes.ts'
+import type { Lane } from '../lane.ts'
+import { pageOf, type TaskRow } from '../task-row.ts'
+import type { LaneCache } from './lanes.ts'
 import type { Statements } from './statements.ts'
-import { pageOf, type TaskRow, taskRecord } from './task-records.ts'
+import { recordOf } from './task-records.ts'
 
 /** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
 const SCAN_MAX = 10_000
@@ -24,7 +26,7 @@ export function listTasks(
   now: number,
 ): Page<TaskRecord> {
   const among = lanes.matching(filter)
-  const record = (row: TaskRow) => taskRecord(db, lanes, row, now)
+  const record = (row: TaskRow) => recordOf(db, lanes, row, now)
   if (filter.status === undefined) return newestFirst(db, among, filter, page, record)
   const walk = walkOf(db, filter.status, now)
   const position = readCursor(page.cursor, 2)

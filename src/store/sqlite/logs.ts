@@ -1,10 +1,8 @@
 import type { LogLine, Page } from '../../model/task.ts'
 import type { Exchange, PageRequest } from '../contract.ts'
-import { readCursor, writeCursor } from '../cursor.ts'
+import { readCursor } from '../cursor.ts'
+import { LOG_LINES_MAX, type LogRow, logPage } from '../log-row.ts'
 import type { Statements } from './statements.ts'
-
-/** Kept per task: the newest. */
-const LINES_MAX = 1_000
 
 export function appendLogs(db: Statements, session: number, logs: Exchange['logs']): void {
   for (const { id, fence, lines } of logs) {
@@ -16,7 +14,7 @@ export function appendLogs(db: Statements, session: number, logs: Exchange['logs
       db.sql(`INSERT INTO gleaner_logs (task, line, at, attempt, level, message, details)
               VALUES (?, ?, ?, ?, ?, ?, ?)`).run(task, line, at, attempt, level, message, details)
     }
-    db.sql('DELETE FROM gleaner_logs WHERE task = ? AND line <= ?').run(task, line - LINES_MAX)
+    db.sql('DELETE FROM gleaner_logs WHERE task = ? AND line <= ?').run(task, line - LOG_LINES_MAX)
   }
 }
 
@@ -38,14 +36,6 @@ export function readLogs(db: Statements, task: number, { limit, cursor }: PageRe
   const rows = db
     .sql(`SELECT line, at, attempt, level, message, details FROM gleaner_logs
           WHERE task = ? AND line > ? ORDER BY line LIMIT ?`)
-    .all(task, after, limit + 1) as (Omit<LogLine, 'details'> & { line: number; details: string | null })[]
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  return {
-    items: items.map(({ line: _, details, ...rest }) => ({
-      ...rest,
-      details: details === null ? null : JSON.parse(details),
-    })),
-    next: rows.length > limit && last ? writeCursor([last.line]) : null,
-  }
+    .all(task, after, limit + 1) as LogRow[]
+  return logPage(rows, limit)
 }

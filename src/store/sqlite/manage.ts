@@ -4,13 +4,7 @@ import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
 import { holderOf } from './enqueue.ts'
 import type { Statements } from './statements.ts'
 import { countAll, Tally } from './tally.ts'
-import { rowid, type TaskRow } from './task-records.ts'
-
-type Row = TaskRow & { fence: number | null }
-
-function rowOf(db: Statements, id: string): Row | undefined {
-  return db.sql('SELECT * FROM gleaner_tasks WHERE id = ?').get(rowid(id)) as Row | undefined
-}
+import { rowOf } from './task-records.ts'
 
 /** A finished task from the beginning: all its attempts again. One that crashed is run alone. */
 export function retryTask(db: Statements, id: string, now: number): RetryAnswer {

@@ -1,6 +1,6 @@
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
 import type { QueueRecord } from '../contract.ts'
-import type { Lane } from './lanes.ts'
+import type { Lane } from '../lane.ts'
 import type { Statements } from './statements.ts'
 
 const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }

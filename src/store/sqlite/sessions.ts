@@ -61,6 +61,7 @@ export function readLiveSessions(db: Statements): LiveSession[] {
     id: String(id),
     worker,
     renewals,
+    unrenewedMs: null,
     process: { host, boot, pid, startTime: start_time },
   }))
 }

@@ -1,9 +1,17 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
-import type { Change, Effects, Exchange, Exchanged, NewTask, Store } from '../contract.ts'
+import { closedError, StoreError } from '../../errors.ts'
+import {
+  type Change,
+  type Effects,
+  type Exchange,
+  type Exchanged,
+  hasNews,
+  type NewTask,
+  type Store,
+} from '../contract.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
-import { complete, exchangeTasks, hasNews, lookOnly } from './exchange.ts'
+import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
@@ -64,9 +72,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   let closed = false
 
   const read = <T>(look: () => T): Promise<T> =>
-    closed ? Promise.reject(isClosed()) : connection.snapshot(look)
+    closed ? Promise.reject(closedError()) : connection.snapshot(look)
   const write = <T>(durability: Durability, change: () => T, isolated = false): Promise<T> =>
-    closed ? Promise.reject(isClosed()) : writer.write(durability, change, isolated)
+    closed ? Promise.reject(closedError()) : writer.write(durability, change, isolated)
   /** Writes what was promised, then tells those who wait for it: a failed wake-up must not undo anything. */
   const writeAndTell = async <T>(change: () => T, news: (answer: T) => Change | null): Promise<T> => {
     const answer = await write(promised, change)
@@ -210,8 +218,4 @@ function notSynchronous(): StoreError {
     code: 'BAD_OPTION',
     hint: 'Do what is asynchronous before, and only the writes inside. Nothing was written.',
   })
-}
-
-function isClosed(): StoreError {
-  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner' })
 }

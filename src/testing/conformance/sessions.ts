@@ -38,7 +38,7 @@ export const sessions: Theme = (specify, expect) => {
   })
 
   specify('every renewal is counted, and answered with the sessions that are alive', async (world) => {
-    const renewer = renewerOf(world.store)
+    const renewer = await renewerOf(world.store)
     if (renewer === null) return
     const alive = await world.worker()
     const ended = await world.worker()
@@ -50,7 +50,7 @@ export const sessions: Theme = (specify, expect) => {
   })
 
   specify('a session that was renewed since it was looked at is not ended', async (world) => {
-    const renewer = renewerOf(world.store)
+    const renewer = await renewerOf(world.store)
     if (renewer === null) return
     const id = await world.enqueue()
     const worker = await world.worker()
@@ -75,7 +75,7 @@ export const sessions: Theme = (specify, expect) => {
 }
 
 /** Null where nobody else could see the database, so that nobody needs to be told that we live. */
-function renewerOf(store: Store) {
+async function renewerOf(store: Store) {
   const plan = store.renewal()
   return plan === null ? null : openRenewer(plan)
 }

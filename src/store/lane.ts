@@ -1,0 +1,36 @@
+import { satisfies } from '../model/capabilities.ts'
+import type { Requires } from '../model/task.ts'
+import type { Able, LaneFilter } from './contract.ts'
+
+/** Tasks of one name in one queue with the same requirements. */
+export interface Lane {
+  id: number
+  queue: string
+  name: string
+  requires: Requires | null
+}
+
+/** The same requirements in the same words, so that they share a lane. */
+export function requirementWords(requires: Requires | null): string {
+  if (requires === null) return ''
+  return JSON.stringify(Object.fromEntries(Object.entries(requires).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+export function readRequirement(words: string): Requires | null {
+  return words === '' ? null : (JSON.parse(words) as Requires)
+}
+
+export function mayTake(lane: Lane, able: Able): boolean {
+  return (
+    able.queues.includes(lane.queue) &&
+    able.names.includes(lane.name) &&
+    satisfies(lane.requires, able.capabilities)
+  )
+}
+
+export function isMatch(lane: Lane, filter: LaneFilter): boolean {
+  return (
+    (filter.queue === undefined || lane.queue === filter.queue) &&
+    (filter.name === undefined || lane.name === filter.name)
+  )
+}

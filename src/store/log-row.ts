@@ -1,0 +1,19 @@
+import type { LogLine, Page } from '../model/task.ts'
+import { writeCursor } from './cursor.ts'
+import { pageOf } from './task-row.ts'
+
+/** Kept per task: the newest. */
+export const LOG_LINES_MAX = 1_000
+
+/** A line of a task's log, in either store. */
+export type LogRow = Omit<LogLine, 'details'> & { line: number; details: string | null }
+
+/** One more row than `limit` was read. */
+export function logPage(rows: readonly LogRow[], limit: number): Page<LogLine> {
+  return pageOf(
+    rows,
+    limit,
+    ({ line: _, details, ...rest }) => ({ ...rest, details: details === null ? null : JSON.parse(details) }),
+    (last) => writeCursor([last.line]),
+  )
+}

@@ -1,0 +1,164 @@
+import { PRIORITY_STEP } from '../../model/rank.ts'
+import type { Claim, Want } from '../contract.ts'
+import type { Lane } from '../lane.ts'
+import { userKey } from '../task-row.ts'
+import type { LaneBook } from './lanes.ts'
+import type { LowWater } from './low-water.ts'
+import type { Sql } from './sql.ts'
+import { Tally } from './tally.ts'
+
+/** Due tasks that one claim moves to their lanes; the next claim goes on. */
+const PROMOTE_MAX = 1_000
+
+const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
+const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
+
+/** The lanes this worker may take from now: not those of a paused queue. */
+export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<readonly Lane[]> {
+  const row = await sql.row<{ everything: boolean; queues: string[]; highest: number | null }>(
+    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+            (SELECT max(id) FROM gleaner.lanes) AS highest`,
+  )
+  if (row === undefined || row.everything) return []
+  await lanes.knowing(row.highest, sql)
+  return lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+}
+
+/** Without a lock. Infinity: nothing is scheduled. */
+export async function lookAhead(
+  sql: Sql,
+  open: readonly Lane[],
+  lowWater: LowWater,
+): Promise<{ ready: boolean; suspects: boolean; nextDueAt: number }> {
+  const ids = open.map((lane) => lane.id)
+  const marks = lowWater.marksOf(ids)
+  const beganMs = performance.now()
+  const row = await sql.row<{ ready: boolean; suspects: boolean; due: number | null }>(
+    `SELECT EXISTS (SELECT 1 FROM unnest($1::int[], $2::bigint[]) l(lane, mark), LATERAL (
+              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.mark LIMIT 1) t) AS ready,
+            EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
+    [ids, marks],
+  )
+  lowWater.walked(marks, [], performance.now() - beganMs)
+  return {
+    ready: row?.ready ?? false,
+    suspects: row?.suspects ?? false,
+    nextDueAt: row?.due ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** In a transaction: takes the next items of these lanes for this session. */
+export async function claimTasks(
+  sql: Sql,
+  lanes: LaneBook,
+  open: readonly Lane[],
+  lowWater: LowWater,
+  session: string,
+  want: Want,
+  now: number,
+): Promise<Claim[]> {
+  await promoteDue(sql, now)
+  if (open.length === 0) return []
+  const ids = open.map((lane) => lane.id)
+  const suspects = want.empty ? await take(sql, SUSPECT, ids, NO_MARKS(ids), session, want.start, 1, now) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
+  return Promise.all(rows.map((row) => claimOf(lanes, row)))
+}
+
+const NO_MARKS = (ids: readonly number[]) => ids.map(() => 0)
+
+async function takeReady(
+  sql: Sql,
+  lanes: readonly number[],
+  lowWater: LowWater,
+  session: string,
+  want: Want,
+  now: number,
+): Promise<TakenRow[]> {
+  const marks = lowWater.marksOf(lanes)
+  const beganMs = performance.now()
+  const rows = await take(sql, READY, lanes, marks, session, want.start, want.start + want.ahead, now)
+  lowWater.walked(marks, rows, performance.now() - beganMs)
+  return rows
+}
+
+interface TakenRow {
+  id: number
+  fence: number
+  rank: number
+  lane: number
+  input: string | null
+  attempts: number
+  max_attempts: number
+  overrides: string | null
+  key: string | null
+  created_at: number
+  status: string
+  suspect: boolean
+}
+
+/** Each lane is in order already; what somebody else has just locked is passed over. */
+async function take(
+  sql: Sql,
+  which: string,
+  lanes: readonly number[],
+  marks: readonly number[],
+  session: string,
+  start: number,
+  count: number,
+  now: number,
+): Promise<TakenRow[]> {
+  const rows = await sql.rows<TakenRow>(
+    `WITH next AS MATERIALIZED (
+       SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
+       FROM unnest($1::int[], $6::bigint[]) l(lane, mark), LATERAL (
+         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= l.mark
+         ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
+       ORDER BY t.rank, t.id LIMIT $2
+     ), fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value WHERE EXISTS (SELECT 1 FROM next))
+     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
+       status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
+       started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
+     FROM next, fence WHERE tasks.id = next.id
+     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
+       suspect`,
+    [lanes, count, session, start, now, marks],
+  )
+  return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
+}
+
+async function promoteDue(sql: Sql, now: number): Promise<void> {
+  const moved = await sql.rows<{ lane: number; n: number }>(
+    `WITH due AS (
+       SELECT id FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
+       ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED
+     ), moved AS (
+       UPDATE gleaner.tasks SET status = 'queued', rank = priority * ${PRIORITY_STEP} + run_after
+       FROM due WHERE tasks.id = due.id RETURNING lane
+     ) SELECT lane, count(*) AS n FROM moved GROUP BY lane`,
+    [now],
+  )
+  const tally = new Tally()
+  for (const { lane, n } of moved) tally.add(lane, 'scheduled', -n)
+  await tally.write(sql)
+}
+
+async function claimOf(lanes: LaneBook, row: TakenRow): Promise<Claim> {
+  const lane = await lanes.get(row.lane)
+  return {
+    id: String(row.id),
+    fence: row.fence,
+    name: lane.name,
+    queue: lane.queue,
+    input: row.input,
+    attempt: row.attempts,
+    maxAttempts: row.max_attempts,
+    overrides: row.overrides === null ? null : JSON.parse(row.overrides),
+    key: userKey(lane.name, row.key),
+    createdAt: row.created_at,
+    started: row.status === 'running',
+    suspect: row.suspect,
+  }
+}

@@ -1,0 +1,136 @@
+import pg from 'pg'
+import { InputError } from '../../errors.ts'
+import { Sql } from './sql.ts'
+import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
+
+export interface PostgresOptions {
+  url: string
+  /** Default 'gleaner'. */
+  schema?: string
+  /** Connections at most; default 10. */
+  poolSize?: number
+  /** Default 30 s. */
+  statementTimeoutMs?: number
+  /** Default 10 s. */
+  lockTimeoutMs?: number
+  connectTimeoutMs?: number
+  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
+  notify?: boolean
+  /** As `pg` takes it: true, or { ca, rejectUnauthorized, … }. */
+  ssl?: pg.ClientConfig['ssl']
+}
+
+// Ids, ranks and times are below 2^53.
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC
+      ? Number
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+/** The pool of a store, and transactions on it. */
+export class Database {
+  readonly sql: Sql
+  readonly #pool: pg.Pool
+
+  constructor(options: PostgresOptions) {
+    const schema = options.schema ?? schemaIn(options.url) ?? 'gleaner'
+    if (!/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+      throw new InputError(`schema: ${JSON.stringify(schema)} is not a schema`, {
+        code: 'BAD_CONFIG',
+        hint: "Use small letters, digits and underscores; names that begin with 'pg_' are the server's.",
+      })
+    }
+    this.#pool = new pg.Pool({ ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES })
+    // A connection that breaks while it rests is replaced; whoever needs one next will see.
+    this.#pool.on('error', () => {})
+    this.sql = new Sql({ query: (text, values) => this.#query(text, values) }, schema)
+  }
+
+  async #query(text: string, values?: any[]): Promise<pg.QueryResult> {
+    try {
+      return await this.#pool.query(text, values)
+    } catch (error) {
+      throw driverFailed(error)
+    }
+  }
+
+  /** Commits what `work` did, or nothing. */
+  async transaction<T>(work: (sql: Sql, client: pg.PoolClient) => Promise<T>, durable = true): Promise<T> {
+    const client = await this.#pool.connect().catch((error) => {
+      throw driverFailed(error)
+    })
+    let broken: Error | undefined
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      await client.query(durable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off')
+      const value = await work(this.sql.on(client), client)
+      await client.query('COMMIT')
+      return value
+    } catch (error) {
+      if (isLostConnection(error)) broken = error as Error
+      if (broken === undefined) await client.query('ROLLBACK').catch((failed) => (broken = failed))
+      throw translated(error)
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+/** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */
+export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
+  if (!isReadable(options.url)) {
+    throw new InputError('database: this is not a PostgreSQL URL', {
+      code: 'BAD_CONFIG',
+      hint: "Use 'postgres://user:password@host:5432/database'; encode special characters of the password.",
+    })
+  }
+  if (!isPlainData(options.ssl)) {
+    throw new InputError('postgres.ssl: functions are not possible', {
+      code: 'BAD_OPTION',
+      hint: 'The keeper renews the lease from a thread of its own, which gets plain data: use ca, cert, key, servername.',
+    })
+  }
+  return {
+    connectionString: options.url,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
+    statement_timeout: options.statementTimeoutMs ?? 30_000,
+    lock_timeout: options.lockTimeoutMs ?? 10_000,
+    idle_in_transaction_session_timeout: 60_000,
+    application_name: 'gleaner',
+    keepAlive: true,
+    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
+  }
+}
+
+/** `postgres://…/app?schema=jobs` */
+function schemaIn(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
+}
+
+function isReadable(url: string): boolean {
+  try {
+    const { username, password, hostname } = new URL(url)
+    for (const part of [username, password, hostname]) decodeURIComponent(part)
+    return url.startsWith(`${new URL(url).protocol}//`)
+  } catch {
+    return false
+  }
+}
+
+function isPlainData(value: unknown): boolean {
+  try {
+    structuredClone(value)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+import type { Requires } from '../../model/task.ts'
+import type { Able, LaneFilter } from '../contract.ts'
+import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
+import type { Sql } from './sql.ts'
+
+/** The lanes as last seen. They are only ever added, each in a transaction of its own. */
+export class LaneBook {
+  readonly #sql: Sql
+  #lanes = new Map<number, Lane>()
+  #ids = new Map<string, number>()
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  async idOf(queue: string, name: string, requires: Requires | null): Promise<number> {
+    const words = requirementWords(requires)
+    const known = this.#ids.get(`${queue}/${name}/${words}`)
+    if (known !== undefined) return known
+    // Of its own accord, and never inside a caller's transaction: a lane that was seen once stays.
+    await this.#sql.run(
+      'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [queue, name, words],
+    )
+    await this.refresh()
+    return this.#ids.get(`${queue}/${name}/${words}`)!
+  }
+
+  /** Before a transaction: one that holds a connection must not wait for another, which others may hold and wait, too. */
+  async learn(tasks: readonly { queue: string; name: string; requires: Requires | null }[]): Promise<void> {
+    for (const { queue, name, requires } of tasks) await this.idOf(queue, name, requires)
+  }
+
+  async refresh(sql: Sql = this.#sql): Promise<void> {
+    type Row = { id: number; queue: string; name: string; requires: string }
+    const rows = await sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
+    this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
+    this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
+  }
+
+  /** Reads them again unless the highest there is is known: they are only ever added. */
+  async knowing(highest: number | null, sql: Sql): Promise<void> {
+    if (highest !== null && !this.#lanes.has(highest)) await this.refresh(sql)
+  }
+
+  async get(id: number): Promise<Lane> {
+    if (!this.#lanes.has(id)) await this.refresh()
+    return this.#lanes.get(id)!
+  }
+
+  async matching(filter: LaneFilter): Promise<readonly Lane[]> {
+    await this.refresh()
+    return [...this.#lanes.values()].filter((lane) => isMatch(lane, filter))
+  }
+
+  claimable(able: Able): readonly Lane[] {
+    return [...this.#lanes.values()].filter((lane) => mayTake(lane, able))
+  }
+}

@@ -1,0 +1,6 @@
+import type { Migration } from '../migrate.ts'
+import { tasks } from './001-tasks.ts'
+import { views } from './002-views.ts'
+
+/** In order; a version that was released never changes. */
+export const migrations: readonly Migration[] = [tasks, views]

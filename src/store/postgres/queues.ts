@@ -1,0 +1,78 @@
+import { type Counts, TASK_STATUSES } from '../../model/task.ts'
+import type { LaneFilter, QueueRecord } from '../contract.ts'
+import type { Sql } from './sql.ts'
+
+const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
+
+type LaneCounts = Counts & { queue: string; name: string }
+
+/** One statement, so one moment: counters, what was not yet added to them, what runs, and what is due. */
+async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts[]> {
+  return sql.rows<LaneCounts>(
+    `WITH sums AS (
+       SELECT id, queue, name, sum(created) AS created, sum(scheduled) AS scheduled, sum(completed) AS completed,
+              sum(failed) AS failed, sum(cancelled) AS cancelled
+       FROM (SELECT id, created, scheduled, completed, failed, cancelled FROM gleaner.lanes
+             UNION ALL SELECT lane, created, scheduled, completed, failed, cancelled FROM gleaner.tallies) parts
+       JOIN (SELECT id, queue, name FROM gleaner.lanes) lanes USING (id) GROUP BY id, queue, name
+     ), running AS (
+       SELECT lane, count(*) AS n FROM gleaner.tasks WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane
+     ), due AS (
+       SELECT lane, count(*) AS n FROM gleaner.tasks
+       WHERE status = 'scheduled' AND run_after <= coalesce($1::bigint, gleaner.now_ms()) GROUP BY lane
+     )
+     SELECT queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,
+            created - scheduled - completed - failed - cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued,
+            completed, failed, cancelled
+     FROM sums LEFT JOIN running ON running.lane = id LEFT JOIN due ON due.lane = id`,
+    [clockMs],
+  )
+}
+
+function sumOf(counts: readonly Counts[]): Counts {
+  return counts.reduce(
+    (sum, more) => Object.fromEntries(TASK_STATUSES.map((s) => [s, sum[s] + more[s]])) as Counts,
+    NONE,
+  )
+}
+
+export async function countTasks(
+  sql: Sql,
+  { queue, name }: LaneFilter,
+  clockMs: number | null,
+): Promise<Counts> {
+  const lanes = await countByLane(sql, clockMs)
+  return sumOf(
+    lanes.filter(
+      (l) => (queue === undefined || l.queue === queue) && (name === undefined || l.name === name),
+    ),
+  )
+}
+
+/** Every queue that holds a task or was ever paused. */
+export async function listQueues(sql: Sql, clockMs: number | null): Promise<QueueRecord[]> {
+  const lanes = await countByLane(sql, clockMs)
+  const rows = await sql.rows<{ name: string; paused: boolean }>('SELECT name, paused FROM gleaner.queues')
+  const everything = await sql.row<{ value: number }>(
+    `SELECT value FROM gleaner.settings WHERE key = 'paused'`,
+  )
+  const paused = new Map(rows.map((row) => [row.name, row.paused]))
+  const names = new Set([...lanes.map((lane) => lane.queue), ...paused.keys()])
+  return [...names].sort().map((name) => ({
+    name,
+    paused: everything?.value !== 0 || (paused.get(name) ?? false),
+    ...sumOf(lanes.filter((lane) => lane.queue === name)),
+  }))
+}
+
+export async function setPaused(sql: Sql, queue: string | null, paused: boolean): Promise<void> {
+  if (queue === null) {
+    await sql.run(`UPDATE gleaner.settings SET value = $1 WHERE key = 'paused'`, [paused ? 1 : 0])
+    return
+  }
+  await sql.run(
+    `INSERT INTO gleaner.queues (name, paused) VALUES ($1, $2)
+     ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`,
+    [queue, paused],
+  )
+}

@@ -1,0 +1,37 @@
+/** Anything that runs SQL: a pool, a client inside a transaction, or a user's own. */
+export interface Queryable {
+  query(text: string, values?: any[]): Promise<{ rows: any[]; rowCount?: number | null }>
+}
+
+/** SQL in the schema of this store: `gleaner.` stands for it in every text. */
+export class Sql {
+  readonly schema: string
+  readonly raw: Queryable
+
+  constructor(client: Queryable, schema: string) {
+    this.raw = client
+    this.schema = schema
+  }
+
+  /** The same tables on another connection. */
+  on(client: Queryable): Sql {
+    return new Sql(client, this.schema)
+  }
+
+  async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.raw.query(this.#named(text), values as unknown[])).rows as Row[]
+  }
+
+  async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
+    return (await this.rows<Row>(text, values))[0]
+  }
+
+  /** How many rows it changed. */
+  async run(text: string, values: readonly unknown[] = []): Promise<number> {
+    return (await this.raw.query(this.#named(text), values as unknown[])).rowCount ?? 0
+  }
+
+  #named(text: string): string {
+    return text.replaceAll('gleaner.', `"${this.schema}".`)
+  }
+}

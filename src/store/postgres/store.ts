@@ -1,0 +1,176 @@
+import type { Clock } from '../../clock.ts'
+import { closedError } from '../../errors.ts'
+import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
+import { Database, type PostgresOptions } from './database.ts'
+import { insertTasks } from './enqueue.ts'
+import { complete, exchangeTasks, lookOnly } from './exchange.ts'
+import { Gathering } from './gathering.ts'
+import { LaneBook } from './lanes.ts'
+import { listTasks } from './list.ts'
+import { readLogs } from './logs.ts'
+import { LowWater } from './low-water.ts'
+import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { migrate } from './migrate.ts'
+import { countTasks, listQueues, setPaused } from './queues.ts'
+import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSessions } from './sessions.ts'
+import type { Sql } from './sql.ts'
+import { sumUp } from './tally.ts'
+import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { Wakeups } from './wakeups.ts'
+import { withinTransaction } from './within.ts'
+
+export interface PostgresStoreOptions extends PostgresOptions {
+  durability?: 'full' | 'normal'
+  /** For tests. The server's clock decides otherwise. */
+  clock?: Clock
+}
+
+/** How often the counters' additions are summed up, by whichever process comes first. */
+const SUM_UP_MS = 2_000
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const database = new Database(options)
+  try {
+    await migrate(database)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  const store = postgresStore(database, options)
+  return store
+}
+
+/** Each verb: one transaction, or one statement. */
+async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
+  const { sql } = database
+  const lanes = new LaneBook(sql)
+  const lowWater = new LowWater()
+  const clockMs = () => options.clock?.now() ?? null
+  const listeners = new Set<(change: Change) => void>()
+  const tell = (change: Change) => {
+    for (const listener of listeners) listener(change)
+  }
+  const wakeups = new Wakeups(options, sql, tell)
+  if (options.notify !== false) await wakeups.listen()
+  const promised = options.durability !== 'normal'
+  let closed = false
+  const summing = setInterval(
+    () => void database.transaction(sumUp, false).catch(() => {}),
+    SUM_UP_MS,
+  ).unref()
+
+  const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
+    closed ? Promise.reject(closedError()) : database.transaction(work, durable)
+  const read = <T>(work: () => Promise<T>): Promise<T> => (closed ? Promise.reject(closedError()) : work())
+  /** Here at once, elsewhere by notification. */
+  const spread = (change: Change) => {
+    tell(change)
+    wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
+  }
+  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
+    if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
+    await lanes.learn(tasks)
+    return write((own) => insertTasks(own, lanes, tasks, clockMs()))
+  })
+
+  return {
+    async enqueue(tasks) {
+      if (closed) throw closedError()
+      const answers = await enqueueing.add(tasks)
+      spread({ kind: 'work' })
+      return answers
+    },
+    within: (transaction) =>
+      withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),
+
+    openSession: (session) => read(() => insertSession(sql, session, clockMs())),
+    liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
+    async endSession(id, cause, condition) {
+      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), false)
+      if (end === null) return null
+      const { ended, ...answer } = end
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (answer.returned > 0) spread({ kind: 'work' })
+      return answer
+    },
+    renewal: () => {
+      const { clock: _, durability: __, ...plain } = options
+      return { store: 'postgres', options: plain }
+    },
+
+    async exchange(asked) {
+      const exchange = { ...asked, session: rowid(asked.session) }
+      if (!hasNews(exchange)) {
+        const answer = await read(() => lookOnly(sql, lanes, lowWater, exchange, clockMs()))
+        if (answer !== null) return answer
+      }
+      const { answer, ended, requeued } = await write(
+        (own) => exchangeTasks(own, lanes, lowWater, exchange, clockMs()),
+        false,
+      )
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (requeued) spread({ kind: 'work' })
+      return answer
+    },
+    async completeWith(session, run, result, effects) {
+      const completed = await write(async (own) => {
+        const moment = await liveUntilCommit(own, rowid(session))
+        if (!moment.live) return false
+        if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
+        await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
+        // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
+        await markUseful(own, rowid(session))
+        return true
+      })
+      if (completed) spread({ kind: 'ended', ids: [run.id] })
+      return completed
+    },
+
+    getTask: (id) => read(() => readTask(sql, lanes, id, clockMs())),
+    listTasks: (filter, page) =>
+      read(async () => listTasks(sql, lanes, filter, page, clockMs() ?? (await serverTime(sql)))),
+    countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
+    taskLogs: (id, page) => read(() => readLogs(sql, rowid(id), page)),
+    taskAttempts: (id) => read(() => readAttempts(sql, id)),
+    async retryTask(id) {
+      const answer = await write((own) => retryTask(own, id, clockMs()))
+      if (answer === 'retried') spread({ kind: 'work' })
+      return answer
+    },
+    async cancelTask(id) {
+      const answer = await write((own) => cancelTask(own, id, clockMs()))
+      if (answer === 'requested') spread({ kind: 'cancel' })
+      if (answer === 'cancelled') spread({ kind: 'ended', ids: [id] })
+      return answer
+    },
+    async removeTask(id) {
+      const answer = await write((own) => removeTask(own, id))
+      if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
+      return answer
+    },
+    endings: (ids) => read(() => readEndings(sql, ids)),
+
+    listQueues: () => read(() => listQueues(sql, clockMs())),
+    async setPaused(queue, paused) {
+      await write((own) => setPaused(own, queue, paused))
+      if (!paused) spread({ kind: 'work' })
+    },
+
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      clearInterval(summing)
+      listeners.clear()
+      await wakeups.close()
+      await database.close()
+    },
+  }
+}
+
+async function serverTime(sql: Sql): Promise<number> {
+  return (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
+}

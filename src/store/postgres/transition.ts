@@ -1,0 +1,133 @@
+import type { Held, Transition, Waiting } from '../../model/outcome.ts'
+import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import type { Sql } from './sql.ts'
+import type { Tally } from './tally.ts'
+
+/** A held task's row, as far as decisions need it. */
+export interface HeldRow extends Held {
+  lane: number
+  session: number
+  startedAt: number | null
+}
+
+const COLUMNS = `id::text AS id, lane, status, attempts, max_attempts AS "maxAttempts", crashes, suspect, session,
+  started_at AS "startedAt", cancel_requested AS "cancelRequested"`
+
+type Row = Omit<HeldRow, 'started'> & { status: TaskStatus }
+
+/** The task, if this session holds it under this fence; locked until the end of the transaction. */
+export async function heldBy(sql: Sql, session: string, id: string, fence: number): Promise<HeldRow | null> {
+  const row = await sql.row<Row>(
+    `SELECT ${COLUMNS} FROM gleaner.tasks WHERE id = $1 AND fence = $2 AND session = $3 FOR UPDATE`,
+    [id, fence, session],
+  )
+  return row === undefined ? null : { ...row, started: row.status === 'running' }
+}
+
+export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]): Promise<HeldRow[]> {
+  const rows = await sql.rows<Row>(
+    `SELECT ${COLUMNS} FROM gleaner.tasks WHERE session = ANY($1::bigint[]) AND fence IS NOT NULL ORDER BY tasks.id FOR UPDATE`,
+    [sessions],
+  )
+  return rows.map((row) => ({ ...row, started: row.status === 'running' }))
+}
+
+/** Executes what the model decided for a held task, and frees it. */
+export async function apply(
+  sql: Sql,
+  task: HeldRow,
+  transition: Transition,
+  now: number,
+  tally: Tally,
+): Promise<void> {
+  const remember = (outcome: AttemptOutcome, error: Failure | null) =>
+    rememberAttempt(sql, task, outcome, error, now)
+  switch (transition.to) {
+    case 'completed':
+      return finish(sql, task, 'completed', { result: transition.result }, now, tally)
+    case 'failed':
+      await remember(transition.outcome, transition.failure)
+      return finish(
+        sql,
+        task,
+        'failed',
+        { error: transition.failure, crashes: transition.crashes },
+        now,
+        tally,
+      )
+    case 'cancelled':
+      if (task.started) await remember('cancelled', null)
+      return finish(sql, task, 'cancelled', { attempts: transition.attempts }, now, tally)
+    case 'waiting':
+      if (transition.outcome !== null) await remember(transition.outcome, transition.failure)
+      return wait(sql, task, transition, now, tally)
+  }
+}
+
+async function finish(
+  sql: Sql,
+  task: HeldRow,
+  status: FinishedStatus,
+  end: { result?: string | null; error?: Failure; crashes?: number; attempts?: number },
+  now: number,
+  tally: Tally,
+): Promise<void> {
+  tally.add(task.lane, status, 1)
+  await sql.run(
+    `UPDATE gleaner.tasks SET status = $1, fence = NULL, cancel_requested = false, started_at = $2, finished_at = $3,
+       result = $4, error = $5, crashes = $6, attempts = $7 WHERE id = $8`,
+    [
+      status,
+      task.startedAt,
+      now,
+      end.result ?? null,
+      end.error === undefined ? null : JSON.stringify(end.error),
+      end.crashes ?? task.crashes,
+      end.attempts ?? task.attempts,
+      task.id,
+    ],
+  )
+}
+
+async function wait(sql: Sql, task: HeldRow, to: Waiting, now: number, tally: Tally): Promise<void> {
+  const delayed = to.afterMs > 0
+  if (delayed) tally.add(task.lane, 'scheduled', 1)
+  // Without a delay it keeps its rank, and so its place in the queue.
+  await sql.run(
+    `UPDATE gleaner.tasks SET status = $1, rank = CASE WHEN $2 THEN NULL ELSE rank END,
+       run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
+       error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,
+    [
+      delayed ? 'scheduled' : 'queued',
+      delayed,
+      delayed ? now + to.afterMs : null,
+      to.attempts,
+      to.crashes,
+      to.suspect,
+      to.failure === null ? null : JSON.stringify(to.failure),
+      task.id,
+    ],
+  )
+}
+
+async function rememberAttempt(
+  sql: Sql,
+  task: HeldRow,
+  outcome: AttemptOutcome,
+  error: Failure | null,
+  now: number,
+): Promise<void> {
+  await sql.run(
+    `INSERT INTO gleaner.attempts (task, attempt, session, outcome, started_at, finished_at, error)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      task.id,
+      task.attempts,
+      task.session,
+      outcome,
+      task.startedAt,
+      now,
+      error === null ? null : JSON.stringify(error),
+    ],
+  )
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import type { Change } from '../contract.ts'
+import { connectionConfig, type PostgresOptions } from './database.ts'
+import type { Sql } from './sql.ts'
+
+/** A notification makes all commits of the server wait in line for a moment: one for many is enough. */
+const DEBOUNCE_MS = 5
+const RECONNECT_MS = 1_000
+
+type Topic = 'work' | 'ended'
+
+/** LISTEN/NOTIFY. Losing any of it costs latency only: workers look by themselves now and then. */
+export class Wakeups {
+  readonly #options: PostgresOptions
+  readonly #sql: Sql
+  readonly #tell: (change: Change) => void
+  readonly #self = randomUUID().slice(0, 8)
+  readonly #pending = new Set<Topic>()
+  #client: pg.Client | undefined
+  #sendTimer: NodeJS.Timeout | undefined
+  #reconnectTimer: NodeJS.Timeout | undefined
+  #lastSentMs = Number.NEGATIVE_INFINITY
+  #closed = false
+
+  constructor(options: PostgresOptions, sql: Sql, tell: (change: Change) => void) {
+    this.#options = options
+    this.#sql = sql
+    this.#tell = tell
+  }
+
+  /** The words to notify with inside a transaction of the user's own. */
+  get channel(): string {
+    return this.#sql.schema
+  }
+
+  async listen(): Promise<void> {
+    const client = new pg.Client(connectionConfig(this.#options))
+    // Once: a broken connection may tell of its end several times, also when the next one is being opened.
+    const lost = onceOnly(() => this.#lost(client))
+    client.on('error', lost)
+    client.on('end', lost)
+    client.on('notification', ({ payload }) => this.#heard(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(`LISTEN "${this.channel}"`)
+      this.#client = client
+    } catch {
+      lost()
+    }
+    if (this.#closed) await client.end().catch(() => {})
+  }
+
+  /** After a commit: soon, and once for everything that happens until then. */
+  announce(topic: Topic): void {
+    if (this.#options.notify === false || this.#closed) return
+    this.#pending.add(topic)
+    if (this.#sendTimer !== undefined) return
+    const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
+    if (waitMs <= 0) void this.#send()
+    else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
+  }
+
+  async #send(): Promise<void> {
+    this.#sendTimer = undefined
+    this.#lastSentMs = performance.now()
+    const topics = [...this.#pending]
+    this.#pending.clear()
+    // A failed wake-up must not fail what was committed.
+    await this.#sql
+      .run('SELECT pg_notify($1, $2)', [this.channel, `${this.#self} ${topics.join(' ')}`])
+      .catch(() => {})
+  }
+
+  #heard(payload: string): void {
+    const [sender, ...topics] = payload.split(' ')
+    if (sender === this.#self) return
+    this.#tell(
+      topics.length === 1 && topics[0] === 'ended'
+        ? { kind: 'elsewhere', only: 'ended' }
+        : { kind: 'elsewhere' },
+    )
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#closed) return
+    this.#client = undefined
+    client.end().catch(() => {})
+    clearTimeout(this.#reconnectTimer)
+    this.#reconnectTimer = setTimeout(
+      async () => {
+        await this.listen()
+        // What was said meanwhile was not heard.
+        if (this.#client !== undefined) this.#tell({ kind: 'elsewhere' })
+      },
+      RECONNECT_MS * (0.5 + Math.random()),
+    ).unref()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#reconnectTimer)
+    clearTimeout(this.#sendTimer)
+    // Who enqueues and leaves has said so before.
+    if (this.#sendTimer !== undefined) await this.#send()
+    await this.#client?.end().catch(() => {})
+  }
+}
+
+function onceOnly(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) act()
+    done = true
+  }
+}

@@ -1,0 +1,36 @@
+import { InputError } from '../../errors.ts'
+import type { NewTask, Within } from '../contract.ts'
+import { insertTasks } from './enqueue.ts'
+import type { LaneBook } from './lanes.ts'
+import type { Queryable, Sql } from './sql.ts'
+import { translated } from './sql-errors.ts'
+
+/** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
+export function withinTransaction(
+  transaction: unknown,
+  sql: Sql,
+  lanes: LaneBook,
+  options: { clockMs: () => number | null; notify: boolean },
+): Within {
+  const client = transaction as Partial<Queryable> | null | undefined
+  if (typeof client?.query !== 'function') {
+    throw new InputError('within: this is no PostgreSQL client', {
+      code: 'BAD_OPTION',
+      hint: 'Pass the client whose transaction you are in: anything with query(text, values).',
+    })
+  }
+  const own = sql.on(client as Queryable)
+  return {
+    synchronous: false,
+    async enqueue(tasks: readonly NewTask[]) {
+      try {
+        const answers = await insertTasks(own, lanes, tasks, options.clockMs())
+        // Delivered when, and only if, the user commits.
+        if (options.notify) await own.run('SELECT pg_notify($1, $2)', [sql.schema, 'within work'])
+        return answers
+      } catch (error) {
+        throw translated(error)
+      }
+    },
+  }
+}

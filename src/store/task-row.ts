@@ -1,0 +1,123 @@
+import type {
+  AttemptOutcome,
+  AttemptRecord,
+  Failure,
+  FinishedStatus,
+  Page,
+  TaskRecord,
+  TaskStatus,
+} from '../model/task.ts'
+import type { Ending } from './contract.ts'
+import type { Lane } from './lane.ts'
+
+/** A task's row, in either store. */
+export interface TaskRow {
+  id: number
+  lane: number
+  status: TaskStatus
+  priority: number
+  rank: number | null
+  attempts: number
+  max_attempts: number
+  crashes: number
+  input: string | null
+  result: string | null
+  error: string | null
+  progress: number | null
+  progress_message: string | null
+  key: string | null
+  session: number | null
+  created_at: number
+  run_after: number | null
+  started_at: number | null
+  finished_at: number | null
+}
+
+/** The key as it is stored: unique per task name. A name holds no slash. */
+export function storedKey({ name, key }: { name: string; key: string | null }): string | null {
+  return key === null ? null : `${name}/${key}`
+}
+
+/** The key as the user gave it. */
+export function userKey(name: string, stored: string | null): string | null {
+  return stored === null ? null : stored.slice(name.length + 1)
+}
+
+export function taskRecord(row: TaskRow, lane: Lane, worker: string | null, now: number): TaskRecord {
+  // Due counts as queued, even before anybody moved it.
+  const due = row.status === 'scheduled' && (row.run_after ?? 0) <= now
+  return {
+    id: String(row.id),
+    name: lane.name,
+    queue: lane.queue,
+    status: due ? 'queued' : row.status,
+    priority: row.priority,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    crashes: row.crashes,
+    input: json(row.input),
+    result: json(row.result),
+    error: json(row.error) as TaskRecord['error'],
+    progress: row.progress === null ? null : { fraction: row.progress, message: row.progress_message },
+    key: userKey(lane.name, row.key),
+    requires: lane.requires,
+    worker,
+    createdAt: row.created_at,
+    runAfter: row.run_after,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  }
+}
+
+export interface AttemptRow {
+  attempt: number
+  worker: string | null
+  outcome: AttemptOutcome
+  started_at: number | null
+  finished_at: number | null
+  error: string | null
+}
+
+export function attemptRecord(row: AttemptRow): AttemptRecord {
+  return {
+    attempt: row.attempt,
+    worker: row.worker,
+    outcome: row.outcome,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    error: json(row.error) as AttemptRecord['error'],
+  }
+}
+
+/** The attempt that the task's own row tells: the one under way, or the one that completed it. */
+export function lastAttempt(row: TaskRow | undefined, worker: string | null): AttemptRecord[] {
+  if (row === undefined || (row.status !== 'running' && row.status !== 'completed')) return []
+  const { attempts: attempt, status: outcome, started_at, finished_at } = row
+  return [attemptRecord({ attempt, worker, outcome, started_at, finished_at, error: null })]
+}
+
+/** Null: not yet. Without a row there is no such task (any more). */
+export function endingOf(
+  row: Pick<TaskRow, 'status' | 'result' | 'error' | 'finished_at'> | undefined,
+): Ending | null {
+  if (row === undefined) return { status: 'gone', result: null, error: null }
+  if (row.finished_at === null) return null
+  const status = row.status as FinishedStatus
+  return { status, result: json(row.result), error: json(row.error) as Failure | null }
+}
+
+function json(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text)
+}
+
+/** A page of rows, of which one more was read than asked for. */
+export function pageOf<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  item: (row: Row) => Item,
+  cursor: (last: Row) => string,
+): Page<Item> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { items: shown.map(item), next: rows.length > limit && last !== undefined ? cursor(last) : null }
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import type { Store } from '../../src/store/contract.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
+import type { TestDatabase } from '../../src/testing/conformance/index.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+
+export interface PostgresTestDatabase extends TestDatabase {
+  readonly url: string
+  readonly schema: string
+  open(options?: Partial<PostgresStoreOptions>): Promise<Store>
+}
+
+/** A schema of its own in the server of this test run. */
+export async function openPostgresDatabase(
+  defaults: Partial<PostgresStoreOptions> = {},
+): Promise<PostgresTestDatabase> {
+  const url = inject('postgresUrl')
+  const schema = `t_${randomUUID().replaceAll('-', '')}`
+  const clock = new ManualClock()
+  const stores: Store[] = []
+  const users = new pg.Client({ connectionString: url })
+  await users.connect()
+  await users.query(`CREATE SCHEMA ${schema}`)
+  await users.query(`CREATE TABLE ${schema}.notes (id serial, text text NOT NULL)`)
+  return {
+    url,
+    schema,
+    clock,
+    synchronous: false,
+    elsewhere: {
+      module: import.meta.resolve('../../src/store/open.ts'),
+      database: `${url}?schema=${schema}`,
+    },
+    async open(options) {
+      const store = await openPostgresStore({ url, schema, clock, poolSize: 4, ...defaults, ...options })
+      stores.push(store)
+      return store
+    },
+    notes: {
+      write: (tx, text) => (tx as pg.Client).query(`INSERT INTO ${schema}.notes (text) VALUES ($1)`, [text]),
+      all: async () =>
+        (await users.query(`SELECT text FROM ${schema}.notes ORDER BY id`)).rows.map((row) => row.text),
+    },
+    async transact(work) {
+      await users.query('BEGIN')
+      try {
+        const value = await work(users)
+        await users.query('COMMIT')
+        return value
+      } catch (error) {
+        await users.query('ROLLBACK')
+        throw error
+      }
+    },
+    async destroy() {
+      for (const store of stores) await store.close()
+      await users.query(`DROP SCHEMA ${schema} CASCADE`)
+      await users.end()
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { expect } from 'vitest'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { type Place, test } from './place.ts'
+
+interface Plan {
+  'Node Type': string
+  'Index Name'?: string
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+/** Thousands wait, of two names, behind thousands that are finished, scheduled or held. */
+async function crowded(place: Place) {
+  const clock = new ManualClock(Date.now())
+  const store = await place.store({ clock })
+  const worker = await new Claimant(store, clock, { names: ['a', 'b'] }).begin()
+  for (const name of ['a', 'b']) {
+    await store.enqueue(Array.from({ length: 2_000 }, () => newTask({ name, priority: 1 })))
+    await store.enqueue(Array.from({ length: 2_000 }, () => newTask({ name, runAfter: { ms: 3_600_000 } })))
+    await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name })))
+  }
+  for (const claim of await worker.claim(500)) await worker.complete(claim)
+  await worker.claim(1_500)
+  await place.rows('ANALYZE gleaner.tasks')
+  return { store, worker }
+}
+
+/** The plan of the claim as the store asks for it, found among the statements that pass. */
+async function planOfClaim(place: Place, lanes: number): Promise<Plan[]> {
+  const proxy = await place.proxy()
+  const store = await place.store({ url: proxy.url })
+  const names = ['a', 'b'].slice(0, lanes)
+  const worker = await new Claimant(store, new ManualClock(Date.now()), { names }).begin()
+  await worker.claim(10)
+  const asked = proxy.seen
+    .flatMap(({ statements }) => statements)
+    .find((text) => text.includes('SKIP LOCKED') && text.includes('NOT suspect'))!
+  const select = /WITH next AS MATERIALIZED \((?<select>.*)\), fence AS/s.exec(asked)!.groups!.select!
+  const found = await place.rows('SELECT id FROM gleaner.lanes WHERE name = ANY($1) ORDER BY id', [names])
+  const ids = found.map(({ id }) => id)
+  const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${select
+    .replaceAll('$1', `ARRAY[${ids}]`)
+    .replaceAll('$2', '10')
+    .replaceAll('$6', `ARRAY[${ids.map(() => 0)}]`)}`
+  const [answer] = await place.rows(text)
+  return nodesOf(answer['QUERY PLAN'][0].Plan)
+}
+
+test.for([1, 2])(
+  'a claim from %i of the lanes walks tasks_ready, and sorts no lane',
+  async (lanes, { place }) => {
+    await crowded(place)
+    const nodes = await planOfClaim(place, lanes)
+    const scans = nodes.filter((node) => node['Relation Name'] === 'tasks')
+    expect(scans.map((node) => node['Index Name'])).toEqual(['tasks_ready'])
+    expect(scans.map((node) => node['Node Type'])).toEqual(['Index Scan'])
+    // Per lane it reads what it takes, whatever else is there.
+    expect(scans[0]!['Actual Rows']).toBeLessThanOrEqual(10)
+    expect(scans[0]!['Rows Removed by Filter'] ?? 0).toBe(0)
+    // Only the few that were found are put in order: a batch from each lane.
+    for (const sort of nodes.filter((node) => node['Node Type'].includes('Sort'))) {
+      expect(
+        nodesOf(sort)
+          .slice(1)
+          .every((node) => node['Actual Rows'] <= 10 * lanes),
+      ).toBe(true)
+    }
+  },
+)
+
+test('what is finished, scheduled or held is in no index that a claim walks', async ({ place }) => {
+  await crowded(place)
+  const [sizes] = await place.rows(
+    `SELECT count(*)::int AS all, count(*) FILTER (WHERE status = 'queued' AND fence IS NULL AND NOT suspect)::int AS ready
+     FROM gleaner.tasks`,
+  )
+  const [indexed] = await place.rows(
+    `SELECT reltuples::int AS entries FROM pg_class WHERE oid = 'gleaner.tasks_ready'::regclass`,
+  )
+  expect(sizes.all).toBe(18_000)
+  expect(indexed.entries).toBeLessThan(sizes.all * 0.75)
+  expect(sizes.ready).toBe(12_000)
+})

@@ -1,0 +1,192 @@
+import { once } from 'node:events'
+import { createServer, connect as dial, type Server, type Socket } from 'node:net'
+
+const STARTUP_CODES_WITHOUT_MORE = [80_877_103, 80_877_104]
+
+/** What becomes of a statement: the server runs it and nobody hears of it, or it never gets there. */
+export type Loss = 'answer' | 'question'
+
+interface Trap {
+  pattern: RegExp
+  /** Only in a transaction that has done this before. */
+  after: RegExp
+  loss: Loss
+  sprung: () => void
+}
+
+/** Between a store and its server: reads along, and can lose what a network loses. */
+export class PostgresProxy {
+  readonly #server: Server
+  readonly #target: { host: string; port: number }
+  readonly #links = new Set<Link>()
+  readonly traps: Trap[] = []
+  /** Every connection there was: what it asked for when it began, and its statements. */
+  readonly seen: { settings: Record<string, string>; statements: string[] }[] = []
+  /** The most connections there were at the same time. */
+  peak = 0
+  readonly notifications = { dropped: 0, drop: false }
+  /** A statement's text, exchanged on its way; both of the same length. */
+  readonly rewrites: [from: string, to: string][] = []
+  readonly url: string
+
+  private constructor(server: Server, url: string, target: { host: string; port: number }) {
+    this.#server = server
+    this.#target = target
+    this.url = url
+  }
+
+  static async open(targetUrl: string): Promise<PostgresProxy> {
+    const url = new URL(targetUrl)
+    const target = { host: url.hostname, port: Number(url.port || 5432) }
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    url.hostname = '127.0.0.1'
+    url.port = String((server.address() as { port: number }).port)
+    const proxy = new PostgresProxy(server, url.href, target)
+    server.on('connection', (socket) => proxy.#accept(socket))
+    return proxy
+  }
+
+  /** Loses the next statement like this one, and the connection with it. Resolves when that has happened. */
+  lose(loss: Loss, pattern: RegExp, after: RegExp = /^/): Promise<void> {
+    return new Promise((sprung) => this.traps.push({ pattern, after, loss, sprung }))
+  }
+
+  /** Connections there are now. */
+  get open(): number {
+    return this.#links.size
+  }
+
+  #accept(client: Socket): void {
+    const link = new Link(this, client, dial(this.#target))
+    this.#links.add(link)
+    this.peak = Math.max(this.peak, this.#links.size)
+    client.once('close', () => this.#links.delete(link))
+  }
+
+  async close(): Promise<void> {
+    for (const link of this.#links) link.cut()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+}
+
+/** One connection: client, server, and the statement that is being lost. */
+class Link {
+  readonly #proxy: PostgresProxy
+  readonly #client: Socket
+  readonly #server: Socket
+  #losing: Trap | undefined
+  #transaction = ''
+  readonly #seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
+
+  constructor(proxy: PostgresProxy, client: Socket, server: Socket) {
+    this.#proxy = proxy
+    this.#client = client
+    this.#server = server
+    proxy.seen.push(this.#seen)
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      socket.on('error', () => this.cut())
+      socket.on('close', () => this.cut())
+    }
+    const asked = new Messages(true)
+    const answered = new Messages(false)
+    client.on('data', (chunk) => {
+      for (const message of asked.of(chunk)) this.#ask(message)
+    })
+    server.on('data', (chunk) => {
+      for (const message of answered.of(chunk)) this.#answer(message)
+    })
+  }
+
+  #ask(message: Buffer): void {
+    if (isStartup(message)) Object.assign(this.#seen.settings, settingsIn(message))
+    const text = statementIn(message)
+    if (text === undefined) return this.#forward(this.#server, message)
+    this.#seen.statements.push(text)
+    this.#transaction = /^BEGIN/.test(text) ? text : `${this.#transaction}\n${text}`
+    this.#losing ??= this.#sprung(text)
+    if (this.#losing?.loss === 'question') return this.#lost()
+    const rewritten = this.#proxy.rewrites.reduce((words, [from, to]) => words.replace(from, to), text)
+    if (rewritten !== text) message.write(message.toString('latin1').replace(text, rewritten), 'latin1')
+    this.#forward(this.#server, message)
+  }
+
+  #sprung(text: string): Trap | undefined {
+    const { traps } = this.#proxy
+    const found = traps.findIndex(({ pattern, after }) => pattern.test(text) && after.test(this.#transaction))
+    return found === -1 ? undefined : traps.splice(found, 1)[0]
+  }
+
+  #answer(message: Buffer): void {
+    const kind = String.fromCharCode(message[0]!)
+    const { notifications } = this.#proxy
+    if (kind === 'A' && notifications.drop) {
+      notifications.dropped += 1
+      return
+    }
+    // 'ready for query': the statement was run to its end. That was the answer.
+    if (this.#losing !== undefined) return kind === 'Z' ? this.#lost() : undefined
+    this.#forward(this.#client, message)
+  }
+
+  #lost(): void {
+    this.cut()
+    this.#losing?.sprung()
+  }
+
+  #forward(socket: Socket, message: Buffer): void {
+    if (!socket.destroyed) socket.write(message)
+  }
+
+  cut(): void {
+    this.#client.destroy()
+    this.#server.destroy()
+  }
+}
+
+/** Cuts a stream into messages: a letter, a length, a body. A client's first ones have no letter. */
+class Messages {
+  #rest: Buffer = Buffer.alloc(0)
+  #greeting: boolean
+
+  constructor(greeting: boolean) {
+    this.#greeting = greeting
+  }
+
+  *of(chunk: Buffer): Generator<Buffer> {
+    this.#rest = Buffer.concat([this.#rest, chunk])
+    for (;;) {
+      const head = this.#greeting ? 0 : 1
+      if (this.#rest.length < head + 4) return
+      const length = head + this.#rest.readInt32BE(head)
+      if (this.#rest.length < length) return
+      const message = this.#rest.subarray(0, length)
+      this.#rest = this.#rest.subarray(length)
+      if (this.#greeting) this.#greeting = STARTUP_CODES_WITHOUT_MORE.includes(message.readInt32BE(4))
+      yield message
+    }
+  }
+}
+
+/** The SQL of a 'query' or a 'parse'. */
+function statementIn(message: Buffer): string | undefined {
+  const kind = String.fromCharCode(message[0]!)
+  if (kind === 'Q') return message.toString('latin1', 5, message.length - 1)
+  if (kind !== 'P') return undefined
+  const begin = message.indexOf(0, 5) + 1
+  return message.toString('latin1', begin, message.indexOf(0, begin))
+}
+
+/** Its first byte is that of a length, no letter. */
+function isStartup(message: Buffer): boolean {
+  return message[0] === 0 && message.readInt32BE(4) === 3 << 16
+}
+
+function settingsIn(message: Buffer): Record<string, string> {
+  const words = message.toString('utf8', 8, message.length - 2).split('\0')
+  const pairs = words.flatMap((word, i) => (i % 2 === 0 ? [[word, words[i + 1] ?? '']] : []))
+  return Object.fromEntries(pairs)
+}

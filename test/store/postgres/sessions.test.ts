@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import type { Exchange, Store } from '../../../src/store/contract.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { type Place, test } from './place.ts'
+
+const able = { queues: ['default'], names: ['job'], capabilities: {} }
+
+function openSession(store: Store): Promise<string> {
+  return store.openSession({
+    worker: 'worker:far:0',
+    process: { host: 'far', boot: 'far', pid: 1, startTime: null },
+    queues: ['default'],
+    capabilities: {},
+  })
+}
+
+function exchange(session: string, more: Partial<Exchange>): Exchange {
+  return { session, starts: [], outcomes: [], progress: [], logs: [], want: null, ...more }
+}
+
+/** Somebody is waiting for a lock, or what was begun has ended. */
+async function waitingOrDone(place: Place, kind: string, begun: Promise<unknown>): Promise<void> {
+  let done = false
+  begun.finally(() => {
+    done = true
+  })
+  await place.until(
+    'somebody waits',
+    async () =>
+      done ||
+      (
+        await place.rows(
+          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = $1 AND query LIKE $2`,
+          [kind, `%${place.schema}%`],
+        )
+      ).length > 0,
+  )
+}
+
+test('a session that is ended while it claims gives back what it claims, too', async ({ place }) => {
+  const store = await place.store()
+  await store.enqueue([newTask(), newTask()])
+  const session = await openSession(store)
+  // The claim stops in the middle of its transaction: it has seen its session alive, and nothing is claimed yet.
+  const client = await place.client()
+  await client.query(`BEGIN; LOCK TABLE ${place.schema}.settings IN ACCESS EXCLUSIVE MODE`)
+  const claiming = store.exchange(
+    exchange(session, { holding: [], want: { able, start: 2, ahead: 0, empty: true } }),
+  )
+  await waitingOrDone(place, 'relation', claiming)
+  const ending = store.endSession(session, 'lease')
+  await waitingOrDone(place, 'transactionid', ending)
+  await client.query('COMMIT')
+  expect((await claiming).claims).toHaveLength(2)
+  expect(await ending).toMatchObject({ returned: 2 })
+  expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL')).toEqual([])
+})
+
+test('the keeper does not wait for a transaction of its worker, however long that takes', async ({
+  place,
+}) => {
+  const store = await place.store()
+  await store.enqueue([newTask()])
+  const session = await openSession(store)
+  const { claims } = await store.exchange(
+    exchange(session, { want: { able, start: 1, ahead: 0, empty: true } }),
+  )
+  const gate = Promise.withResolvers<void>()
+  const inside = Promise.withResolvers<void>()
+  const run = { id: claims[0]!.id, fence: claims[0]!.fence, startedAt: 1 }
+  const completing = store.completeWith(session, run, null, async () => {
+    inside.resolve()
+    await gate.promise
+  })
+  await inside.promise
+  const { openPostgresRenewer } = await import('../../../src/store/postgres/renewer.ts')
+  const renewer = openPostgresRenewer({ url: place.url, schema: place.schema, lockTimeoutMs: 2_000 })
+  try {
+    expect(await renewer.renew([session])).toEqual([session])
+  } finally {
+    gate.resolve()
+    await completing
+    await renewer.close()
+  }
+  expect(await completing).toBe(true)
+})
