@@ -1223,7 +1223,7 @@ export const GUARDS: readonly Guard[] = [
     replace: '',
     test: {
       file: 'test/store/postgres/wakeups.test.ts',
-      title: 'is sent before an engine that has just enqueued is closed',
+      title: 'is sent before a store that has just written something is closed',
     },
   },
   {
