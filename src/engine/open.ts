@@ -137,7 +137,24 @@ function checkTimings(timings: TimingOptions) {
   }
 }
 
-function checkPostgres({ statementTimeout, lockTimeout, connectTimeout, ...rest }: PostgresSettings) {
+const POSTGRES_OPTIONS = [
+  'schema',
+  'poolSize',
+  'statementTimeout',
+  'lockTimeout',
+  'connectTimeout',
+  'notify',
+  'ssl',
+]
+
+function checkPostgres(settings: PostgresSettings) {
+  const unknown = Object.keys(settings).find((name) => !POSTGRES_OPTIONS.includes(name))
+  if (unknown !== undefined)
+    throw bad('postgres: option', unknown, `There are: ${POSTGRES_OPTIONS.join(', ')}.`)
+  return postgresOptions(settings)
+}
+
+function postgresOptions({ statementTimeout, lockTimeout, connectTimeout, ...rest }: PostgresSettings) {
   const { poolSize } = rest
   if (poolSize !== undefined && (!Number.isInteger(poolSize) || poolSize < 2)) {
     throw bad('postgres.poolSize', poolSize, 'Use a whole number of at least 2.')

@@ -15,7 +15,7 @@ import type {
   TaskStatus,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
-import type { PostgresOptions } from './postgres/database.ts'
+import type { PostgresOptions } from './postgres/options.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.

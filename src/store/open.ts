@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { InputError } from '../errors.ts'
 import type { Store } from './contract.ts'
-import type { PostgresOptions } from './postgres/database.ts'
+import type { PostgresOptions } from './postgres/options.ts'
 import type { Durability } from './sqlite/connection.ts'
 import { openSqliteStore } from './sqlite/store.ts'
 

@@ -385,8 +385,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'newer databases are refused',
     promise: 'An old program does not write into tables it does not know.',
     file: 'src/store/sqlite/migrate.ts',
-    find: '  if (version > latest) {',
-    replace: '  if (version > latest + 1_000) {',
+    find: '  refuseNewer(version, latest)\n',
+    replace: '',
     test: {
       file: 'test/store/sqlite/migrations.test.ts',
       title: 'is refused with what to do, and left as it is',
@@ -396,7 +396,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'older workers are waited for',
     promise: 'Tables do not change under a worker that writes the old way.',
     file: 'src/store/sqlite/migrate.ts',
-    find: '    if (version > 0) refuseWhileOthersWork(connection, version, latest)\n',
+    find: '    if (version > 0) refuseWhileOthersWork(liveSessions(connection), version, latest)\n',
     replace: '',
     test: {
       file: 'test/store/sqlite/migrations.test.ts',
@@ -406,7 +406,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'dead workers hold nothing up',
     promise: 'A crash of an old worker does not forbid the update.',
-    file: 'src/store/sqlite/migrate.ts',
+    file: 'src/store/versions.ts',
     find: 'sessions.filter((session) => !isProvedDead(session))',
     replace: 'sessions',
     test: {
@@ -418,7 +418,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'logs are bounded',
     promise: 'A handler that logs for ever does not fill the disk.',
     file: 'src/store/sqlite/logs.ts',
-    find: 'run(task, line - LINES_MAX)',
+    find: 'run(task, line - LOG_LINES_MAX)',
     replace: 'run(task, 0)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -633,8 +633,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'settling and its counters are one transaction',
     promise: 'Counts are right whenever a worker is killed.',
     file: 'src/store/sqlite/exchange.ts',
-    find: 'tally.write(db)\n',
-    replace: "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  tally.write(db)\n",
+    find: 'tally.write(db)\n  if (ended.length > 0) markUseful',
+    replace:
+      "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  tally.write(db)\n  if (ended.length > 0) markUseful",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title: 'claiming, running and settling, from the start of a worker to its stop',
@@ -1034,7 +1035,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a useful worker is not broken',
     promise: 'A worker that completes tasks is not stopped for a row of bad ones.',
     file: 'src/store/postgres/sessions.ts',
-    find: "cause === 'crash' && session.completed === 0",
+    find: "cause === 'crash' && sessions.every((one) => one.completed === 0)",
     replace: "cause === 'crash'",
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1268,6 +1269,17 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/store/postgres/connections.test.ts',
       title: 'of 1 is enough for each verb: none holds a connection and waits for another',
+    },
+  },
+  {
+    name: 'postgres: a crash is of the whole process',
+    promise: 'Who runs in another worker of the process that died is not charged.',
+    file: 'src/store/postgres/sessions.ts',
+    find: "lockSessions(sql, id, cause === 'crash')",
+    replace: 'lockSessions(sql, id, false)',
+    test: {
+      file: 'test/store/postgres.conformance.test.ts',
+      title: 'a crash ends all sessions of the process, and what they held is judged together',
     },
   },
 ]

@@ -1,24 +1,8 @@
 import pg from 'pg'
 import { InputError } from '../../errors.ts'
+import type { PostgresOptions } from './options.ts'
 import { Sql } from './sql.ts'
 import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
-
-export interface PostgresOptions {
-  url: string
-  /** Default 'gleaner'. */
-  schema?: string
-  /** Connections at most; default 10. */
-  poolSize?: number
-  /** Default 30 s. */
-  statementTimeoutMs?: number
-  /** Default 10 s. */
-  lockTimeoutMs?: number
-  connectTimeoutMs?: number
-  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
-  notify?: boolean
-  /** As `pg` takes it: true, or { ca, rejectUnauthorized, … }. */
-  ssl?: pg.ClientConfig['ssl']
-}
 
 // Ids, ranks and times are below 2^53.
 const TYPES: pg.CustomTypesConfig = {

@@ -1,5 +1,6 @@
 import type { Renewer } from '../contract.ts'
-import { Database, type PostgresOptions } from './database.ts'
+import { Database } from './database.ts'
+import type { PostgresOptions } from './options.ts'
 import { renewSessions } from './sessions.ts'
 
 /** Renews sessions on a connection of its own, in a thread of its own. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Change } from '../contract.ts'
-import { connectionConfig, type PostgresOptions } from './database.ts'
+import { connectionConfig } from './database.ts'
+import type { PostgresOptions } from './options.ts'
 import type { Sql } from './sql.ts'
 
 /** A notification makes all commits of the server wait in line for a moment: one for many is enough. */

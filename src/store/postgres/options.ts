@@ -1,0 +1,17 @@
+/** How to reach a PostgreSQL server. Plain data: it crosses to the keeper's thread. */
+export interface PostgresOptions {
+  url: string
+  /** Default 'gleaner'. */
+  schema?: string
+  /** Connections at most; default 10. */
+  poolSize?: number
+  /** Default 30 s. */
+  statementTimeoutMs?: number
+  /** Default 10 s. */
+  lockTimeoutMs?: number
+  connectTimeoutMs?: number
+  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
+  notify?: boolean
+  /** As `pg` takes it: true, or { ca, rejectUnauthorized, … }. */
+  ssl?: boolean | object
+}
