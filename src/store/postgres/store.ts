@@ -37,8 +37,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await database.close()
     throw error
   }
-  const store = postgresStore(database, options)
-  return store
+  return postgresStore(database, options)
 }
 
 /** Each verb: one transaction, or one statement. */
