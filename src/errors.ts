@@ -75,7 +75,7 @@ export class StoreError extends GleanerError {}
 
 /** Whatever is asked of an engine that was closed. */
 export function closedError(): StoreError {
-  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner' })
+  return new StoreError('Gleaner is closed', { code: 'CLOSED', hint: 'Open it again with openGleaner.' })
 }
 
 /** The claim on the item was lost: another holder may be running it. `ctx.signal` aborts with this. */

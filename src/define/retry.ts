@@ -10,7 +10,7 @@ const CURVES = ['fixed', 'linear', 'exponential']
 /** What a user said of retrying, checked; what he left out is left out. */
 export function checkRetry(retry: Retry, what: string): Partial<RetryPolicy> {
   if (typeof retry !== 'object' || retry === null)
-    throw bad(what, shown(retry), 'Use an object, e.g. { attempts: 5 }')
+    throw bad(what, shown(retry), 'Use an object, e.g. { attempts: 5 }.')
   const policy: Partial<RetryPolicy> = {}
   if (retry.attempts !== undefined) policy.attempts = checkAttempts(retry.attempts, what)
   if (retry.backoff !== undefined) policy.backoff = checkBackoff(retry.backoff, what)

@@ -12,7 +12,7 @@ export function readCursor(cursor: string | null, size: number): number[] {
   if (!Array.isArray(position) || position.length !== size || !position.every(Number.isSafeInteger)) {
     throw new InputError('the cursor is not one of this listing', {
       code: 'BAD_CURSOR',
-      hint: 'Pass the `next` of the page before, with the same filter; leave it out for the first page',
+      hint: 'Pass the `next` of the page before, with the same filter; leave it out for the first page.',
     })
   }
   return position as number[]

@@ -40,6 +40,11 @@ const IN_DOUBT_MS = 60_000
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
 
+interface DrainWaiter {
+  includeDelayed: boolean
+  resolve: () => void
+}
+
 /** The loop: wake → hand in and claim → run → again. */
 export class Worker {
   readonly id: string
@@ -55,7 +60,7 @@ export class Worker {
   #nextDueMs = Number.POSITIVE_INFINITY
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
-  #drainWaiters: { includeDelayed: boolean; resolve: () => void }[] = []
+  #drainWaiters: DrainWaiter[] = []
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkerOptions, services: WorkerServices) {
@@ -107,7 +112,7 @@ export class Worker {
       this.#session ??= await this.#openSession()
       const session = this.#session
       if (this.#aheadIsOld()) this.#hands.handBackAhead()
-      if (await this.#services.household.inTurn(() => this.#trade(session))) await this.#foundNothing()
+      await this.#tellDrained(await this.#services.household.inTurn(() => this.#trade(session)))
       this.#troubled = false
     } catch (error) {
       this.#troubled = true
@@ -116,13 +121,17 @@ export class Worker {
     }
   }
 
-  /** Hands in and claims. True: it asked for more, and there was nothing. */
-  async #trade(session: string): Promise<boolean> {
+  /**
+   * Hands in and claims. If it asked for more and there was nothing, it answers those who waited for that before it
+   * asked: whoever came later may have enqueued something since.
+   */
+  async #trade(session: string): Promise<DrainWaiter[]> {
+    const waiting = [...this.#drainWaiters]
     const want = this.#want()
     const answer = await this.#exchange(want)
     // Lost while we waited for the answer: what it claims for us has been given back as well.
     if (this.#session === session) this.#accept(session, answer, want !== null)
-    return want !== null && answer.claims.length === 0
+    return want !== null && answer.claims.length === 0 ? waiting : []
   }
 
   async #openSession(): Promise<string> {
@@ -193,12 +202,12 @@ export class Worker {
     else this.#hands.handBack(answer.claims)
   }
 
-  async #foundNothing(): Promise<void> {
-    if (this.#hands.running > 0 || !this.#hands.news.isEmpty || this.#drainWaiters.length === 0) return
-    const waiters = this.#drainWaiters
-    const delayed = waiters.some((waiter) => waiter.includeDelayed) && (await this.#hasDelayed())
-    this.#drainWaiters = delayed ? waiters.filter((waiter) => waiter.includeDelayed) : []
-    for (const waiter of waiters) if (!delayed || !waiter.includeDelayed) waiter.resolve()
+  async #tellDrained(waiting: readonly DrainWaiter[]): Promise<void> {
+    if (this.#hands.running > 0 || !this.#hands.news.isEmpty || waiting.length === 0) return
+    const delayed = waiting.some((waiter) => waiter.includeDelayed) && (await this.#hasDelayed())
+    const told = waiting.filter((waiter) => !delayed || !waiter.includeDelayed)
+    this.#drainWaiters = this.#drainWaiters.filter((waiter) => !told.includes(waiter))
+    for (const waiter of told) waiter.resolve()
   }
 
   async #hasDelayed(): Promise<boolean> {

@@ -62,7 +62,18 @@ export async function claimTasks(
   await promoteDue(sql, now)
   if (open.length === 0) return []
   const ids = open.map((lane) => lane.id)
-  const suspects = want.empty ? await take(sql, SUSPECT, ids, ids.map(() => 0), session, want.start, 1, now) : []
+  const suspects = want.empty
+    ? await take(
+        sql,
+        SUSPECT,
+        ids,
+        ids.map(() => 0),
+        session,
+        want.start,
+        1,
+        now,
+      )
+    : []
   const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
   return Promise.all(rows.map((row) => claimOf(lanes, row)))
 }

@@ -44,7 +44,7 @@ function requireTransaction(raw: Database.Database, path: string): void {
   if (!raw.inTransaction) {
     throw new InputError('within: the connection is not in a transaction', {
       code: 'NOT_IN_TRANSACTION',
-      hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue',
+      hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue.',
     })
   }
   if (!isSameFile(raw.name, path)) {
