@@ -51,7 +51,12 @@ export class Keeper {
   }
 
   #start(plan: RenewalPlan): Thread {
-    const thread = new Thread(THREAD, { workerData: { plan, everyMs: this.#everyMs }, execArgv: [] })
+    const thread = new Thread(THREAD, {
+      workerData: { plan, everyMs: this.#everyMs },
+      execArgv: [],
+      // It does one small thing now and then: memory is not what it needs.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
+    })
     thread.unref()
     thread.on('message', (message: FromKeeper) => {
       if ('lost' in message) this.#lose(message.lost)

@@ -1,6 +1,6 @@
 /** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
 const AHEAD_MS = 5
-const AHEAD_MAX = 400
+const AHEAD_MAX = 500
 
 /** A rolling average: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
