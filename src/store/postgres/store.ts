@@ -59,9 +59,19 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     SUM_UP_MS,
   ).unref()
 
+  /** What was asked for before the store was closed is still done. */
+  const underWay = new Set<Promise<unknown>>()
+  const started = <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed) return Promise.reject(closedError())
+    const working = work()
+    underWay.add(working)
+    const done = () => underWay.delete(working)
+    working.then(done, done)
+    return working
+  }
   const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
-    closed ? Promise.reject(closedError()) : database.transaction(work, durable)
-  const read = <T>(work: () => Promise<T>): Promise<T> => (closed ? Promise.reject(closedError()) : work())
+    started(() => database.transaction(work, durable))
+  const read = started
   /** Here at once, elsewhere by notification. */
   const spread = (change: Change) => {
     tell(change)
@@ -70,13 +80,12 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
     if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
     await lanes.learn(tasks)
-    return write((own) => insertTasks(own, lanes, tasks, clockMs()))
+    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs()), promised)
   })
 
   return {
     async enqueue(tasks) {
-      if (closed) throw closedError()
-      const answers = await enqueueing.add(tasks)
+      const answers = await started(() => enqueueing.add(tasks))
       spread({ kind: 'work' })
       return answers
     },
@@ -165,6 +174,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       closed = true
       clearInterval(summing)
       listeners.clear()
+      await Promise.allSettled(underWay)
       await wakeups.close()
       await database.close()
     },
