@@ -1,6 +1,7 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Want } from '../contract.ts'
 import { claimTasks, nextDueAt, openLanes, somethingToClaim, suspectsWaiting } from './claim.ts'
+import { type Completion, completeAll } from './complete.ts'
 import type { LaneCache } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import { isLive, markUseful } from './sessions.ts'
@@ -49,15 +50,13 @@ export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchan
 
 function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exchange, now: number) {
   const tally = new Tally()
+  const completions: Completion[] = []
   const refused: string[] = []
   const ended: string[] = []
   let requeued = false
   for (const { id, fence, outcome, startedAt } of exchange.outcomes) {
     if (outcome.kind === 'completed') {
-      if (complete(db, session, Number(id), fence, outcome.result, startedAt, now)) {
-        tally.add(lanes.ofTask(Number(id)), 'completed', 1)
-        ended.push(id)
-      } else refused.push(id)
+      completions.push({ id, fence, startedAt, result: outcome.result })
       continue
     }
     const task = heldBy(db, session, Number(id), fence)
@@ -72,6 +71,15 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
     apply(db, task, transition, now, tally)
     if (transition.to === 'waiting') requeued = true
     else ended.push(id)
+  }
+  const notOurs = completeAll(db, session, completions, now)
+  for (const { id } of completions) {
+    if (notOurs.has(id)) {
+      refused.push(id)
+      continue
+    }
+    tally.add(lanes.ofTask(Number(id)), 'completed', 1)
+    ended.push(id)
   }
   tally.write(db)
   if (ended.length > 0) markUseful(db, session)
@@ -88,23 +96,6 @@ function handBackUnknown(db: Statements, session: number, { holding }: Exchange,
     apply(db, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
   tally.write(db)
   return unknown.length > 0
-}
-
-/** The usual end, in one statement: proves the claim, and frees the task. False: not ours, nothing was written. */
-export function complete(
-  db: Statements,
-  session: number,
-  id: number,
-  fence: number,
-  result: string | null,
-  startedAt: number,
-  now: number,
-): boolean {
-  const { changes } = db
-    .sql(`UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
-            finished_at = ?, result = ?, error = NULL WHERE id = ? AND fence = ? AND session = ?`)
-    .run(startedAt, now, result, id, fence, session)
-  return changes > 0
 }
 
 function noteStarts(db: Statements, session: number, { starts }: Exchange, refused: string[]): void {

@@ -9,9 +9,10 @@ import {
   type NewTask,
   type Store,
 } from '../contract.ts'
+import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
-import { complete, exchangeTasks, lookOnly } from './exchange.ts'
+import { exchangeTasks, lookOnly } from './exchange.ts'
 import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
@@ -117,23 +118,24 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       if (requeued) tell({ kind: 'work' })
       return answer
     },
-    async completeWith(session, { id, fence, startedAt }, result, effects) {
+    async completeWith(session, run, result, effects) {
+      const id = rowid(run.id)
       const completed = await write(
         promised,
         () => {
           const now = clock.now()
           if (!isLive(db, Number(session))) return false
-          if (!complete(db, Number(session), rowid(id), fence, result, startedAt, now)) return false
+          if (!complete(db, Number(session), { ...run, result }, now)) return false
           runEffects(connection, effects)
           const tally = new Tally()
-          tally.add(lanes.ofTask(rowid(id)), 'completed', 1)
+          tally.add(lanes.ofTask(id), 'completed', 1)
           tally.write(db)
           markUseful(db, Number(session))
           return true
         },
         true,
       )
-      if (completed) tell({ kind: 'ended', ids: [id] })
+      if (completed) tell({ kind: 'ended', ids: [run.id] })
       return completed
     },
 

@@ -1,0 +1,67 @@
+import type { Run } from '../contract.ts'
+import type { Statements } from './statements.ts'
+import { rowid } from './task-records.ts'
+
+/** A run whose handler returned; `result` is JSON. */
+export interface Completion extends Run {
+  result: string | null
+}
+
+const COMPLETE = `UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
+  finished_at = ?, result = ?, error = NULL`
+
+/** Proves the claim, and frees the task. False: not ours, nothing was written. */
+export function complete(db: Statements, session: number, done: Completion, now: number): boolean {
+  const { changes } = db
+    .sql(`${COMPLETE} WHERE id = ? AND fence = ? AND session = ?`)
+    .run(done.startedAt, now, done.result, rowid(done.id), done.fence, session)
+  return changes > 0
+}
+
+/** Answers the ids that were not ours. */
+export function completeAll(
+  db: Statements,
+  session: number,
+  completions: readonly Completion[],
+  now: number,
+): Set<string> {
+  const refused = new Set<string>()
+  for (const alike of alikeInARow(completions)) {
+    if (alike.length > 1 && completeTogether(db, session, alike, now)) continue
+    for (const done of alike) if (!complete(db, session, done, now)) refused.add(done.id)
+  }
+  return refused
+}
+
+/** Short tasks start within the same millisecond, and most return nothing: one statement costs half of one by one. */
+function alikeInARow(completions: readonly Completion[]): Completion[][] {
+  const rows: Completion[][] = []
+  let last: Completion | undefined
+  for (const done of completions) {
+    const { fence, startedAt, result } = done
+    const alike = last?.fence === fence && last.startedAt === startedAt && last.result === result
+    if (alike) rows.at(-1)!.push(done)
+    else rows.push([done])
+    last = done
+  }
+  return rows
+}
+
+/** All or none, because the count does not tell which of them were not ours. */
+function completeTogether(
+  db: Statements,
+  session: number,
+  alike: readonly Completion[],
+  now: number,
+): boolean {
+  const { startedAt, result, fence } = alike[0]!
+  const ids = `[${alike.map((done) => rowid(done.id)).join()}]`
+  db.sql('SAVEPOINT gleaner_alike').run()
+  const { changes } = db
+    .sql(`${COMPLETE} WHERE id IN (SELECT value FROM json_each(?)) AND fence = ? AND session = ?`)
+    .run(startedAt, now, result, ids, fence, session)
+  const all = changes === alike.length
+  if (!all) db.sql('ROLLBACK TO gleaner_alike').run()
+  db.sql('RELEASE gleaner_alike').run()
+  return all
+}
