@@ -22,6 +22,15 @@ export function flawsOf(file: string): string[] {
        WHERE t.fence IS NOT NULL AND (s.id IS NULL OR s.ended_at IS NOT NULL)`,
     )
     none(
+      'a task is held that no batch of its session lists',
+      `SELECT id, session, fence FROM gleaner_tasks WHERE fence IS NOT NULL AND id NOT IN (SELECT id FROM gleaner_held)`,
+    )
+    none(
+      'a batch counts others than the tasks that are held by it',
+      `SELECT fence, unsettled FROM gleaner_batches b WHERE unsettled = 0
+         OR unsettled <> (SELECT count(*) FROM gleaner_held h WHERE h.fence = b.fence)`,
+    )
+    none(
       'a task runs that nobody holds',
       `SELECT id FROM gleaner_tasks WHERE status = 'running' AND fence IS NULL`,
     )

@@ -21,9 +21,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
-    file: 'src/store/sqlite/exchange.ts',
-    find: 'result = ?, error = NULL WHERE id = ? AND fence = ? AND',
-    replace: 'result = ?, error = NULL WHERE id = ? AND (fence = ? OR 1) AND',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'WHERE id = ? AND fence = ? AND',
+    replace: 'WHERE id = ? AND (fence = ? OR 1) AND',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a completion with a stale fence is refused and changes nothing',
@@ -32,12 +32,67 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a completion proves its session',
     promise: 'Nobody completes what another session holds.',
-    file: 'src/store/sqlite/exchange.ts',
-    find: 'error = NULL WHERE id = ? AND fence = ? AND session = ?`',
-    replace: 'error = NULL WHERE id = ? AND fence = ? AND (session = ? OR 1)`',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'WHERE id = ? AND fence = ? AND session = ?`',
+    replace: 'WHERE id = ? AND fence = ? AND (session = ? OR 1)`',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: "a completion with the fence of another session's claim is refused and changes nothing",
+    },
+  },
+  {
+    name: 'completions in one statement prove their fence',
+    promise: 'A worker that woke up too late completes nothing.',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'json_each(?)) AND fence = ? AND',
+    replace: 'json_each(?)) AND (fence = ? OR 1) AND',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'completions with a stale fence are refused together, and change nothing',
+    },
+  },
+  {
+    name: 'completions in one statement prove their session',
+    promise: 'Nobody completes what another session holds.',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'json_each(?)) AND fence = ? AND session = ?`',
+    replace: 'json_each(?)) AND fence = ? AND (session = ? OR 1)`',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'completions of another session are refused together, and change nothing',
+    },
+  },
+  {
+    name: 'completions in one statement are all or none',
+    promise: 'A worker is told exactly which of its completions were refused.',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'const all = changes === alike.length',
+    replace: 'const all = changes > 0',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'of tasks completed together, one in other hands is refused and the rest completes',
+    },
+  },
+  {
+    name: 'a batch is listed until all of it is settled',
+    promise: 'What a session held goes back when it ends, however long ago it was claimed.',
+    file: 'src/store/sqlite/tally.ts',
+    find: ' AND unsettled = 0',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'what is left of several batches goes back when the session ends',
+    },
+  },
+  {
+    name: 'the log begins anew when it has grown',
+    promise: 'The write-ahead log stays bounded.',
+    file: 'src/store/sqlite/store.ts',
+    find: '      checkpoints.committed()\n',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite/checkpoints.test.ts',
+      title: 'the write-ahead log stays bounded, whatever passes through it',
     },
   },
   {
@@ -761,8 +816,8 @@ export const GUARDS: readonly Guard[] = [
     find: 'if (claims.length > 0) this.#aheadSinceMs',
     replace: 'this.#aheadSinceMs',
     test: {
-      file: 'test/journeys/ahead.test.ts',
-      title: 'items that turn out to be slow are not hoarded: an idle worker gets its share',
+      file: 'test/worker/hands.test.ts',
+      title: 'an exchange that brings nothing makes items held ahead no younger',
     },
   },
   {

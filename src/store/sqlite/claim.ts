@@ -151,6 +151,12 @@ function hold(
   start: number,
   now: number,
 ): void {
+  db.sql('INSERT INTO gleaner_batches (fence, session, tasks, unsettled) VALUES (?, ?, ?, ?)').run(
+    fence,
+    session,
+    idList(rows),
+    rows.length,
+  )
   db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1, status = 'running', started_at = ?
           WHERE id IN (SELECT value FROM json_each(?))`).run(
     session,

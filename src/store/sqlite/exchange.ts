@@ -73,12 +73,13 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
     else ended.push(id)
   }
   const notOurs = completeAll(db, session, completions, now)
-  for (const { id } of completions) {
+  for (const { id, fence } of completions) {
     if (notOurs.has(id)) {
       refused.push(id)
       continue
     }
     tally.add(lanes.ofTask(Number(id)), 'completed', 1)
+    tally.settled(fence)
     ended.push(id)
   }
   tally.write(db)

@@ -99,7 +99,7 @@ function runningWalk(db: Statements): Walk {
   return {
     rows: (lane, [at = 0, id = 0], limit) =>
       db
-        .sql(`SELECT * FROM gleaner_tasks WHERE fence IS NOT NULL AND status = 'running' AND lane = ?
+        .sql(`SELECT * FROM gleaner_held WHERE status = 'running' AND lane = ?
                 AND (started_at, id) > (?, ?) ORDER BY started_at, id LIMIT ?`)
         .all(lane.id, at, id, limit) as TaskRow[],
     position: (row) => [row.started_at ?? 0, row.id],
@@ -112,16 +112,16 @@ const DUE_RANK = `priority * ${PRIORITY_STEP} + run_after`
 /** In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. */
 function queuedWalk(db: Statements, now: number): Walk {
   const sources = [
-    `status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
-    `status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
-    `status = 'queued' AND fence IS NOT NULL AND lane = ?`,
+    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
+    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
+    `gleaner_held WHERE status = 'queued' AND lane = ?`,
   ]
   return {
     rows: (lane, [rank = -1, id = 0], limit) => [
       ...sources.flatMap(
         (source) =>
           db
-            .sql(`SELECT * FROM gleaner_tasks WHERE ${source} AND rank >= ? AND (rank, id) > (?, ?)
+            .sql(`SELECT * FROM ${source} AND rank >= ? AND (rank, id) > (?, ?)
                   ORDER BY rank, id LIMIT ?`)
             .all(lane.id, rank, rank, id, limit) as TaskRow[],
       ),

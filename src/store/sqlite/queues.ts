@@ -24,11 +24,7 @@ export function countByLane(db: Statements, now: number): Map<number, Counts> {
       .all(),
   )
   const running = perLane(
-    db
-      .sql(
-        `SELECT lane, count(*) AS n FROM gleaner_tasks WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane`,
-      )
-      .all(),
+    db.sql(`SELECT lane, count(*) AS n FROM gleaner_held WHERE status = 'running' GROUP BY lane`).all(),
   )
   const due = perLane(
     db

@@ -9,6 +9,7 @@ import {
   type NewTask,
   type Store,
 } from '../contract.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
@@ -56,10 +57,15 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   const lanes = new LaneCache(db)
   const inMemory = options.path === ':memory:'
   const teller = new SyncTeller(options.path)
+  const checkpoints = new Checkpoints(connection)
   const writer = new Writer(connection, {
     busyLimitMs: options.busyLimitMs ?? BUSY_LIMIT_MS,
     onRollback: () => lanes.forget(),
-    onSynced: () => inMemory || teller.tell(),
+    onCommit: (durability) => {
+      if (inMemory) return
+      if (durability === 'full') teller.tell()
+      checkpoints.committed()
+    },
   })
   /** What a caller is promised is on disk when he is answered. */
   const promised: Durability = options.durability ?? 'full'
@@ -129,6 +135,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           runEffects(connection, effects)
           const tally = new Tally()
           tally.add(lanes.ofTask(id), 'completed', 1)
+          tally.settled(run.fence)
           tally.write(db)
           markUseful(db, Number(session))
           return true

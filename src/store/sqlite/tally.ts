@@ -6,9 +6,10 @@ type Counter = 'created' | 'scheduled' | FinishedStatus
 /** Tasks enqueued since the last count: bounded, because every reading of the counts adds them up. */
 const UNCOUNTED_MAX = 1_000
 
-/** The changes of the lanes' counters in one transaction, written once at its end. */
+/** The changes of the counters of lanes and batches in one transaction, written once at its end. */
 export class Tally {
   readonly #lanes = new Map<number, Record<Counter, number>>()
+  readonly #settled = new Map<number, number>()
 
   add(lane: number, counter: Counter, change: number): void {
     let counters = this.#lanes.get(lane)
@@ -19,7 +20,16 @@ export class Tally {
     counters[counter] += change
   }
 
+  /** One of those claimed under this fence is held no more. */
+  settled(fence: number): void {
+    this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + 1)
+  }
+
   write(db: Statements): void {
+    for (const [fence, count] of this.#settled) {
+      db.sql('UPDATE gleaner_batches SET unsettled = unsettled - ? WHERE fence = ?').run(count, fence)
+      db.sql('DELETE FROM gleaner_batches WHERE fence = ? AND unsettled = 0').run(fence)
+    }
     for (const [lane, c] of this.#lanes) {
       db.sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
                 failed = failed + ?, cancelled = cancelled + ? WHERE id = ?`).run(

@@ -8,11 +8,12 @@ export interface HeldRow extends Held {
   rowid: number
   lane: number
   session: number
+  fence: number
   startedAt: number | null
 }
 
-const COLUMNS = `id, lane, status, attempts, max_attempts, crashes, suspect, session, started_at,
-  cancel_requested`
+const COLUMNS = `id, lane, status, attempts, max_attempts, crashes, suspect, session, fence,
+  started_at, cancel_requested`
 
 interface HeldSql {
   id: number
@@ -23,6 +24,7 @@ interface HeldSql {
   crashes: number
   suspect: number
   session: number
+  fence: number
   started_at: number | null
   cancel_requested: number
 }
@@ -36,9 +38,7 @@ export function heldBy(db: Statements, session: number, id: number, fence: numbe
 }
 
 export function allHeldBy(db: Statements, session: number): HeldRow[] {
-  const rows = db
-    .sql(`SELECT ${COLUMNS} FROM gleaner_tasks WHERE session = ? AND fence IS NOT NULL`)
-    .all(session) as HeldSql[]
+  const rows = db.sql(`SELECT ${COLUMNS} FROM gleaner_held WHERE session = ?`).all(session) as HeldSql[]
   return rows.map(held)
 }
 
@@ -48,6 +48,7 @@ function held(row: HeldSql): HeldRow {
     rowid: row.id,
     lane: row.lane,
     session: row.session,
+    fence: row.fence,
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     crashes: row.crashes,
@@ -68,6 +69,7 @@ export function apply(
 ): void {
   const attempt = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(db, task, outcome, error, now)
+  tally.settled(task.fence)
   switch (transition.to) {
     case 'completed':
       finish(db, task, 'completed', { result: transition.result }, now)

@@ -22,19 +22,19 @@ export class Writer {
   readonly #connection: Connection
   readonly #busyLimitMs: number
   readonly #onRollback: () => void
-  readonly #onSynced: () => void
+  readonly #onCommit: (durability: Durability) => void
   #jobs: Job[] = []
   #flushing = false
   #idle: (() => void)[] = []
 
   constructor(
     connection: Connection,
-    options: { busyLimitMs: number; onRollback: () => void; onSynced: () => void },
+    options: { busyLimitMs: number; onRollback: () => void; onCommit: (durability: Durability) => void },
   ) {
     this.#connection = connection
     this.#busyLimitMs = options.busyLimitMs
     this.#onRollback = options.onRollback
-    this.#onSynced = options.onSynced
+    this.#onCommit = options.onCommit
   }
 
   write<T>(durability: Durability, run: () => T, isolated = false): Promise<T> {
@@ -81,7 +81,7 @@ export class Writer {
       for (const job of group) job.reject(translated(error))
       return 'done'
     }
-    if (durability === 'full') this.#onSynced()
+    this.#onCommit(durability)
     for (const answer of answers) answer()
     return 'done'
   }

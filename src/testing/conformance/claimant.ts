@@ -103,6 +103,13 @@ export class Claimant {
     return this.settle(claim, { kind: 'completed', result })
   }
 
+  /** In one exchange, all begun at this moment. */
+  completeAll(claims: readonly ClaimProof[]): Promise<Exchanged> {
+    const startedAt = this.clock.now()
+    const outcome: Outcome = { kind: 'completed', result: null }
+    return this.exchange({ outcomes: claims.map(({ id, fence }) => ({ id, fence, startedAt, outcome })) })
+  }
+
   async completeWith(
     { id, fence }: ClaimProof,
     effects: Effects,

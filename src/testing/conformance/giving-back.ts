@@ -17,6 +17,16 @@ export const givingBack: Theme = (specify, expect) => {
     )
   })
 
+  specify('what is left of several batches goes back when the session ends', async (world) => {
+    await world.enqueueMany(6)
+    const worker = await world.worker()
+    const [first, second] = await worker.claim(3)
+    const [third] = await worker.claim(3)
+    await worker.completeAll([first!, second!, third!])
+    expect(await worker.end('stop')).toMatchObject({ returned: 3 })
+    expect(await world.counts()).toEqual(counts({ queued: 3, completed: 3 }))
+  })
+
   specify('a lost lease costs the attempt of what was running, and no crash', async (world) => {
     const [running, ahead] = await world.enqueueMany(2)
     const worker = await world.worker()

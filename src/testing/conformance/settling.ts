@@ -1,5 +1,6 @@
 import type { Outcome } from '../../model/outcome.ts'
 import type { FailureKind } from '../../model/task.ts'
+import type { Claim } from '../../store/contract.ts'
 import type { Theme } from './theme.ts'
 import { counts } from './world.ts'
 
@@ -48,6 +49,37 @@ export const settling: Theme = (specify, expect) => {
       expect(await world.counts()).toEqual(counts({ completed: 1 }))
     },
   )
+
+  specify(
+    'of tasks completed together, one in other hands is refused and the rest completes',
+    async (world) => {
+      const ids = await world.enqueueMany(4)
+      const worker = await world.worker()
+      const other = await world.worker({ worker: 'worker:other:0' })
+      const claims = await worker.claim(4)
+      await worker.giveBack(claims[1]!)
+      await other.claimOne()
+      const { refused } = await worker.completeAll(claims)
+      expect(refused).toEqual([ids[1]])
+      expect(await world.task(ids[1]!)).toMatchObject({ status: 'running', worker: 'worker:other:0' })
+      expect(await world.counts()).toEqual(counts({ running: 1, completed: 3 }))
+    },
+  )
+
+  for (const [whose, forge] of [
+    ['with a stale fence', (claim: Claim) => ({ ...claim, fence: claim.fence - 1 })],
+    ['of another session', (claim: Claim) => claim],
+  ] as const) {
+    specify(`completions ${whose} are refused together, and change nothing`, async (world) => {
+      await world.enqueueMany(3)
+      const holder = await world.worker()
+      const claims = await holder.claim(3)
+      const writer = whose === 'of another session' ? await world.worker() : holder
+      const { refused } = await writer.completeAll(claims.map(forge))
+      expect(refused).toEqual(claims.map(({ id }) => id))
+      expect(await world.counts()).toEqual(counts({ running: 3 }))
+    })
+  }
 
   specify('a failed attempt is tried again after its delay, with the error in sight', async (world) => {
     const id = await world.enqueue({ maxAttempts: 3 })

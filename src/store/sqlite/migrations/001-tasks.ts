@@ -69,13 +69,22 @@ CREATE INDEX gleaner_tasks_ready ON gleaner_tasks (lane, rank)
 CREATE INDEX gleaner_tasks_suspect ON gleaner_tasks (lane, rank)
   WHERE status = 'queued' AND fence IS NULL AND suspect = 1;
 CREATE INDEX gleaner_tasks_scheduled ON gleaner_tasks (run_after) WHERE status = 'scheduled';
-CREATE INDEX gleaner_tasks_held ON gleaner_tasks (session) WHERE fence IS NOT NULL;
 CREATE INDEX gleaner_tasks_cancelling ON gleaner_tasks (session)
   WHERE cancel_requested = 1 AND fence IS NOT NULL;
 CREATE INDEX gleaner_tasks_finished ON gleaner_tasks (lane, status, finished_at) WHERE finished_at IS NOT NULL;
 -- '<task name>/<key>': a name holds no slash.
 CREATE UNIQUE INDEX gleaner_tasks_key ON gleaner_tasks (key)
   WHERE key IS NOT NULL AND status IN ('scheduled', 'queued', 'running');
+
+-- What was claimed together, under one fence, until all of it is settled: where to find what a session holds. An
+-- index over the tasks would say the same, and cost every claim and every completion an entry.
+CREATE TABLE gleaner_batches (
+  fence     INTEGER PRIMARY KEY,
+  session   INTEGER NOT NULL,
+  tasks     TEXT NOT NULL, -- their ids, a JSON array
+  unsettled INTEGER NOT NULL
+) STRICT;
+CREATE INDEX gleaner_batches_session ON gleaner_batches (session);
 
 -- Inputs too large to be rewritten with every change of their task's row; its 'input' is '' then.
 CREATE TABLE gleaner_inputs (

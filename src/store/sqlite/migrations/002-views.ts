@@ -8,6 +8,11 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: `
+-- What somebody holds now. The batches say where to look, a task's own row whether it is still so.
+CREATE VIEW gleaner_held AS
+SELECT t.* FROM gleaner_batches b CROSS JOIN json_each(b.tasks) one
+CROSS JOIN gleaner_tasks t ON t.id = one.value AND t.fence = b.fence AND t.session = b.session;
+
 -- Tasks per lane and status, exact.
 CREATE VIEW gleaner_lane_counts AS
 SELECT l.id AS lane, l.queue, l.name,
@@ -20,8 +25,8 @@ FROM gleaner_lanes l
 LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
            WHERE id > (SELECT value FROM gleaner_meta WHERE key = 'counted_through')
            GROUP BY lane) uncounted ON uncounted.lane = l.id
-LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
-           WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane) running ON running.lane = l.id
+LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_held
+           WHERE status = 'running' GROUP BY lane) running ON running.lane = l.id
 LEFT JOIN (SELECT lane, count(*) AS n FROM gleaner_tasks
            WHERE status = 'scheduled' AND run_after <= ${NOW_MS} GROUP BY lane) due ON due.lane = l.id;
 
@@ -68,7 +73,7 @@ GROUP BY l.queue;
 
 CREATE VIEW gleaner_workers AS
 SELECT s.worker, s.host, s.pid, s.queues, s.opened_at, s.renewed_at,
-       (SELECT count(*) FROM gleaner_tasks t WHERE t.session = s.id AND t.fence IS NOT NULL) AS held
+       (SELECT coalesce(sum(b.unsettled), 0) FROM gleaner_batches b WHERE b.session = s.id) AS held
 FROM gleaner_sessions s
 WHERE s.ended_at IS NULL;
 `,

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import type { Claim } from '../../src/store/contract.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { Hands, type HandsOptions } from '../../src/worker/hands.ts'
+
+const AHEAD: Claim = {
+  id: '1',
+  fence: 1,
+  name: 'task',
+  queue: 'default',
+  input: null,
+  attempt: 1,
+  maxAttempts: 3,
+  overrides: null,
+  key: null,
+  createdAt: 0,
+  started: false,
+  suspect: false,
+}
+
+test('an exchange that brings nothing makes items held ahead no younger', () => {
+  const clock = new ManualClock()
+  // Nothing is run here: only what is held counts.
+  const hands = new Hands({ clock } as Partial<HandsOptions> as HandsOptions)
+  clock.advance(100)
+  hands.take([AHEAD])
+  clock.advance(40)
+  hands.take([])
+  expect(hands.ahead).toBe(1)
+  expect(hands.aheadSinceMs).toBe(100)
+})
