@@ -28,7 +28,7 @@ const SCHEMA = `
     created_at INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0
   );
-  CREATE INDEX IF NOT EXISTS tasks_by_status ON tasks (status, priority, id);
+  CREATE INDEX IF NOT EXISTS tasks_waiting ON tasks (priority, id) WHERE status = 0;
 `
 const CLAIM = `
   UPDATE tasks SET status = 1, attempts = attempts + 1

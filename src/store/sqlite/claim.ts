@@ -34,10 +34,8 @@ export function claimTasks(
   if (next.length === 0) return []
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
-  return next.map((row, position) => {
-    lanes.remember(row.id, row.lane)
-    return claimOf(db, lanes, row, fence, position < want.start)
-  })
+  lanes.remember(fence, next)
+  return next.map((row, position) => claimOf(db, lanes, row, fence, position < want.start))
 }
 
 /** The lanes this worker may take from now: not those of a paused queue. */

@@ -35,7 +35,7 @@ export class Connection {
       // Without it macOS answers a sync before the data is on the disk.
       this.raw.pragma('fullfsync = 1')
       this.raw.pragma('checkpoint_fullfsync = 1')
-      this.raw.pragma('cache_size = -12000')
+      this.raw.pragma('cache_size = -6000')
     })
   }
 

@@ -73,14 +73,14 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
     else ended.push(id)
   }
   const notOurs = completeAll(db, session, completions, now)
-  for (const { id, fence } of completions) {
-    if (notOurs.has(id)) {
-      refused.push(id)
+  for (const done of completions) {
+    if (notOurs.has(done.id)) {
+      refused.push(done.id)
       continue
     }
-    tally.add(lanes.ofTask(Number(id)), 'completed', 1)
-    tally.settled(fence)
-    ended.push(id)
+    tally.add(lanes.ofTask(done), 'completed', 1)
+    tally.settled(done.fence)
+    ended.push(done.id)
   }
   tally.write(db)
   if (ended.length > 0) markUseful(db, session)

@@ -1,9 +1,10 @@
 import type { Requires } from '../../model/task.ts'
-import type { Able, LaneFilter } from '../contract.ts'
+import type { Able, ClaimProof, LaneFilter } from '../contract.ts'
 import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
 import type { Statements } from './statements.ts'
 
-const REMEMBERED_MAX = 10_000
+/** Batches, of which few have anything left that runs. Of the others the rows tell. */
+const REMEMBERED_MAX = 100
 
 export function laneId(db: Statements, queue: string, name: string, requires: Requires | null): number {
   const words = requirementWords(requires)
@@ -23,7 +24,7 @@ export class LaneCache {
   readonly #db: Statements
   #lanes = new Map<number, Lane>()
   #ids = new Map<string, number>()
-  readonly #ofTask = new Map<number, number>()
+  readonly #ofBatch = new Map<number, number | ReadonlyMap<number, number>>()
   #claimable = new WeakMap<Able, { among: number; lanes: readonly Lane[] }>()
 
   constructor(db: Statements) {
@@ -34,7 +35,7 @@ export class LaneCache {
   forget(): void {
     this.#lanes = new Map()
     this.#ids = new Map()
-    this.#ofTask.clear()
+    this.#ofBatch.clear()
     this.#claimable = new WeakMap()
   }
 
@@ -50,18 +51,18 @@ export class LaneCache {
     return id
   }
 
-  /** The lane of a task never changes; those that are held now are asked for again soon. */
-  remember(task: number, lane: number): void {
-    if (this.#ofTask.size >= REMEMBERED_MAX) this.#ofTask.clear()
-    this.#ofTask.set(task, lane)
+  /** The lane of a task never changes; what is claimed now is asked for again soon. Often it is one lane for all. */
+  remember(fence: number, batch: readonly { id: number; lane: number }[]): void {
+    if (this.#ofBatch.size >= REMEMBERED_MAX) this.#ofBatch.clear()
+    const { lane } = batch[0]!
+    const one = batch.every((task) => task.lane === lane)
+    this.#ofBatch.set(fence, one ? lane : new Map(batch.map((task) => [task.id, task.lane])))
   }
 
-  ofTask(task: number): number {
-    const lane = this.#ofTask.get(task)
-    if (lane === undefined)
-      return this.#db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(task) as number
-    this.#ofTask.delete(task)
-    return lane
+  ofTask({ id, fence }: ClaimProof): number {
+    const lanes = this.#ofBatch.get(fence)
+    const lane = typeof lanes === 'object' ? lanes.get(Number(id)) : lanes
+    return lane ?? (this.#db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(Number(id)) as number)
   }
 
   get(id: number): Lane {

@@ -125,7 +125,6 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return answer
     },
     async completeWith(session, run, result, effects) {
-      const id = rowid(run.id)
       const completed = await write(
         promised,
         () => {
@@ -134,7 +133,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           if (!complete(db, Number(session), { ...run, result }, now)) return false
           runEffects(connection, effects)
           const tally = new Tally()
-          tally.add(lanes.ofTask(id), 'completed', 1)
+          tally.add(lanes.ofTask(run), 'completed', 1)
           tally.settled(run.fence)
           tally.write(db)
           markUseful(db, Number(session))
