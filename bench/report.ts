@@ -25,7 +25,7 @@ const NOTES = `## How the contenders are set up
 
 - **All**: better-sqlite3, WAL, the same ~100-byte JSON payload, a handler that does nothing, \`synchronous\` as the
   scenario says (set on the peers’ connections where they have no option for it).
-- **raw**: one table, one index that serves the claim and tells what is in which status (a partial one, for the claim alone, drained at 261 000 a second against 198 000; against that raw, Gleaner’s drain was 0.41 to 0.44 in early runs and the target of 0.5 was missed: see decision 8), prepared statements; no retries, leases, priorities beyond
+- **raw**: one table, one partial index for the claim alone, prepared statements; no retries, leases, priorities beyond
   a column, events or logs. It is what the disk and the driver allow, not a queue to use.
 - **Gleaner**: compiled to JavaScript as it is published; only its public interface, with a schema that checks nothing,
   concurrency 100.

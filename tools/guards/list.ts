@@ -96,6 +96,28 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'only tasks with nothing of their own are inserted together',
+    promise: 'A task keeps its key, delay and overrides, whatever it is enqueued with.',
+    file: 'src/store/sqlite/enqueue.ts',
+    find: 'overrides === null && isShort(input)',
+    replace: 'isShort(input)',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'of tasks that come in one call each keeps what is its own',
+    },
+  },
+  {
+    name: 'tasks inserted together are of one priority',
+    promise: 'A task keeps its priority, whatever it is enqueued with.',
+    file: 'src/store/sqlite/enqueue.ts',
+    find: '      last.priority === task.priority &&\n',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'of tasks that come in one call each keeps what is its own',
+    },
+  },
+  {
     name: 'every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
     file: 'src/store/sqlite/transition.ts',

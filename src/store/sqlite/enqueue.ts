@@ -19,17 +19,83 @@ export function insertTasks(
 ): Enqueued[] {
   const tally = new Tally()
   const sequence = new IdSequence(db)
-  const answers = tasks.map((task): Enqueued => {
-    const key = storedKey(task)
-    const holder = key === null ? null : holderOf(db, key)
-    if (holder !== null) return { id: String(holder), created: false }
-    const id = sequence.next()
-    insertTask(db, task, id, key, laneOf(task), now, tally)
-    return { id: String(id), created: true }
-  })
+  const answers: Enqueued[] = []
+  for (const alike of alikeInARow(tasks)) {
+    const lane = laneOf(alike[0]!)
+    if (alike.length > 1) {
+      insertTogether(db, alike, sequence.last + 1, lane, now)
+      for (const _ of alike) answers.push({ id: String(sequence.next()), created: true })
+    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, now, tally))
+  }
   tally.write(db)
   countNewTasks(db, sequence.last, sequence.countedThrough)
   return answers
+}
+
+/** Without anything of its own but its input, and that is short. */
+function isPlain({ runAfter, key, overrides, input }: NewTask): boolean {
+  return runAfter === null && key === null && overrides === null && isShort(input)
+}
+
+function isShort(input: string | null): boolean {
+  return input === null || input.length <= INLINE_INPUT_MAX
+}
+
+/** Tasks that differ in their input alone go together; every other one goes by itself. */
+function alikeInARow(tasks: readonly NewTask[]): NewTask[][] {
+  const rows: NewTask[][] = []
+  let last: NewTask | undefined
+  for (const task of tasks) {
+    const plain = isPlain(task)
+    const alike =
+      plain &&
+      last?.name === task.name &&
+      last.queue === task.queue &&
+      last.requires === task.requires &&
+      last.priority === task.priority &&
+      last.maxAttempts === task.maxAttempts
+    if (alike) rows.at(-1)!.push(task)
+    else rows.push([task])
+    last = plain ? task : undefined
+  }
+  return rows
+}
+
+/** One statement, and one value to bind for all inputs: half the cost of one by one. */
+function insertTogether(
+  db: Statements,
+  alike: readonly NewTask[],
+  firstId: number,
+  lane: number,
+  now: number,
+): void {
+  const { priority, maxAttempts } = alike[0]!
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
+          SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value FROM json_each(?)`).run(
+    firstId,
+    lane,
+    priority,
+    rankOf(priority, now),
+    maxAttempts,
+    now,
+    JSON.stringify(alike.map((task) => task.input)),
+  )
+}
+
+function insertUnlessHeld(
+  db: Statements,
+  task: NewTask,
+  sequence: IdSequence,
+  lane: number,
+  now: number,
+  tally: Tally,
+): Enqueued {
+  const key = storedKey(task)
+  const holder = key === null ? null : holderOf(db, key)
+  if (holder !== null) return { id: String(holder), created: false }
+  const id = sequence.next()
+  insertTask(db, task, id, key, lane, now, tally)
+  return { id: String(id), created: true }
 }
 
 function insertTask(
@@ -43,36 +109,22 @@ function insertTask(
 ): void {
   const dueAt = dueTime(task, now)
   const delayed = dueAt !== null && dueAt > now
-  const elsewhere = task.input !== null && task.input.length > INLINE_INPUT_MAX
-  const input = elsewhere ? INPUT_ELSEWHERE : task.input
-  if (dueAt === null && key === null && task.overrides === null) {
-    db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
-            VALUES (?, ?, 'queued', ?, ?, ?, ?, ?)`).run(
-      id,
-      lane,
-      task.priority,
-      rankOf(task.priority, now),
-      task.maxAttempts,
-      now,
-      input,
-    )
-  } else {
-    db.sql(`INSERT INTO gleaner_tasks
-              (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      id,
-      lane,
-      delayed ? 'scheduled' : 'queued',
-      task.priority,
-      delayed ? null : rankOf(task.priority, now),
-      task.maxAttempts,
-      now,
-      input,
-      dueAt,
-      key,
-      task.overrides === null ? null : JSON.stringify(task.overrides),
-    )
-  }
+  const elsewhere = !isShort(task.input)
+  db.sql(`INSERT INTO gleaner_tasks
+            (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    id,
+    lane,
+    delayed ? 'scheduled' : 'queued',
+    task.priority,
+    delayed ? null : rankOf(task.priority, now),
+    task.maxAttempts,
+    now,
+    elsewhere ? INPUT_ELSEWHERE : task.input,
+    dueAt,
+    key,
+    task.overrides === null ? null : JSON.stringify(task.overrides),
+  )
   if (delayed) tally.add(lane, 'scheduled', 1)
   if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
   if (key !== null && task.keyScope === 'forever') {

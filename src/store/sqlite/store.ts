@@ -14,6 +14,7 @@ import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
 import { exchangeTasks, lookOnly } from './exchange.ts'
+import { Intake } from './intake.ts'
 import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
@@ -90,13 +91,15 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     tell(told)
     return answer
   }
+  const intake = new Intake((tasks) =>
+    writeAndTell(
+      () => insertTasks(db, tasks(), clock.now(), laneOf),
+      () => ({ kind: 'work' }),
+    ),
+  )
 
   return {
-    enqueue: (tasks) =>
-      writeAndTell(
-        () => insertTasks(db, tasks, clock.now(), laneOf),
-        () => ({ kind: 'work' }),
-      ),
+    enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, options.path, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),

@@ -1,3 +1,4 @@
+import type { NewTask } from '../../store/contract.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask } from './world.ts'
 
@@ -77,6 +78,62 @@ export const enqueueing: Theme = (specify, expect) => {
     )
     expect(new Set(idsOf(answers.flat())).size).toBe(100)
     expect((await world.counts()).queued).toBe(100)
+  })
+
+  specify('of tasks that come in one call each keeps what is its own', async (world) => {
+    const long = JSON.stringify('x'.repeat(10_000))
+    const parts: Partial<NewTask>[] = [
+      {},
+      { input: '"a"' },
+      { input: '"b"', priority: 5 },
+      { input: '"c"', priority: 5, maxAttempts: 9 },
+      { input: '"d"', key: 'k' },
+      { input: '"e"', runAfter: { ms: 1_000 } },
+      { input: '"f"', overrides: { timeoutMs: 5 } },
+      { input: '"g"', queue: 'other' },
+      { input: '"h"', name: 'other' },
+      { input: '"i"', requires: { gpu: true } },
+      { input: long },
+      { input: '"j"' },
+    ]
+    // Each beside one that has nothing of its own, so that nobody can be mistaken for his neighbour.
+    const tasks = parts.flatMap((part) => [newTask({ input: '"plain"' }), newTask(part)])
+    const ids = idsOf(await world.store.enqueue(tasks))
+    for (const [position, id] of ids.entries()) {
+      const { name, queue, priority, maxAttempts, input, key, requires } = tasks[position]!
+      expect(await world.task(id)).toMatchObject({
+        ...{ name, queue, priority, maxAttempts, key, requires },
+        input: input === null ? null : JSON.parse(input),
+        runAfter: position === 11 ? world.clock.now() + 1_000 : null,
+      })
+    }
+    const worker = await world.worker({ queues: ['default'] })
+    const claimed = await worker.claim(100)
+    expect(claimed.find(({ id }) => id === ids[13])).toMatchObject({ overrides: { timeoutMs: 5 } })
+    expect(claimed.find(({ id }) => id === ids[12])).toMatchObject({ overrides: null })
+  })
+
+  specify('inputs that come in one call arrive letter by letter', async (world) => {
+    const values = [
+      '"quoted"',
+      'back\\slash',
+      'null',
+      '1',
+      '',
+      '\u0000',
+      '\ud83d\ude00',
+      '\ud800',
+      '\u2028',
+      'é',
+      '{}',
+      "'",
+    ]
+    const ids = idsOf(
+      await world.store.enqueue(values.map((value) => newTask({ input: JSON.stringify(value) }))),
+    )
+    for (const [position, id] of ids.entries()) {
+      expect((await world.task(id)).input).toBe(values[position])
+    }
   })
 
   specify('thousands of tasks can come in one call', async (world) => {
