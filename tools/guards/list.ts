@@ -110,7 +110,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'tasks inserted together are of one priority',
     promise: 'A task keeps its priority, whatever it is enqueued with.',
     file: 'src/store/sqlite/enqueue.ts',
-    find: '      last.priority === task.priority &&\n',
+    find: '    one.priority === next.priority &&\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
