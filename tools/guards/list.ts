@@ -1282,4 +1282,61 @@ export const GUARDS: readonly Guard[] = [
       title: 'a crash ends all sessions of the process, and what they held is judged together',
     },
   },
+  {
+    name: 'postgres: dead rows are kept off',
+    promise:
+      'A transaction held open somewhere does not make every claim step over all that was claimed before.',
+    file: 'src/store/postgres/low-water.ts',
+    find: '    if (this.walkAgainInMs() === 0) return wholePath(lanes)\n',
+    replace: '    return wholePath(lanes)\n',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away',
+    },
+  },
+  {
+    name: 'postgres: each priority has its mark',
+    promise: 'A task with a higher priority is the next, also while claims keep off dead rows.',
+    file: 'src/store/postgres/low-water.ts',
+    find: 'const priority = Math.floor(rank / PRIORITY_STEP)',
+    replace: 'const priority = 0',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a task with a higher priority that comes later is the next',
+    },
+  },
+  {
+    name: 'postgres: marks are not for ever',
+    promise: 'A task that was given back behind a mark is found again.',
+    file: 'src/store/postgres/low-water.ts',
+    find: 'this.#clock.monotonicMs() + restMs',
+    replace: 'Number.POSITIVE_INFINITY',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a task that was given back keeps its place, and is the next within a second',
+    },
+  },
+  {
+    name: 'postgres: what a look has seen is claimed',
+    promise: 'A task that was committed late does not wait for ever behind a mark.',
+    file: 'src/store/postgres/claim.ts',
+    find: '  if (!ready) lowWater.walked(',
+    replace: '  lowWater.walked(',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title:
+        'a task that was committed late, before all that were claimed meanwhile, is the next within a second',
+    },
+  },
+  {
+    name: 'postgres: drained means everywhere',
+    promise: 'A worker is not drained while a task waits behind a mark.',
+    file: 'src/store/postgres/claim.ts',
+    find: 'return ahead.ready || path.whole || !thorough ?',
+    replace: 'return ahead.ready || path.whole || thorough !== null ?',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'who must know that there is nothing looks everywhere',
+    },
+  },
 ]

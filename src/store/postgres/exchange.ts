@@ -1,7 +1,6 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import type { Lane } from '../lane.ts'
-import { claimTasks, lookAhead, openLanes } from './claim.ts'
+import { claimTasks, lookAhead, type Open, openLanes } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
@@ -13,6 +12,8 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
+
+const NONE: Open = { lanes: [], entriesBefore: 0 }
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -39,7 +40,7 @@ export async function exchangeTasks(
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
+  const open = want === null ? NONE : await openLanes(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
   const answer = await answered(sql, session, claims, refused, want, open, lowWater, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
@@ -60,9 +61,9 @@ export async function lookOnly(
   )
   if (row === undefined) return ended(exchange)
   const now = clockMs ?? row.now
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
+  const open = want === null ? NONE : await openLanes(sql, lanes, want)
   if (want !== null) {
-    const ahead = await lookAhead(sql, open, lowWater)
+    const ahead = await lookAhead(sql, open, lowWater, want.thorough)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
   return answered(sql, session, [], [], want, open, lowWater, now)
@@ -192,7 +193,7 @@ async function answered(
   claims: Claim[],
   refused: string[],
   want: Want | null,
-  open: readonly Lane[],
+  open: Open,
   lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {

@@ -25,14 +25,6 @@ const CHECK_INDEXES = `SELECT bt_index_parent_check(c.oid, true, true) FROM pg_c
   JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
   WHERE n.nspname = 'gleaner' AND c.relkind = 'i' AND a.amname = 'btree'`
 
-/** Counts and ids as numbers. */
-const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC
-      ? Number
-      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-}
-
 /** A database of its own in the server: the user in its URL must be allowed to create some. */
 export class PostgresGround implements Ground {
   readonly database: string
@@ -127,7 +119,7 @@ async function administer(server: string, sql: string): Promise<void> {
 }
 
 async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, types: TYPES })
+  const client = new pg.Client({ connectionString: url })
   await client.connect()
   return client
 }
