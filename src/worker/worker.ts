@@ -21,7 +21,10 @@ export interface WorkerOptions {
   timings: IdleOptions & { graceMs: number }
 }
 
-export type WorkerServices = Pick<HandsOptions, 'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue'> & {
+export type WorkerServices = Pick<
+  HandsOptions,
+  'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue' | 'enqueueWithin'
+> & {
   keeper: Keeper
   household: Household
 }

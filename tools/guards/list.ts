@@ -308,8 +308,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'asynchronous effects are undone',
     promise: 'Effects that commit before they are finished commit nothing.',
     file: 'src/store/sqlite/store.ts',
-    find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return",
-    replace: 'return',
+    find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)",
+    replace: 'return hasEnqueued(tx)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'where effects are synchronous, an asynchronous callback writes nothing',
@@ -1057,8 +1057,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/postgres/claim.ts',
-    find: 'const suspects = want.empty\n',
-    replace: 'const suspects = true\n',
+    find: 'const suspects = want.empty ? await take(',
+    replace: 'const suspects = true ? await take(',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',
@@ -1337,6 +1337,28 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/store/postgres/low-water.test.ts',
       title: 'who must know that there is nothing looks everywhere',
+    },
+  },
+  {
+    name: 'postgres: effects enqueue on their own connection',
+    promise: 'Completions that enqueue what follows do not wait for each other until they all fail.',
+    file: 'src/worker/context.ts',
+    find: 'tx === undefined ? this.#desk.enqueue(...args)',
+    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    test: {
+      file: 'test/store/postgres/within.test.ts',
+      title: 'effects that hold all connections of the pool may enqueue: none of them needs another',
+    },
+  },
+  {
+    name: 'what follows is enqueued with the completion',
+    promise: 'A task that follows exists if, and only if, the one before is completed.',
+    file: 'src/worker/context.ts',
+    find: 'tx === undefined ? this.#desk.enqueue(...args)',
+    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    test: {
+      file: 'test/journeys/completing.test.ts',
+      title: 'ctx.enqueue in the callback enqueues with the completion, or not at all',
     },
   },
 ]
