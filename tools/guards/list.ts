@@ -1361,4 +1361,15 @@ export const GUARDS: readonly Guard[] = [
       title: 'ctx.enqueue in the callback enqueues with the completion, or not at all',
     },
   },
+  {
+    name: 'postgres: a completion whose answer was lost is told',
+    promise: 'What was completed is told as completed, not as a claim that was lost.',
+    file: 'src/store/postgres/exchange.ts',
+    find: '  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))\n',
+    replace: '',
+    test: {
+      file: 'test/store/postgres/lost-answers.test.ts',
+      title: 'answer: a commit whose answer is lost runs nothing twice and loses nothing',
+    },
+  },
 ]

@@ -69,9 +69,11 @@ export async function lookOnly(
   return answered(sql, session, [], [], want, open, lowWater, now)
 }
 
-async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
+async function settle(sql: Sql, exchange: Exchange, now: number) {
+  const { session, outcomes } = exchange
   const tally = new Tally()
   const ended = await completeMany(sql, session, outcomes, now, tally)
+  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
@@ -136,6 +138,24 @@ async function completeMany(
     ],
   )
   for (const { lane } of rows) tally.add(lane, 'completed', 1)
+  return rows.map((row) => row.id)
+}
+
+/** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
+async function completedBefore(
+  sql: Sql,
+  session: string,
+  outcomes: Exchange['outcomes'],
+  ended: readonly string[],
+): Promise<string[]> {
+  const unsure = outcomes.filter(({ id, outcome }) => outcome.kind === 'completed' && !ended.includes(id))
+  if (unsure.length === 0) return []
+  const rows = await sql.rows<{ id: string }>(
+    `SELECT tasks.id::text AS id FROM gleaner.tasks
+     JOIN unnest($1::bigint[], $2::bigint[]) run(id, started_at) USING (id, started_at)
+     WHERE session = $3 AND status = 'completed'`,
+    [unsure.map((run) => rowid(run.id)), unsure.map((run) => run.startedAt), session],
+  )
   return rows.map((row) => row.id)
 }
 
