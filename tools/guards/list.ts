@@ -1372,4 +1372,15 @@ export const GUARDS: readonly Guard[] = [
       title: 'answer: a commit whose answer is lost runs nothing twice and loses nothing',
     },
   },
+  {
+    name: 'postgres: effects and completion are one transaction',
+    promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
+    file: 'src/store/postgres/database.ts',
+    find: "durable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off'",
+    replace: "durable ? 'SELECT 1' : 'SELECT 2'",
+    test: {
+      file: 'test/torture/kill-points.test.ts',
+      title: 'on PostgreSQL, killed at any point of > ctx.complete',
+    },
+  },
 ]
