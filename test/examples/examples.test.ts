@@ -219,21 +219,27 @@ describe('the quickstart', { concurrent: true }, () => {
     expect(stdout).not.toContain(`:${password}@`)
   })
 
-  test.each(ownDatabases)('goes on after a kill -9, in a database of your own: %s', async (_name, own) => {
-    const env = { GLEANER_DATABASE: own.url }
-    const first = start(process.execPath, ['examples/quickstart.ts'], { env })
-    const end = ended(first)
-    await line(first, /\d\.\d s .* done/)
-    first.kill('SIGKILL')
-    await end
-    expect(await own.unfinished()).toBeGreaterThan(0)
+  // What ran when it was killed is run one by one, which takes its time.
+  const slow = { timeout: 120_000 }
+  test.each(ownDatabases)(
+    'goes on after a kill -9, in a database of your own: %s',
+    slow,
+    async (_name, own) => {
+      const env = { GLEANER_DATABASE: own.url }
+      const first = start(process.execPath, ['examples/quickstart.ts'], { env })
+      const end = ended(first)
+      await line(first, /\d\.\d s .* done/)
+      first.kill('SIGKILL')
+      await end
+      expect(await own.unfinished()).toBeGreaterThan(0)
 
-    const { status, stdout } = await run('examples/quickstart.ts', { env })
-    expect(status).toBe(0)
-    expect(stdout).toMatch(/^\d+ tasks of an earlier run will be finished, too\.$/m)
-    expect(stdout).toMatch(/^322 of 322 tasks done/m)
-    expect(await own.unfinished()).toBe(0)
-  })
+      const { status, stdout } = await run('examples/quickstart.ts', { env })
+      expect(status).toBe(0)
+      expect(stdout).toMatch(/^\d+ tasks of an earlier run will be finished, too\.$/m)
+      expect(stdout).toMatch(/^322 of 322 tasks done/m)
+      expect(await own.unfinished()).toBe(0)
+    },
+  )
 })
 
 /** In a pseudo-terminal of 100 columns, which Node cannot make itself. */

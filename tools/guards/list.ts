@@ -624,10 +624,13 @@ export const GUARDS: readonly Guard[] = [
     name: 'a completion and its effects are one transaction',
     promise: 'A kill between the two leaves both or neither.',
     file: 'src/store/sqlite/store.ts',
-    find: 'runEffects(connection, effects)\n',
+    find: 'enqueued = runEffects(connection, effects)\n',
     replace:
-      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          runEffects(connection, effects)\n",
-    test: { file: 'test/torture/kill-points.test.ts', title: 'ctx.complete' },
+      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, effects)\n",
+    test: {
+      file: 'test/torture/kill-points.test.ts',
+      title: 'on SQLite, killed at any point of > ctx.complete',
+    },
   },
   {
     name: 'settling and its counters are one transaction',
@@ -638,7 +641,8 @@ export const GUARDS: readonly Guard[] = [
       "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  tally.write(db)\n  if (ended.length > 0) markUseful",
     test: {
       file: 'test/torture/kill-points.test.ts',
-      title: 'claiming, running and settling, from the start of a worker to its stop',
+      title:
+        'on SQLite, killed at any point of > claiming, running and settling, from the start of a worker to its stop',
     },
   },
   {
@@ -650,7 +654,8 @@ export const GUARDS: readonly Guard[] = [
       "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, task, transition, now, tally)",
     test: {
       file: 'test/torture/kill-points.test.ts',
-      title: 'sweeping: one item, to be charged; and several, to be suspected',
+      title:
+        'on SQLite, killed at any point of > sweeping: one item, to be charged; and several, to be suspected',
     },
   },
   {

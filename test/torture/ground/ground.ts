@@ -26,8 +26,8 @@ export interface Ground {
   readonly ownFlaws: readonly Flaw[]
   /** How it counts the tasks of each lane, and which of them (`t`) are in the counter of the created ones. */
   readonly counting: { lanes: string; created: string }
-  /** Whether a kill between these two statements can find what no other kill finds. */
-  isTelling(before: string, next: string): boolean
+  /** Whether something has changed behind this statement, so that a kill there can find what one before it cannot. */
+  isTelling(before: string): boolean
 }
 
 /** The first column. */

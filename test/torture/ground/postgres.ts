@@ -38,6 +38,7 @@ export class PostgresGround implements Ground {
   readonly #name: string
   readonly #copies: PostgresGround[] = []
   #client: Promise<pg.Client> | undefined
+  #gone = false
 
   static async fresh(server: string): Promise<PostgresGround> {
     const ground = await PostgresGround.#create(server, 'template1')
@@ -90,12 +91,13 @@ export class PostgresGround implements Ground {
     )
   }
 
-  /** What is not committed is undone: with everything done but that, and behind it. */
-  isTelling(before: string, next: string): boolean {
-    return [before, next].includes('COMMIT')
+  isTelling(before: string): boolean {
+    return !/^\s*(SELECT|BEGIN)/.test(before)
   }
 
   async clear(): Promise<void> {
+    if (this.#gone) return
+    this.#gone = true
     for (const copy of this.#copies) await copy.clear()
     await this.#disconnect()
     await administer(this.#server, `DROP DATABASE IF EXISTS ${this.#name} WITH (FORCE)`)

@@ -66,7 +66,6 @@ export class SqliteGround implements Ground {
     return integrity === 'ok' ? [] : [`integrity_check: ${integrity}`]
   }
 
-  /** Behind a mere read nothing has changed. */
   isTelling(before: string): boolean {
     return !/^\s*(SELECT|PRAGMA)/.test(before)
   }
