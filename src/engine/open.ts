@@ -40,6 +40,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
   const office = { store, endings: new Endings(store, clock) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
+  const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
   const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
     emitter.emit('problem', () => ({ message, error })),
@@ -82,7 +83,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
           payloadLimit,
           timings,
         },
-        { store, clock, keeper, household, emitter, hooks, enqueue },
+        { store, clock, keeper, household, emitter, hooks, enqueue, enqueueWithin },
       )
       workers.add(worker)
       return worker

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { TaskDefinition } from '../define/task.ts'
-import type { Enqueue } from '../define/types.ts'
+import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Claim, Store } from '../store/contract.ts'
@@ -19,6 +19,7 @@ export interface HandsOptions {
   emitter: Emitter
   hooks: Hooks
   enqueue: Enqueue
+  enqueueWithin: (tx: Tx) => Enqueue
   definitions: ReadonlyMap<string, TaskDefinition>
   payloadLimit: number
   graceMs: number
@@ -122,6 +123,10 @@ export class Hands implements Desk {
 
   get enqueue(): Enqueue {
     return this.#options.enqueue
+  }
+
+  enqueueWithin(tx: Tx): Enqueue {
+    return this.#options.enqueueWithin(tx)
   }
 
   get payloadLimit(): number {

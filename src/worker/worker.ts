@@ -21,7 +21,10 @@ export interface WorkerOptions {
   timings: IdleOptions & { graceMs: number }
 }
 
-export type WorkerServices = Pick<HandsOptions, 'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue'> & {
+export type WorkerServices = Pick<
+  HandsOptions,
+  'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue' | 'enqueueWithin'
+> & {
   keeper: Keeper
   household: Household
 }
@@ -155,7 +158,8 @@ export class Worker {
     const empty = household.isEmpty
     // A suspect runs alone, and while one waits we take nothing more, so that we become empty.
     if (!empty && (household.yieldsToSuspect || household.runsSuspect)) return null
-    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty }
+    const thorough = this.#drainWaiters.length > 0
+    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty, thorough }
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {

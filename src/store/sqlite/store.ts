@@ -25,7 +25,7 @@ import { endSession, insertSession, isLive, markUseful, readLiveSessions } from 
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
-import { withinTransaction } from './within.ts'
+import { hasEnqueued, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -128,13 +128,14 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return answer
     },
     async completeWith(session, run, result, effects) {
+      let enqueued = false
       const completed = await write(
         promised,
         () => {
           const now = clock.now()
           if (!isLive(db, Number(session))) return false
           if (!complete(db, Number(session), { ...run, result }, now)) return false
-          runEffects(connection, effects)
+          enqueued = runEffects(connection, effects)
           const tally = new Tally()
           tally.add(lanes.ofTask(run), 'completed', 1)
           tally.settled(run.fence)
@@ -145,6 +146,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         true,
       )
       if (completed) tell({ kind: 'ended', ids: [run.id] })
+      if (completed && enqueued) tell({ kind: 'work' })
       return completed
     },
 
@@ -201,21 +203,24 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
 }
 
-/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. */
-function runEffects({ raw }: Connection, effects: Effects): void {
+/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. Whether it enqueued. */
+function runEffects({ raw }: Connection, effects: Effects): boolean {
   let over = false
   const prepare = (sql: string) => {
     if (over) throw notSynchronous()
     return raw.prepare(sql)
   }
+  const tx = {
+    prepare,
+    // For `within`, which makes sure that this is our file.
+    name: raw.name,
+    get inTransaction() {
+      return !over && raw.inTransaction
+    },
+  }
   try {
-    const answer = effects({
-      prepare,
-      get inTransaction() {
-        return !over && raw.inTransaction
-      },
-    })
-    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return
+    const answer = effects(tx)
+    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)
     // Nobody will wait for it: what it throws later must not take the process down.
     if (answer instanceof Promise) answer.catch(() => {})
     throw notSynchronous()

@@ -9,6 +9,11 @@ import { Statements } from './statements.ts'
 /** A user's connections, each with the statements prepared on it; forgotten with the connection. */
 const known = new WeakMap<object, Statements>()
 
+/** Whether something was enqueued within it. */
+export function hasEnqueued(transaction: object): boolean {
+  return known.has(transaction)
+}
+
 /** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
 export function withinTransaction(transaction: unknown, path: string, now: () => number): Within {
   const raw = connectionOf(transaction)
