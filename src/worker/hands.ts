@@ -27,6 +27,8 @@ export interface HandsOptions {
   session: () => string | null
   /** A hand is free, or there is news that should not wait. */
   onFree: () => void
+  /** A handler returned. */
+  onEnd: (wasSuspect: boolean) => void
 }
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
@@ -99,6 +101,7 @@ export class Hands implements Desk {
     this.#running.delete(execution)
     this.#options.pace.ran(now - execution.startedMs)
     if (!execution.settled) this.#settle(execution, outcome)
+    this.#options.onEnd(execution.claim.suspect)
     const next = this.#ahead.shift()
     if (next !== undefined) return this.#start(next)
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()

@@ -81,8 +81,9 @@ export class Worker {
       pace: this.#pace,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
+      onEnd: (wasSuspect) => services.household.ended(wasSuspect),
     })
-    services.household.join(this.#hands)
+    services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     this.#finished = this.#work()
   }
@@ -155,9 +156,8 @@ export class Worker {
     const start = concurrency - this.#hands.running
     if (this.#state !== 'working' || start <= 0 || this.#hands.ahead > 0) return null
     const { household } = this.#services
+    if (!household.mayClaim(this.#hands)) return null
     const empty = household.isEmpty
-    // A suspect runs alone, and while one waits we take nothing more, so that we become empty.
-    if (!empty && (household.yieldsToSuspect || household.runsSuspect)) return null
     const thorough = this.#drainWaiters.length > 0
     return { able, start, ahead: this.#pace.aheadFor(concurrency), empty, thorough }
   }
@@ -259,6 +259,7 @@ export class Worker {
 
   async #stop(drainMs: number): Promise<void> {
     this.#state = 'draining'
+    this.#services.household.suspectsWaiting(this.#hands, false)
     this.#hands.handBackAhead()
     this.#waker.nudge()
     await this.#hands.emptyWithin(drainMs)

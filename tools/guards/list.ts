@@ -837,6 +837,28 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'a suspect goes first in an empty house',
+    promise: 'What a crash left behind is not starved by work that goes on.',
+    file: 'src/worker/household.ts',
+    find: 'return this.isEmpty && this.#members.get(hands)!.suspectWaits',
+    replace: 'return this.isEmpty',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title: 'in an empty house the worker goes first whose suspect waits',
+    },
+  },
+  {
+    name: 'whoever held back for a suspect is woken',
+    promise: 'Work goes on as soon as a suspect has run.',
+    file: 'src/worker/household.ts',
+    find: 'if (wasSuspect || this.#suspectWaits) this.#nudgeAll()',
+    replace: '',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title: 'the end of a suspect is told to all: they held back for it',
+    },
+  },
+  {
     name: 'items held ahead do not grow younger',
     promise: 'A worker hoards no items that turn out to be slow.',
     file: 'src/worker/hands.ts',
