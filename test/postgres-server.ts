@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { tmpdir } from 'node:os'
 import type { TestProject } from 'vitest/node'
+import { startPostgres } from './postgres-process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -17,17 +15,7 @@ export default async function start({ provide }: TestProject): Promise<() => Pro
     provide('postgresUrl', own)
     return async () => {}
   }
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-child.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  const [url] = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line'),
-    exited.then(() => Promise.reject(new Error('PostgreSQL for the tests could not be started'))),
-  ])
-  provide('postgresUrl', url as string)
-  return async () => {
-    child.stdin.end()
-    await exited
-  }
+  const server = await startPostgres(tmpdir(), ['-c', 'max_connections=300', '-c', 'fsync=off'])
+  provide('postgresUrl', server.url)
+  return server.stop
 }
