@@ -13,16 +13,36 @@ const PROMOTE_MAX = 1_000
 const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
 const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
-/** The lanes this worker may take from now: not those of a paused queue. */
-export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<readonly Lane[]> {
-  const row = await sql.row<{ everything: boolean; queues: string[]; highest: number | null }>(
+/** What a claim has to know first. */
+export interface Outlook {
+  /** The lanes this worker may take from now: not those of a paused queue. */
+  open: readonly Lane[]
+  /** Somewhere a suspect waits. */
+  suspects: boolean
+  /** When the next delayed task is due; null: there is none. */
+  dueAt: number | null
+}
+export const NO_OUTLOOK: Outlook = { open: [], suspects: false, dueAt: null }
+
+export async function lookOut(sql: Sql, lanes: LaneBook, want: Want): Promise<Outlook> {
+  type Row = {
+    everything: boolean
+    queues: string[]
+    highest: number | null
+    suspects: boolean
+    due: number | null
+  }
+  const row = await sql.row<Row>(
     `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
             ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
-            (SELECT max(id) FROM gleaner.lanes) AS highest`,
+            (SELECT max(id) FROM gleaner.lanes) AS highest,
+            EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
   )
-  if (row === undefined || row.everything) return []
+  if (row === undefined || row.everything) return { ...NO_OUTLOOK, dueAt: row?.due ?? null }
   await lanes.knowing(row.highest, sql)
-  return lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+  return { open, suspects: row.suspects, dueAt: row.due }
 }
 
 /** Without a lock. Infinity: nothing is scheduled. */
@@ -52,30 +72,31 @@ export async function lookAhead(
 /** In a transaction: takes the next items of these lanes for this session. */
 export async function claimTasks(
   sql: Sql,
-  lanes: LaneBook,
-  open: readonly Lane[],
+  { open, suspects: suspectsWait, dueAt }: Outlook,
   lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<Claim[]> {
-  await promoteDue(sql, now)
+  if (dueAt !== null && dueAt <= now) await promoteDue(sql, now)
   if (open.length === 0) return []
   const ids = open.map((lane) => lane.id)
-  const suspects = want.empty
-    ? await take(
-        sql,
-        SUSPECT,
-        ids,
-        ids.map(() => 0),
-        session,
-        want.start,
-        1,
-        now,
-      )
-    : []
+  const suspects =
+    want.empty && suspectsWait
+      ? await take(
+          sql,
+          SUSPECT,
+          ids,
+          ids.map(() => 0),
+          session,
+          want.start,
+          1,
+          now,
+        )
+      : []
   const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
-  return Promise.all(rows.map((row) => claimOf(lanes, row)))
+  const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+  return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
 }
 
 async function takeReady(
@@ -108,7 +129,10 @@ interface TakenRow {
   suspect: boolean
 }
 
-/** Each lane is in order already; what somebody else has just locked is passed over. */
+/**
+ * Each lane is in order already; what somebody else has just locked is passed over. The locked rows are found again by
+ * their place in the table, which the lock holds still: by id it would take a walk through an index for each.
+ */
 async function take(
   sql: Sql,
   which: string,
@@ -121,16 +145,16 @@ async function take(
 ): Promise<TakenRow[]> {
   const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (
-       SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
+       SELECT t.ctid AS place, row_number() OVER (ORDER BY t.rank, t.id) AS position
        FROM unnest($1::int[], $6::bigint[]) l(lane, mark), LATERAL (
-         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= l.mark
+         SELECT ctid, id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= l.mark
          ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
        ORDER BY t.rank, t.id LIMIT $2
      ), fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value WHERE EXISTS (SELECT 1 FROM next))
      UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
-     FROM next, fence WHERE tasks.id = next.id
+     FROM next, fence WHERE tasks.ctid = next.place
      RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
        suspect`,
     [lanes, count, session, start, now, marks],
@@ -154,8 +178,7 @@ async function promoteDue(sql: Sql, now: number): Promise<void> {
   await tally.write(sql)
 }
 
-async function claimOf(lanes: LaneBook, row: TakenRow): Promise<Claim> {
-  const lane = await lanes.get(row.lane)
+function claimOf(lane: Lane, row: TakenRow): Claim {
   return {
     id: String(row.id),
     fence: row.fence,

@@ -1,7 +1,7 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
 import type { Lane } from '../lane.ts'
-import { claimTasks, lookAhead, openLanes } from './claim.ts'
+import { claimTasks, lookAhead, lookOut, NO_OUTLOOK } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
@@ -13,6 +13,17 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
+
+/**
+ * Each given task, if it is held under the fence and by the session that are given with it. In words that let the planner
+ * find tasks by id alone: it believes that nothing is held, and would begin with all that is.
+ */
+const HELD_AS_GIVEN = `tasks.id = given.id AND tasks.fence IS NOT DISTINCT FROM given.fence
+  AND tasks.session IS NOT DISTINCT FROM given.session`
+
+/** As many of one value as another array has: a column for `unnest`. */
+const sameForAll = (value: string, array: string) =>
+  `array_fill(${value}::bigint, ARRAY[cardinality(${array})])`
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -34,14 +45,15 @@ export async function exchangeTasks(
   if (!moment.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? moment.now
   const settled = await settle(sql, exchange, now)
+  if (settled.ended.length > 0 && !moment.useful) await markUseful(sql, session)
   const unknown = await handBackUnknown(sql, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
-  const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
-  const answer = await answered(sql, session, claims, refused, want, open, lowWater, now)
+  const outlook = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
+  const claims = want === null ? [] : await claimTasks(sql, outlook, lowWater, session, want, now)
+  const answer = await answered(sql, session, claims, refused, want, outlook.open, lowWater, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
@@ -60,7 +72,7 @@ export async function lookOnly(
   )
   if (row === undefined) return ended(exchange)
   const now = clockMs ?? row.now
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
+  const { open } = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
   if (want !== null) {
     const ahead = await lookAhead(sql, open, lowWater)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
@@ -70,7 +82,7 @@ export async function lookOnly(
 
 async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
   const tally = new Tally()
-  const ended = await completeMany(sql, session, outcomes, now, tally)
+  const ended = await completeMany(sql, session, outcomes, now)
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
@@ -90,7 +102,6 @@ async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
     else ended.push(id)
   }
   await tally.write(sql)
-  if (ended.length > 0) await markUseful(sql, session)
   return { refused, ended, requeued }
 }
 
@@ -107,24 +118,28 @@ async function handBackUnknown(sql: Sql, { session, holding }: Exchange, now: nu
   return unknown.length > 0
 }
 
-/** The usual end, for all at once: proves each claim, and frees the task. Answers those that were ours. */
+/** The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours. */
 async function completeMany(
   sql: Sql,
   session: string,
   outcomes: Exchange['outcomes'],
   now: number,
-  tally: Tally,
 ): Promise<string[]> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
   if (completed.length === 0) return []
-  const rows = await sql.rows<{ id: string; lane: number }>(
-    `UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
-       started_at = done.started_at, finished_at = $1, result = done.result, error = NULL
-     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) done(id, fence, started_at, result)
-     WHERE tasks.id = done.id AND tasks.fence = done.fence AND tasks.session = $6
-     RETURNING tasks.id::text AS id, lane`,
+  const rows = await sql.rows<{ id: string }>(
+    `WITH ended AS (
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
+         started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], ${sameForAll('$6', '$2')})
+         given(id, fence, started_at, result, session)
+       WHERE ${HELD_AS_GIVEN} RETURNING tasks.id, lane
+     ), counted AS (
+       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, count(*) FROM ended GROUP BY lane
+     )
+     SELECT id::text AS id FROM ended`,
     [
       now,
       completed.map((run) => rowid(run.id)),
@@ -134,7 +149,6 @@ async function completeMany(
       session,
     ],
   )
-  for (const { lane } of rows) tally.add(lane, 'completed', 1)
   return rows.map((row) => row.id)
 }
 
@@ -146,19 +160,17 @@ export async function complete(
   result: string | null,
   now: number,
 ): Promise<boolean> {
-  const tally = new Tally()
   const outcome = { kind: 'completed', result } as const
-  const ended = await completeMany(sql, session, [{ ...run, outcome }], now, tally)
-  await tally.write(sql)
-  return ended.length > 0
+  return (await completeMany(sql, session, [{ ...run, outcome }], now)).length > 0
 }
 
 async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
   if (starts.length === 0) return []
   const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.tasks SET status = 'running', started_at = s.started_at
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) s(id, fence, started_at)
-     WHERE tasks.id = s.id AND tasks.fence = s.fence AND tasks.session = $4 RETURNING tasks.id::text AS id`,
+    `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], ${sameForAll('$4', '$1')})
+       given(id, fence, started_at, session)
+     WHERE ${HELD_AS_GIVEN} RETURNING tasks.id::text AS id`,
     [
       starts.map((run) => rowid(run.id)),
       starts.map((run) => run.fence),
@@ -173,9 +185,10 @@ async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<stri
 async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<void> {
   if (progress.length === 0) return
   await sql.run(
-    `UPDATE gleaner.tasks SET progress = p.fraction, progress_message = p.message
-     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) p(id, fence, fraction, message)
-     WHERE tasks.id = p.id AND tasks.fence = p.fence AND tasks.session = $5`,
+    `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
+     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], ${sameForAll('$5', '$1')})
+       given(id, fence, fraction, message, session)
+     WHERE ${HELD_AS_GIVEN}`,
     [
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Database } from './database.ts'
+import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { Gathering } from './gathering.ts'
@@ -55,7 +55,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const promised = options.durability !== 'normal'
   let closed = false
   const summing = setInterval(
-    () => void database.transaction(sumUp, false).catch(() => {}),
+    () => void database.transaction(sumUp, { durable: false }).catch(() => {}),
     SUM_UP_MS,
   ).unref()
 
@@ -69,8 +69,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     working.then(done, done)
     return working
   }
-  const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
-    started(() => database.transaction(work, durable))
+  const write = <T>(work: (sql: Sql) => Promise<T>, manner: Manner = { durable: promised }): Promise<T> =>
+    started(() => database.transaction(work, manner))
   const read = started
   /** Here at once, elsewhere by notification. */
   const spread = (change: Change) => {
@@ -80,7 +80,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
     if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
     await lanes.learn(tasks)
-    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs()), promised)
+    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs()), { durable: promised })
   })
 
   return {
@@ -95,7 +95,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     openSession: (session) => read(() => insertSession(sql, session, clockMs())),
     liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
     async endSession(id, cause, condition) {
-      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), false)
+      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), {
+        durable: false,
+      })
       if (end === null) return null
       const { ended, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -115,7 +117,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       }
       const { answer, ended, requeued } = await write(
         (own) => exchangeTasks(own, lanes, lowWater, exchange, clockMs()),
-        false,
+        { durable: false, byIndex: true },
       )
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })

@@ -67,9 +67,12 @@ export class Wakeups {
     this.#lastSentMs = performance.now()
     const topics = [...this.#pending]
     this.#pending.clear()
-    // A failed wake-up must not fail what was committed.
+    // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
     await this.#sql
-      .run('SELECT pg_notify($1, $2)', [this.channel, `${this.#self} ${topics.join(' ')}`])
+      .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
+        this.channel,
+        `${this.#self} ${topics.join(' ')}`,
+      ])
       .catch(() => {})
   }
 
