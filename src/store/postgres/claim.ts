@@ -45,12 +45,15 @@ export async function lookOut(sql: Sql, lanes: LaneBook, want: Want): Promise<Ou
   return { open, suspects: row.suspects, dueAt: row.due }
 }
 
-/** Without a lock. Infinity: nothing is scheduled. */
-export async function lookAhead(
-  sql: Sql,
-  open: readonly Lane[],
-  lowWater: LowWater,
-): Promise<{ ready: boolean; suspects: boolean; nextDueAt: number }> {
+/** What waits. Infinity: nothing is scheduled. */
+export interface Ahead {
+  ready: boolean
+  suspects: boolean
+  nextDueAt: number
+}
+
+/** Without a lock. */
+export async function lookAhead(sql: Sql, open: readonly Lane[], lowWater: LowWater): Promise<Ahead> {
   const ids = open.map((lane) => lane.id)
   const marks = lowWater.marksOf(ids)
   const beganMs = performance.now()

@@ -3,13 +3,15 @@ import type { Enqueued, NewTask } from '../contract.ts'
 import { storedKey } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
+import type { Saying } from './wakeups.ts'
 
-/** In a transaction, ours or a user's own. `clockMs`: null for the server's. */
+/** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
 export async function insertTasks(
   sql: Sql,
   lanes: LaneBook,
   tasks: readonly NewTask[],
   clockMs: number | null,
+  saying: Saying | null,
 ): Promise<Enqueued[]> {
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
   const keyed = tasks.some((task) => task.key !== null)
@@ -19,6 +21,7 @@ export async function insertTasks(
     lanes,
     fresh.map((position) => tasks[position]!),
     clockMs,
+    saying,
   )
   fresh.forEach((position, i) => {
     answers[position] = { id: String(ids[i]), created: true }
@@ -91,6 +94,9 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
   return new Map(rows.map(({ key, id }) => [key, id]))
 }
 
+/** The first parameter that is a column: before it come the clock and the notification. */
+const FIRST_COLUMN = 4
+
 /** The columns of a new task as the statement gets them. */
 const COLUMNS: readonly [name: string, type: string, of: (task: NewTask) => string | number | null][] = [
   ['input', 'text', (task) => task.input],
@@ -107,6 +113,7 @@ async function insert(
   lanes: LaneBook,
   tasks: readonly NewTask[],
   clockMs: number | null,
+  saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
   const { given, values } = columnsOf(tasks, await laneIdsOf(lanes, tasks))
@@ -125,9 +132,9 @@ async function insert(
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
        SELECT lane, count(*), count(*) FILTER (WHERE due > now) FROM given GROUP BY lane
-     )
-     SELECT id FROM given ORDER BY position`,
-    [clockMs, ...values],
+     ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
+     SELECT id FROM given LEFT JOIN told ON true ORDER BY position`,
+    [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
   return rows.map((row) => row.id)
 }
@@ -145,9 +152,8 @@ function columnsOf(tasks: readonly NewTask[], laneIds: number[]): { given: strin
     name !== 'input' && list.every((value) => value === list[0])
   const same = columns.filter(isSame)
   const each = columns.filter((column) => !isSame(column))
-  // $1 is the clock.
-  const constants = same.map(({ name, type }, i) => `$${i + 2}::${type} AS ${name}`)
-  const arrays = each.map(({ type }, i) => `$${i + 2 + same.length}::${type}[]`)
+  const constants = same.map(({ name, type }, i) => `$${i + FIRST_COLUMN}::${type} AS ${name}`)
+  const arrays = each.map(({ type }, i) => `$${i + FIRST_COLUMN + same.length}::${type}[]`)
   const names = [...each.map(({ name }) => name), 'position']
   return {
     given: `SELECT ${['e.*', ...constants].join(', ')} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY e(${names.join(', ')})`,

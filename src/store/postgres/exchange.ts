@@ -1,7 +1,6 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import type { Lane } from '../lane.ts'
-import { claimTasks, lookAhead, lookOut, NO_OUTLOOK } from './claim.ts'
+import { type Ahead, claimTasks, lookAhead, lookOut, NO_OUTLOOK, type Outlook } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
@@ -53,7 +52,7 @@ export async function exchangeTasks(
 
   const outlook = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, outlook, lowWater, session, want, now)
-  const answer = await answered(sql, session, claims, refused, want, outlook.open, lowWater, now)
+  const answer = await answered(sql, session, claims, refused, want, outlook, lowWater, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
@@ -72,12 +71,12 @@ export async function lookOnly(
   )
   if (row === undefined) return ended(exchange)
   const now = clockMs ?? row.now
-  const { open } = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
+  const outlook = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
   if (want !== null) {
-    const ahead = await lookAhead(sql, open, lowWater)
+    const ahead = await lookAhead(sql, outlook.open, lowWater)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
-  return answered(sql, session, [], [], want, open, lowWater, now)
+  return answered(sql, session, [], [], want, outlook, lowWater, now)
 }
 
 async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
@@ -205,32 +204,45 @@ async function answered(
   claims: Claim[],
   refused: string[],
   want: Want | null,
-  open: readonly Lane[],
+  outlook: Outlook,
   lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {
-  const cancels = await sql.rows<{ id: string }>(
-    'SELECT id::text AS id FROM gleaner.tasks WHERE session = $1 AND cancel_requested AND fence IS NOT NULL',
-    [session],
-  )
   const satisfied = want === null || claims.length >= want.start
-  const ahead = satisfied && want?.empty !== false ? null : await lookAhead(sql, open, lowWater)
+  const asked = want !== null && !want.empty && outlook.suspects
+  const left = asked || !satisfied ? await whatIsLeft(sql, claims, asked, outlook, lowWater) : null
   return {
     claims,
     refused,
-    cancels: cancels.map((row) => row.id),
+    cancels: await cancelsOf(sql, session),
     sessionEnded: false,
-    suspectsWaiting: want !== null && !want.empty && ahead?.suspects === true,
-    nextDueInMs: satisfied || ahead === null ? null : lookAgainInMs(ahead, lowWater, now),
+    suspectsWaiting: asked && left?.suspects === true,
+    nextDueInMs: satisfied || left === null ? null : lookAgainInMs(left, lowWater, now),
   }
 }
 
-/** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(
-  ahead: Awaited<ReturnType<typeof lookAhead>>,
+/** Who took something has taken all that was ready, but for suspects: only who got nothing has to look again. */
+async function whatIsLeft(
+  sql: Sql,
+  claims: readonly Claim[],
+  suspects: boolean,
+  { open, dueAt }: Outlook,
   lowWater: LowWater,
-  now: number,
-): number | null {
+): Promise<Ahead> {
+  if (claims.length === 0 || suspects) return lookAhead(sql, open, lowWater)
+  return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
+}
+
+async function cancelsOf(sql: Sql, session: string): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>(
+    'SELECT id::text AS id FROM gleaner.tasks WHERE session = $1 AND cancel_requested AND fence IS NOT NULL',
+    [session],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** When it is worth while to ask again, should nobody wake us; null: never. */
+function lookAgainInMs(ahead: Ahead, lowWater: LowWater, now: number): number | null {
   if (ahead.ready) return LOCKED_AGAIN_MS
   const dueInMs = Math.max(0, ahead.nextDueAt - now)
   const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY

@@ -17,7 +17,7 @@ import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSession
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
-import { Wakeups } from './wakeups.ts'
+import { type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
@@ -47,7 +47,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const lowWater = new LowWater()
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
+  /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
+  let expectant = false
   const tell = (change: Change) => {
+    if (change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)) expectant = true
     for (const listener of listeners) listener(change)
   }
   const wakeups = new Wakeups(options, sql, tell)
@@ -77,18 +80,24 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     tell(change)
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
-  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
-    if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
+  const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
+    if (promised && tasks.every((task) => task.key === null))
+      return insertTasks(sql, lanes, tasks, clockMs(), saying)
     await lanes.learn(tasks)
-    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs()), { durable: promised })
+    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs(), saying), {
+      durable: promised,
+    })
+  }
+  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
+    const saying = wakeups.saying('work')
+    const answers = await insert(tasks, saying)
+    tell({ kind: 'work' })
+    if (saying === null) wakeups.announce('work')
+    return answers
   })
 
   return {
-    async enqueue(tasks) {
-      const answers = await started(() => enqueueing.add(tasks))
-      spread({ kind: 'work' })
-      return answers
-    },
+    enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),
 
@@ -111,7 +120,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
     async exchange(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
-      if (!hasNews(exchange)) {
+      const expected = expectant && exchange.want !== null
+      if (expected) expectant = false
+      if (!hasNews(exchange) && !expected) {
         const answer = await read(() => lookOnly(sql, lanes, lowWater, exchange, clockMs()))
         if (answer !== null) return answer
       }

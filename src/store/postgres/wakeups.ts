@@ -11,6 +11,12 @@ const RECONNECT_MS = 1_000
 
 type Topic = 'work' | 'ended'
 
+/** A notification for a statement to send along. */
+export interface Saying {
+  channel: string
+  words: string
+}
+
 /** LISTEN/NOTIFY. Losing any of it costs latency only: workers look by themselves now and then. */
 export class Wakeups {
   readonly #options: PostgresOptions
@@ -52,14 +58,33 @@ export class Wakeups {
     if (this.#closed) await client.end().catch(() => {})
   }
 
+  /** What to say with the very commit that makes the work; null: it has just been said, and is to be announced. */
+  saying(topic: Topic): Saying | null {
+    if (!this.#mayTell || this.#sendTimer !== undefined || this.#restMs() > 0) return null
+    this.#lastSentMs = performance.now()
+    return { channel: this.channel, words: this.#words([topic]) }
+  }
+
   /** After a commit: soon, and once for everything that happens until then. */
   announce(topic: Topic): void {
-    if (this.#options.notify === false || this.#closed) return
+    if (!this.#mayTell) return
     this.#pending.add(topic)
     if (this.#sendTimer !== undefined) return
-    const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
+    const waitMs = this.#restMs()
     if (waitMs <= 0) void this.#send()
     else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
+  }
+
+  get #mayTell(): boolean {
+    return this.#options.notify !== false && !this.#closed
+  }
+
+  #restMs(): number {
+    return this.#lastSentMs + DEBOUNCE_MS - performance.now()
+  }
+
+  #words(topics: readonly Topic[]): string {
+    return `${this.#self} ${topics.join(' ')}`
   }
 
   async #send(): Promise<void> {
@@ -71,7 +96,7 @@ export class Wakeups {
     await this.#sql
       .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
         this.channel,
-        `${this.#self} ${topics.join(' ')}`,
+        this.#words(topics),
       ])
       .catch(() => {})
   }
