@@ -13,36 +13,56 @@ const PROMOTE_MAX = 1_000
 const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
 const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
-/** What a claim has to know first. */
+/** What an exchange has to know first, in one round trip. */
 export interface Outlook {
+  live: boolean
+  /** The session has finished something before. */
+  useful: boolean
+  now: number
   /** The lanes this worker may take from now: not those of a paused queue. */
   open: readonly Lane[]
   /** Somewhere a suspect waits. */
   suspects: boolean
   /** When the next delayed task is due; null: there is none. */
   dueAt: number | null
+  /** What this session holds and is asked to stop. */
+  cancels: readonly string[]
 }
-export const NO_OUTLOOK: Outlook = { open: [], suspects: false, dueAt: null }
 
-export async function lookOut(sql: Sql, lanes: LaneBook, want: Want): Promise<Outlook> {
-  type Row = {
-    everything: boolean
-    queues: string[]
-    highest: number | null
-    suspects: boolean
-    due: number | null
-  }
-  const row = await sql.row<Row>(
-    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
-            (SELECT max(id) FROM gleaner.lanes) AS highest,
-            EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
-            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
-  )
-  if (row === undefined || row.everything) return { ...NO_OUTLOOK, dueAt: row?.due ?? null }
+interface OutlookRow extends Omit<Outlook, 'open'> {
+  everything: boolean
+  queues: string[]
+  highest: number | null
+}
+
+const OUTLOOK = `
+  SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now,
+         (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+         ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+         (SELECT max(id) FROM gleaner.lanes) AS highest,
+         EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
+         (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS "dueAt",
+         ARRAY(SELECT tasks.id::text FROM gleaner.tasks
+               WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels
+  FROM gleaner.sessions WHERE sessions.id = $1`
+
+/**
+ * Null: there is no such session. `locked`, in a transaction: whoever wants to end the session waits for our commit, and
+ * then finds what we claimed under it. That does not hold up the keeper, which changes no key.
+ */
+export async function lookOut(
+  sql: Sql,
+  lanes: LaneBook,
+  session: string,
+  want: Want | null,
+  { locked }: { locked: boolean },
+): Promise<Outlook | null> {
+  const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
+  if (row === undefined) return null
+  if (want === null || row.everything) return { ...row, open: [] }
   await lanes.knowing(row.highest, sql)
   const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { open, suspects: row.suspects, dueAt: row.due }
+  return { ...row, open }
 }
 
 /** What waits. Infinity: nothing is scheduled. */

@@ -1,10 +1,10 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import { type Ahead, claimTasks, lookAhead, lookOut, NO_OUTLOOK, type Outlook } from './claim.ts'
+import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
-import { liveUntilCommit, markUseful } from './sessions.ts'
+import { markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
@@ -40,20 +40,23 @@ export async function exchangeTasks(
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, want } = exchange
-  const moment = await liveUntilCommit(sql, session)
-  if (!moment.live) return { answer: ended(exchange), ended: [], requeued: false }
-  const now = clockMs ?? moment.now
+  const outlook = await lookOut(sql, lanes, session, want, { locked: true })
+  if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
+  const now = clockMs ?? outlook.now
   const settled = await settle(sql, exchange, now)
-  if (settled.ended.length > 0 && !moment.useful) await markUseful(sql, session)
+  if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
   const unknown = await handBackUnknown(sql, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const outlook = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, outlook, lowWater, session, want, now)
-  const answer = await answered(sql, session, claims, refused, want, outlook, lowWater, now)
-  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
+  const requeued = settled.requeued || unknown
+  const answer = await answered(sql, claims, refused, want, outlook, requeued, lowWater, now)
+  // Asked for before they were handed in.
+  const over = new Set(exchange.outcomes.map(({ id }) => id))
+  answer.cancels = answer.cancels.filter((id) => !over.has(id))
+  return { answer, ended: settled.ended, requeued }
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -65,18 +68,14 @@ export async function lookOnly(
   clockMs: number | null,
 ): Promise<Exchanged | null> {
   const { session, want } = exchange
-  const row = await sql.row<{ now: number }>(
-    'SELECT gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 AND ended_at IS NULL',
-    [session],
-  )
-  if (row === undefined) return ended(exchange)
-  const now = clockMs ?? row.now
-  const outlook = want === null ? NO_OUTLOOK : await lookOut(sql, lanes, want)
+  const outlook = await lookOut(sql, lanes, session, want, { locked: false })
+  if (!outlook?.live) return ended(exchange)
+  const now = clockMs ?? outlook.now
   if (want !== null) {
     const ahead = await lookAhead(sql, outlook.open, lowWater)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
-  return answered(sql, session, [], [], want, outlook, lowWater, now)
+  return answered(sql, [], [], want, outlook, false, lowWater, now)
 }
 
 async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
@@ -200,45 +199,31 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
 
 async function answered(
   sql: Sql,
-  session: string,
   claims: Claim[],
   refused: string[],
   want: Want | null,
   outlook: Outlook,
+  requeued: boolean,
   lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {
   const satisfied = want === null || claims.length >= want.start
-  const asked = want !== null && !want.empty && outlook.suspects
-  const left = asked || !satisfied ? await whatIsLeft(sql, claims, asked, outlook, lowWater) : null
+  const yields = want !== null && !want.empty && outlook.suspects
+  // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
+  const known = !yields && (satisfied || (claims.length > 0 && !requeued))
+  const left = known ? leftOf(outlook) : await lookAhead(sql, outlook.open, lowWater)
   return {
     claims,
     refused,
-    cancels: await cancelsOf(sql, session),
+    cancels: [...outlook.cancels],
     sessionEnded: false,
-    suspectsWaiting: asked && left?.suspects === true,
-    nextDueInMs: satisfied || left === null ? null : lookAgainInMs(left, lowWater, now),
+    suspectsWaiting: yields && left.suspects,
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, lowWater, now),
   }
 }
 
-/** Who took something has taken all that was ready, but for suspects: only who got nothing has to look again. */
-async function whatIsLeft(
-  sql: Sql,
-  claims: readonly Claim[],
-  suspects: boolean,
-  { open, dueAt }: Outlook,
-  lowWater: LowWater,
-): Promise<Ahead> {
-  if (claims.length === 0 || suspects) return lookAhead(sql, open, lowWater)
+function leftOf({ dueAt }: Outlook): Ahead {
   return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
-}
-
-async function cancelsOf(sql: Sql, session: string): Promise<string[]> {
-  const rows = await sql.rows<{ id: string }>(
-    'SELECT id::text AS id FROM gleaner.tasks WHERE session = $1 AND cancel_requested AND fence IS NOT NULL',
-    [session],
-  )
-  return rows.map((row) => row.id)
 }
 
 /** When it is worth while to ask again, should nobody wake us; null: never. */

@@ -24,24 +24,16 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
   return row!.id
 }
 
-export interface Moment {
-  live: boolean
-  /** It has finished something before. */
-  useful: boolean
-  now: number
-}
-
 /**
  * Whether the session lives, and the server's time. The lock makes whoever wants to end it wait for our commit: he
  * then finds what we claimed under it. It does not hold up the keeper, which changes no key.
  */
-export async function liveUntilCommit(sql: Sql, session: string): Promise<Moment> {
-  const row = await sql.row<Moment>(
-    `SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now
-     FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`,
+export async function liveUntilCommit(sql: Sql, session: string): Promise<{ live: boolean; now: number }> {
+  const row = await sql.row<{ live: boolean; now: number }>(
+    'SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE',
     [session],
   )
-  return row ?? { live: false, useful: false, now: 0 }
+  return row ?? { live: false, now: 0 }
 }
 
 /** It finished something: whatever it crashes on later, it does not crash on everything. */
