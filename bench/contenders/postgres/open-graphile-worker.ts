@@ -23,7 +23,9 @@ export async function openGraphileWorker(
   batching: GraphileConfig.WorkerOptions,
 ): Promise<Queue> {
   const pgPool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
+  // It asks for both.
   pgPool.on('error', () => {})
+  pgPool.on('connect', (client) => client.on('error', () => {}))
   const utils = await makeWorkerUtils({ pgPool, logger: SILENT })
   await utils.migrate()
   const add = (payload: Payload) => utils.addJob(TASK, payload)
