@@ -12,4 +12,5 @@ export const notes = `- **All**: one server, \`pg\` as the driver, a database of
   rrule-temporal is held at 2.2.7, because the version it asks for is not published; only schedules use it.
 - **BullMQ**: concurrency 32. On PostgreSQL: the backend that comes with it, 32 connections. On Redis, where a
   \`redis-server\` is found: a server of its own for every measurement, with \`appendfsync always\`, so that what is
-  acknowledged survives a power cut there, too. It keeps completed jobs, as it comes.`
+  acknowledged survives a power cut there, too. It keeps completed jobs, as it comes. Its msgpackr-extract is held at
+  3.0.4, because not all platforms of the version it asks for are published.`
