@@ -7,6 +7,8 @@ import type { Sql } from './sql.ts'
 
 /** A notification makes all commits of the server wait in line for a moment: one for many is enough. */
 const DEBOUNCE_MS = 5
+/** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
+const QUIET_MS = 20
 const RECONNECT_MS = 1_000
 
 type Topic = 'work' | 'ended'
@@ -58,10 +60,11 @@ export class Wakeups {
     if (this.#closed) await client.end().catch(() => {})
   }
 
-  /** What to say with the very commit that makes the work; null: it has just been said, and is to be announced. */
+  /** What to say with the very commit that makes the work; null: there was something lately, and it is to be announced. */
   saying(topic: Topic): Saying | null {
-    if (!this.#mayTell || this.#sendTimer !== undefined || this.#restMs() > 0) return null
-    this.#lastSentMs = performance.now()
+    const now = performance.now()
+    if (!this.#mayTell || this.#sendTimer !== undefined || now - this.#lastSentMs < QUIET_MS) return null
+    this.#lastSentMs = now
     return { channel: this.channel, words: this.#words([topic]) }
   }
 
@@ -70,17 +73,13 @@ export class Wakeups {
     if (!this.#mayTell) return
     this.#pending.add(topic)
     if (this.#sendTimer !== undefined) return
-    const waitMs = this.#restMs()
+    const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
     if (waitMs <= 0) void this.#send()
     else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
   }
 
   get #mayTell(): boolean {
     return this.#options.notify !== false && !this.#closed
-  }
-
-  #restMs(): number {
-    return this.#lastSentMs + DEBOUNCE_MS - performance.now()
   }
 
   #words(topics: readonly Topic[]): string {
