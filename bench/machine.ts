@@ -1,7 +1,6 @@
 import { readFileSync, statfsSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import Database from 'better-sqlite3'
 
 export interface Machine {
   processor: string
@@ -22,7 +21,6 @@ const FILESYSTEMS: Readonly<Record<number, string>> = {
   2035054128: 'overlayfs',
   26: 'apfs',
 }
-const PEERS = ['plainjob', 'liteque', 'sidequest', '@sidequest/sqlite-backend', 'better-sqlite3']
 
 export function describeMachine(): Machine {
   const filesystem = statfsSync(HERE).type
@@ -36,16 +34,12 @@ export function describeMachine(): Machine {
   }
 }
 
-export function describeVersions(): Record<string, string> {
-  const db = new Database(':memory:')
-  const sqlite = db.prepare<[], { version: string }>('SELECT sqlite_version() AS version').get()!.version
-  db.close()
-  return {
-    gleaner: versionIn(new URL('../package.json', import.meta.url)),
-    node: process.versions.node,
-    SQLite: sqlite,
-    ...Object.fromEntries(PEERS.map((name) => [name, installedVersion(name)])),
-  }
+export function ownVersions(): Record<string, string> {
+  return { gleaner: versionIn(new URL('../package.json', import.meta.url)), node: process.versions.node }
+}
+
+export function installedVersions(packages: readonly string[]): Record<string, string> {
+  return Object.fromEntries(packages.map((name) => [name, installedVersion(name)]))
 }
 
 /** By path: not every package exports its package.json. */

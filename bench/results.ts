@@ -11,6 +11,8 @@ export interface Results {
   rounds: number
   machine: Machine
   versions: Record<string, string>
+  /** Of the server, where there is one. */
+  settings?: Record<string, string>
   scenarios: ScenarioResult[]
 }
 

@@ -1,25 +1,25 @@
 // npm run bench [-- [suite] [--quick] [--only <scenario>] [--rounds <n>] [--contenders <a,b>] [--report]]
 import { parseArgs } from 'node:util'
-import { CONTENDER_NAMES, type ContenderName } from './contenders/contender.ts'
-import { describeMachine, describeVersions } from './machine.ts'
+import { type ContenderName, labelOf } from './contenders/contender.ts'
+import { describeMachine, ownVersions } from './machine.ts'
 import { measureScenario } from './measure.ts'
 import { measuredText, writeReport } from './report.ts'
 import { loadResults, type Results, type ScenarioResult, saveResults } from './results.ts'
 import type { Scenario } from './scenarios/scenario.ts'
-import { openWorkplace } from './workplace.ts'
+import { suite as postgres } from './suites/postgres/index.ts'
+import { suite as sqlite } from './suites/sqlite/index.ts'
+import type { Suite } from './suites/suite.ts'
 
-const SUITES: Readonly<Record<string, () => Promise<{ scenarios: readonly Scenario[] }>>> = {
-  sqlite: () => import('./suites/sqlite.ts'),
-}
+const SUITES: readonly Suite[] = [sqlite, postgres]
 const ROUNDS_DEFAULT = 5
 
 const HELP = `npm run bench -- [suite] [options]
 
-  suite                  ${Object.keys(SUITES).join(' | ')} (default: sqlite)
+  suite                  ${SUITES.map(({ name }) => name).join(' | ')} (default: sqlite)
   --quick                tiny sizes, one round: shows that every scenario runs, judges and saves nothing
   --only <scenario>      one scenario; saves nothing
   --rounds <n>           default ${ROUNDS_DEFAULT}
-  --contenders <a,b>     some of ${CONTENDER_NAMES.join(', ')}; saves nothing
+  --contenders <a,b>     some of those in the report; saves nothing
   --report               write docs/benchmarks.md again from the saved results
 
 Exit code: 0 all required targets reached, 1 one missed or a measurement failed, 2 wrong usage.`
@@ -34,7 +34,7 @@ async function main(args: string[]): Promise<number> {
   }
   if (choice.reportOnly) return reportSaved()
 
-  const { scenarios } = await SUITES[choice.suite]!()
+  const { scenarios } = choice.suite
   const chosen = scenarios.filter(({ id }) => choice.only === undefined || id === choice.only)
   if (chosen.length === 0) {
     console.error(`no scenario ${choice.only}; there are: ${scenarios.map(({ id }) => id).join(', ')}`)
@@ -50,7 +50,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 interface Choice {
-  suite: string
+  suite: Suite
   quick: boolean
   only: string | undefined
   rounds: number
@@ -73,15 +73,15 @@ function readChoice(args: string[]): Choice | { problem: string } {
         report: { type: 'boolean', default: false },
       },
     })
-    const suite = positionals[0] ?? 'sqlite'
-    if (!(suite in SUITES)) return { problem: `no suite ${suite}` }
+    const suite = SUITES.find(({ name }) => name === (positionals[0] ?? 'sqlite'))
+    if (suite === undefined) return { problem: `no suite ${positionals[0]}` }
     const rounds = Number(values.rounds ?? (values.quick ? 1 : ROUNDS_DEFAULT))
     if (!Number.isInteger(rounds) || rounds < 1)
       return { problem: `--rounds ${values.rounds} is not a number of rounds` }
-    const named = values.contenders?.split(',') ?? CONTENDER_NAMES
-    const contenders = CONTENDER_NAMES.filter((name) => named.includes(name))
+    const named = values.contenders?.split(',') ?? suite.contenders.map(labelOf)
+    const contenders = suite.contenders.filter((name) => named.includes(labelOf(name)))
     if (contenders.length !== named.length)
-      return { problem: `--contenders ${values.contenders} names an unknown one` }
+      return { problem: `--contenders: there are ${suite.contenders.map(labelOf).join(', ')}` }
     return {
       suite,
       quick: values.quick,
@@ -97,17 +97,19 @@ function readChoice(args: string[]): Choice | { problem: string } {
 }
 
 async function measureAll(scenarios: readonly Scenario[], choice: Choice): Promise<Results> {
+  const machine = describeMachine()
+  const workplace = await choice.suite.openWorkplace(choice)
   const results: Results = {
-    suite: choice.suite,
+    suite: choice.suite.name,
     startedAt: new Date().toISOString(),
     rounds: choice.rounds,
-    machine: describeMachine(),
-    versions: describeVersions(),
+    machine,
+    versions: { ...ownVersions(), ...workplace.facts.versions },
+    settings: workplace.facts.settings,
     scenarios: [],
   }
-  const { processor, cores, loadBefore } = results.machine
+  const { processor, cores, loadBefore } = machine
   console.log(`${processor}, ${cores} cores, load ${loadBefore.toFixed(2)}, Node ${results.versions.node}`)
-  const workplace = await openWorkplace(choice)
   // The directory is removed on exit; a signal alone would skip that.
   process.once('SIGINT', () => process.exit(130))
   try {
@@ -139,7 +141,12 @@ function sayVerdicts(scenarios: readonly ScenarioResult[]): number {
 }
 
 function reportSaved(): number {
-  writeReport(Object.keys(SUITES).flatMap((suite) => loadResults(suite) ?? []))
+  writeReport(
+    SUITES.flatMap(({ name, notes }) => {
+      const results = loadResults(name)
+      return results === undefined ? [] : [{ results, notes }]
+    }),
+  )
   console.log('wrote docs/benchmarks.md')
   return 0
 }

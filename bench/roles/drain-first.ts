@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
 
-/** How fast the first so many tasks run, whatever else is in the file. From the first to the last of them. */
+/** How fast the first so many tasks run, whatever else is there. From the first to the last of them. */
 export async function run(params: {
   contender: ContenderName
-  file: string
+  place: string
   count: number
   limitMs: number
 }): Promise<{ perSecond: number; ran: number }> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.file, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, { durability: 'normal', pollMs: POLL_SHORT_MS })
   const reached = Promise.withResolvers<void>()
   let ran = 0
   let firstMs = 0

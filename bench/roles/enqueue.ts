@@ -4,14 +4,14 @@ import { payloads } from '../payload.ts'
 /** Enqueues the given number the given way. The first few warm the code up and do not count. */
 export async function run(params: {
   contender: ContenderName
-  file: string
+  place: string
   durability: Durability
   way: 'each' | 'together' | 'many'
   count: number
   callers: number
 }): Promise<{ perSecond: number }> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.file, { durability: params.durability, pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, { durability: params.durability, pollMs: POLL_SHORT_MS })
   const send = {
     each: queue.enqueueEach,
     together: (list: ReturnType<typeof payloads>) => queue.enqueueTogether(list, params.callers),

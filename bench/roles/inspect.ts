@@ -4,11 +4,11 @@ import { percentile } from '../statistics.ts'
 /** How long the two questions of every dashboard take: how many are there, and show me the first page. */
 export async function run(params: {
   contender: ContenderName
-  file: string
+  place: string
   times: number
 }): Promise<{ countsMs: number | undefined; firstPageMs: number | undefined }> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.file, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, { durability: 'normal', pollMs: POLL_SHORT_MS })
   const result = {
     countsMs: queue.counts && (await typicalMs(queue.counts, params.times)),
     firstPageMs: queue.firstPage && (await typicalMs(queue.firstPage, params.times)),

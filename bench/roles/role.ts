@@ -1,7 +1,9 @@
 import type * as commitSteadily from './commit-steadily.ts'
 import type * as drain from './drain.ts'
 import type * as drainFirst from './drain-first.ts'
+import type * as drainWatched from './drain-watched.ts'
 import type * as enqueue from './enqueue.ts'
+import type * as holdSnapshot from './hold-snapshot.ts'
 import type * as inspect from './inspect.ts'
 import type * as seed from './seed.ts'
 import type * as sendOneByOne from './send-one-by-one.ts'
@@ -12,7 +14,9 @@ export interface Roles {
   'commit-steadily': typeof commitSteadily.run
   drain: typeof drain.run
   'drain-first': typeof drainFirst.run
+  'drain-watched': typeof drainWatched.run
   enqueue: typeof enqueue.run
+  'hold-snapshot': typeof holdSnapshot.run
   inspect: typeof inspect.run
   seed: typeof seed.run
   'send-one-by-one': typeof sendOneByOne.run

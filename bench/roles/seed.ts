@@ -6,14 +6,14 @@ export type SeedState = 'waiting' | 'completed' | 'future-in-front'
 /** Bounds the memory of this process, and of a contender that makes one transaction of whatever it is given. */
 const CHUNK = 100_000
 
-/** Fills a file before the measurement, in a process of its own so that the measured one starts small. */
+/** Fills a place before the measurement, in a process of its own so that the measured one starts small. */
 export async function run(params: {
   contender: ContenderName
-  file: string
+  place: string
   stock: { state: SeedState; count: number }[]
 }): Promise<void> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.file, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, { durability: 'normal', pollMs: POLL_SHORT_MS })
   const ways = {
     waiting: queue.enqueueMany,
     completed: queue.keepCompleted,

@@ -10,11 +10,11 @@ export interface Sent {
 
 /** An application that enqueues a task whenever it is told to. */
 export async function run(
-  params: { contender: ContenderName; file: string; durability: Durability },
+  params: { contender: ContenderName; place: string; durability: Durability },
   parent: Parent,
 ): Promise<void> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.file, { durability: params.durability, pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, { durability: params.durability, pollMs: POLL_SHORT_MS })
   parent.tell('ready')
   for (;;) {
     const n = await parent.hear<number>('send')

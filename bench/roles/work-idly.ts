@@ -10,11 +10,11 @@ export interface Ran {
 
 /** A worker with nothing to do: says when it ran something, and what it cost the processor to wait. */
 export async function run(
-  params: { contender: ContenderName; file: string; durability: Durability },
+  params: { contender: ContenderName; place: string; durability: Durability },
   parent: Parent,
 ): Promise<void> {
   const { open, pollMs } = await loadContender(params.contender)
-  const queue = await open(params.file, {
+  const queue = await open(params.place, {
     durability: params.durability,
     pollMs: pollMs ?? POLL_SHORT_MS,
   })

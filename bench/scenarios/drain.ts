@@ -1,119 +1,58 @@
-import type { ContenderName } from '../contenders/contender.ts'
+import { type ContenderName, labelOf } from '../contenders/contender.ts'
 import type { DrainResult } from '../roles/drain.ts'
-import type { Bench, Entry, Metric, Sample, Scenario } from './scenario.ts'
-import { sizeFor, sizeNote } from './sizes.ts'
+import type { Runner } from './lineup.ts'
+import type { Bench, Entry, Metric, Sample, Target } from './scenario.ts'
 
-const PER_SECOND: Metric = { key: 'perSecond', label: 'tasks', unit: 'per second' }
-const RSS: Metric = { key: 'rssMb', label: 'worker memory after it', unit: 'MB' }
-const LEAST_SHARE: Metric = { key: 'leastShare', label: 'least busy ÷ busiest process', unit: 'share' }
-const ERRORS: Metric = { key: 'errors', label: 'errors that reached the user', unit: 'count' }
+export const RSS: Metric = { key: 'rssMb', label: 'worker memory after it', unit: 'MB' }
+export const LEAST_SHARE: Metric = {
+  key: 'leastShare',
+  label: 'least busy ÷ busiest process',
+  unit: 'share',
+}
+export const ERRORS: Metric = { key: 'errors', label: 'errors that reached the user', unit: 'count' }
+
+const QUICK_TASKS = 300
 
 /** Whoever is not done by then is stopped, and the rate is that of the tasks it finished. */
-const DRAIN_LIMIT_MS = 60_000
+export const DRAIN_LIMIT_MS = 60_000
+export const QUICK_LIMIT_MS = 3000
 
-export const drainOneProcess: Scenario = {
-  id: 'drain',
-  title: 'Drain 50 000 tasks, one process',
-  meaning:
-    '50 000 waiting tasks, a no-op handler, until all are recorded as completed; claims and completions at NORMAL for ' +
-    'everybody. The worker’s start is included. Raw: claims 100 with UPDATE … RETURNING, parses, awaits the handler, ' +
-    'completes each row, and settles and claims in one transaction. Memory is the RSS of that fresh process at the end.',
-  metrics: [PER_SECOND, RSS],
-  entries: (bench) =>
-    (['gleaner', 'raw', 'plainjob', 'liteque', 'sidequest'] as const).map((contender) => ({
-      label: contender,
-      contender,
-      note: sizeNote(contender),
-      roundsMax: sizeNote(contender) ? 2 : undefined,
-      measure: () => drain(bench, contender, 1, 50_000),
-    })),
-  targets: [
-    {
-      level: 'reach',
-      text: '≥ 7 × plainjob',
-      entry: 'gleaner',
-      metric: 'perSecond',
-      relativeTo: 'plainjob',
-      atLeast: 7,
-    },
-    {
-      level: 'reach',
-      text: '≥ 0.5 × raw claim-and-complete in batches of 100',
-      entry: 'gleaner',
-      metric: 'perSecond',
-      relativeTo: 'raw',
-      atLeast: 0.5,
-    },
-    {
-      level: 'reach',
-      text: 'worker memory after the drain ≤ 150 MB RSS',
-      entry: 'gleaner',
-      metric: 'rssMb',
-      atMost: 150,
-      over: 'every round',
-    },
-  ],
-}
-
-export const drainManyProcesses: Scenario = {
-  id: 'drain-processes',
-  title: 'Drain with 2 and 4 processes on one file',
-  meaning:
-    '300 000 waiting tasks (100 000 for the slower peers) shared by several processes that start together; the rate is the total. SQLite has one writer, so ' +
-    'the aim is to lose nothing, to starve nobody and to show the user no SQLITE_BUSY.',
-  metrics: [PER_SECOND, LEAST_SHARE, ERRORS],
-  entries: (bench) => [
-    ...[1, 2, 4].map((processes) => shared(bench, 'gleaner', processes)),
-    ...[1, 2, 4].map((processes) => ({ ...shared(bench, 'raw', processes), roundsMax: 3 })),
-    ...[1, 2, 4].map((processes) => ({ ...shared(bench, 'plainjob', processes), roundsMax: 1 })),
-    ...[1, 2].map((processes) => ({ ...shared(bench, 'liteque', processes), roundsMax: 1 })),
-    ...[1, 2].map((processes) => ({ ...shared(bench, 'sidequest', processes), roundsMax: 1 })),
-  ],
-  targets: [2, 4].flatMap((count) => [
-    {
-      level: 'reach',
-      text: `${count} processes: ≥ 0.9 × one process`,
-      entry: `gleaner × ${count}`,
-      metric: 'perSecond',
-      relativeTo: 'gleaner × 1',
-      atLeast: 0.9,
-    },
-    {
-      level: 'reach',
-      text: `${count} processes: least busy ≥ half of the busiest`,
-      entry: `gleaner × ${count}`,
-      metric: 'leastShare',
-      atLeast: 0.5,
-    },
-    {
-      level: 'reach',
-      text: `${count} processes: zero busy errors`,
-      entry: `gleaner × ${count}`,
-      metric: 'errors',
-      atMost: 0,
-      over: 'every round',
-    },
-  ]),
-}
-
-/** The fast ones get more, so that the start of four processes on two cores is not the subject. */
-const SHARED_TASKS: Partial<Record<ContenderName, number>> = { gleaner: 300_000, raw: 300_000 }
-
-function shared(bench: Bench, contender: ContenderName, processes: number): Entry {
+export function drainEntry(bench: Bench, { contender, tasks, note, roundsMax }: Runner): Entry {
   return {
-    label: `${contender} × ${processes}`,
+    label: labelOf(contender),
     contender,
-    note: sizeNote(contender),
-    measure: () => drain(bench, contender, processes, SHARED_TASKS[contender] ?? 100_000),
+    note,
+    roundsMax,
+    measure: () => drain(bench, contender, 1, tasks),
+  }
+}
+
+/** The same tasks, shared by so many processes that start together. */
+export function sharedDrainEntry(bench: Bench, runner: Runner, processes: number): Entry {
+  const { contender, tasks } = runner
+  return {
+    ...drainEntry(bench, runner),
+    label: `${labelOf(contender)} × ${processes}`,
+    measure: () => drain(bench, contender, processes, tasks),
+  }
+}
+
+export function fairShareTarget(processes: number): Target {
+  return {
+    level: 'reach',
+    text: `${processes} processes: least busy ≥ half of the busiest`,
+    entry: `gleaner × ${processes}`,
+    metric: LEAST_SHARE.key,
+    atLeast: 0.5,
   }
 }
 
 function drain(bench: Bench, contender: ContenderName, processes: number, tasks: number): Promise<Sample> {
-  const count = sizeFor(bench, contender, tasks, 300)
-  const limitMs = bench.size(DRAIN_LIMIT_MS, 3000)
-  return bench.withStock({ contender, stock: [{ state: 'waiting', count }] }, async (file) => {
+  const count = bench.size(tasks, QUICK_TASKS)
+  const limitMs = bench.size(DRAIN_LIMIT_MS, QUICK_LIMIT_MS)
+  return bench.withStock({ contender, stock: [{ state: 'waiting', count }] }, async (place) => {
     const workers = Array.from({ length: processes }, () =>
-      bench.start('drain', { contender, file, limitMs }),
+      bench.start('drain', { contender, place, limitMs }),
     )
     try {
       await Promise.all(workers.map((worker) => worker.hear('ready')))

@@ -20,6 +20,8 @@ export interface Metric {
 }
 export type Unit = 'per second' | 'ms' | 'MB' | '% of a core' | 'share' | 'count'
 
+export const PER_SECOND: Metric = { key: 'perSecond', label: 'tasks', unit: 'per second' }
+
 /** One contender in one configuration, measured once per round in turn with the others. */
 export interface Entry {
   readonly label: string
@@ -38,8 +40,11 @@ export interface Target {
   readonly text: string
   readonly entry: string
   readonly metric: string
-  /** The figure is divided, round by round, by this entry's. Without it, the figure itself is compared. */
-  readonly relativeTo?: string
+  /**
+   * The figure is divided, round by round, by this entry's, or by the greatest of several. Without it, the figure
+   * itself is compared.
+   */
+  readonly relativeTo?: string | readonly string[]
   readonly atLeast?: number
   readonly atMost?: number
   /** `median` of the rounds unless every single round has to hold. */
@@ -51,10 +56,10 @@ export interface Bench extends Stage {
   readonly quick: boolean
   /** The real size, or the one that only shows that it runs. */
   size(real: number, quick: number): number
-  /** A fresh directory on disk for one measurement, gone afterwards. */
-  withFile<T>(measure: (file: string) => Promise<T>): Promise<T>
-  /** The same with a copy of a file that was filled once for the whole run. */
-  withStock<T>(stock: Stock, measure: (file: string) => Promise<T>): Promise<T>
+  /** An empty place of its own (a file, a database) for one measurement, gone afterwards. */
+  withFresh<T>(contender: ContenderName, measure: (place: string) => Promise<T>): Promise<T>
+  /** The same with a copy of a place that was filled once for the whole run. */
+  withStock<T>(stock: Stock, measure: (place: string) => Promise<T>): Promise<T>
 }
 
 export interface Stock {

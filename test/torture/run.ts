@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { startPostgres } from '../postgres-server.ts'
+import { serverForTests } from '../postgres-server.ts'
 import type { Ground } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
@@ -28,7 +28,7 @@ if (database !== 'postgres') {
 }
 if (database !== 'sqlite') {
   killBetweenSteps('PostgreSQL')
-  const server = await startPostgres()
+  const server = await serverForTests()
   await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url)).finally(server.stop)
 }
 

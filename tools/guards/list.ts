@@ -1007,7 +1007,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence = done.fence AND ',
+    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1018,8 +1018,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its session',
     promise: 'Nobody completes what another session holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'AND tasks.session = $6',
-    replace: 'AND $6::bigint > 0',
+    find: '\n  AND tasks.session IS NOT DISTINCT FROM given.session',
+    replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: "a completion with the fence of another session's claim is refused and changes nothing",
@@ -1051,7 +1051,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence = s.fence AND ',
+    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1062,7 +1062,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence = p.fence AND ',
+    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1084,8 +1084,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: handing in and claiming needs a live session',
     promise: 'A session that was ended gets no new work for its late results.',
     file: 'src/store/postgres/exchange.ts',
-    find: '  if (!moment.live) return { answer: ended(exchange), ended: [], requeued: false }\n',
-    replace: '',
+    find: 'if (!outlook?.live) return { answer: ended(exchange)',
+    replace: 'if (!outlook) return { answer: ended(exchange)',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'an ended session that hands in work and wants more gets nothing for it',
@@ -1095,8 +1095,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a look needs a live session',
     promise: 'A worker whose session was ended learns it although there is nothing to do.',
     file: 'src/store/postgres/exchange.ts',
-    find: '  if (row === undefined) return ended(exchange)\n',
-    replace: '',
+    find: 'if (!outlook?.live) return ended(exchange)\n',
+    replace: 'if (!outlook) return ended(exchange)\n',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'an ended session is told so when it only looks, and there is nothing to claim',
@@ -1105,8 +1105,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a session lives until the commit',
     promise: 'A session that is ended while it claims leaves no task in the hands of nobody.',
-    file: 'src/store/postgres/sessions.ts',
-    find: ' FOR KEY SHARE',
+    file: 'src/store/postgres/claim.ts',
+    find: ' FOR KEY SHARE OF sessions',
     replace: '',
     test: {
       file: 'test/store/postgres/sessions.test.ts',
@@ -1161,8 +1161,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/postgres/claim.ts',
-    find: 'const suspects = want.empty ? await take(',
-    replace: 'const suspects = true ? await take(',
+    find: 'const alone = want.empty && outlook.suspects',
+    replace: 'const alone = outlook.suspects',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',
@@ -1172,8 +1172,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
     file: 'src/store/postgres/claim.ts',
-    find: 'row === undefined || row.everything',
-    replace: 'row === undefined',
+    find: 'want === null || row.everything',
+    replace: 'want === null',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'the pause of everything holds for all queues, also for those that come later',

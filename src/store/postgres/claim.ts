@@ -15,36 +15,76 @@ const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
 const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
 const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
-export interface Open {
-  lanes: readonly Lane[]
-  /** What the connection had read of the index before. */
+/** What an exchange has to know first, in one round trip. */
+export interface Outlook {
+  live: boolean
+  /** The session has finished something before. */
+  useful: boolean
+  now: number
+  /** The lanes this worker may take from now: not those of a paused queue. */
+  open: readonly Lane[]
+  /** Somewhere a suspect waits. */
+  suspects: boolean
+  /** When the next delayed task is due; null: there is none. */
+  dueAt: number | null
+  /** What this session holds and is asked to stop. */
+  cancels: readonly string[]
+  /** What the connection had read of the index of what is ready. */
   entriesBefore: number
 }
 
-/** The lanes this worker may take from now: not those of a paused queue. */
-export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<Open> {
-  type Row = { everything: boolean; queues: string[]; highest: number | null; entriesBefore: number }
-  const row = await sql.row<Row>(
-    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
-            (SELECT max(id) FROM gleaner.lanes) AS highest, ${ENTRIES_READ} AS "entriesBefore"`,
-  )
-  if (row === undefined || row.everything) return { lanes: [], entriesBefore: 0 }
-  await lanes.knowing(row.highest, sql)
-  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { lanes: open, entriesBefore: row.entriesBefore }
+interface OutlookRow extends Omit<Outlook, 'open'> {
+  everything: boolean
+  queues: string[]
+  highest: number | null
 }
 
-interface Ahead {
+const OUTLOOK = `
+  SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now,
+         (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+         ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+         (SELECT max(id) FROM gleaner.lanes) AS highest,
+         EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
+         (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS "dueAt",
+         ARRAY(SELECT tasks.id::text FROM gleaner.tasks
+               WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
+         ${ENTRIES_READ} AS "entriesBefore"
+  FROM gleaner.sessions WHERE sessions.id = $1`
+
+/**
+ * Null: there is no such session. `locked`, in a transaction: whoever wants to end the session waits for our commit, and
+ * then finds what we claimed under it. That does not hold up the keeper, which changes no key.
+ */
+export async function lookOut(
+  sql: Sql,
+  lanes: LaneBook,
+  session: string,
+  want: Want | null,
+  { locked }: { locked: boolean },
+): Promise<Outlook | null> {
+  const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
+  if (row === undefined) return null
+  if (want === null || row.everything) return { ...row, open: [] }
+  await lanes.knowing(row.highest, sql)
+  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+  return { ...row, open }
+}
+
+/** What waits. Infinity: nothing is scheduled. */
+export interface Ahead {
   ready: boolean
   suspects: boolean
-  /** Infinity: nothing is scheduled. */
   nextDueAt: number
 }
 
 /** Without a lock. */
-export async function lookAhead(sql: Sql, open: Open, lowWater: LowWater, thorough = false): Promise<Ahead> {
-  const lanes = open.lanes.map((lane) => lane.id)
+export async function lookAhead(
+  sql: Sql,
+  open: readonly Lane[],
+  lowWater: LowWater,
+  thorough = false,
+): Promise<Ahead> {
+  const lanes = open.map((lane) => lane.id)
   const path = lowWater.pathOf(lanes)
   const ahead = await look(sql, path, lowWater)
   return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(lanes), lowWater)
@@ -71,34 +111,35 @@ async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
 /** In a transaction: takes the next items of these lanes for this session. */
 export async function claimTasks(
   sql: Sql,
-  lanes: LaneBook,
-  open: Open,
+  outlook: Outlook,
   lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<Claim[]> {
-  await promoteDue(sql, now)
-  if (open.lanes.length === 0) return []
-  const ids = open.lanes.map((lane) => lane.id)
-  const suspects = want.empty ? await take(sql, SUSPECT, wholePath(ids), session, want.start, 1, now) : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, open, lowWater, session, want, now)
-  return Promise.all(rows.map((row) => claimOf(lanes, row)))
+  const { open, dueAt } = outlook
+  if (dueAt !== null && dueAt <= now) await promoteDue(sql, now)
+  if (open.length === 0) return []
+  const lanes = open.map((lane) => lane.id)
+  const alone = want.empty && outlook.suspects
+  const suspects = alone ? await take(sql, SUSPECT, wholePath(lanes), session, want.start, 1, now) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, outlook, lowWater, session, want, now)
+  const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+  return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
 }
 
 async function takeReady(
   sql: Sql,
-  open: Open,
+  { open, entriesBefore }: Outlook,
   lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<TakenRow[]> {
-  const lanes = open.lanes.map((lane) => lane.id)
+  const lanes = open.map((lane) => lane.id)
   const along = async (path: Path) => {
     const taken = await take(sql, READY, path, session, want.start, want.start + want.ahead, now)
-    const entries = (taken[0]?.entries ?? open.entriesBefore) - open.entriesBefore
-    lowWater.walked(path, { entries, taken })
+    lowWater.walked(path, { entries: (taken[0]?.entries ?? entriesBefore) - entriesBefore, taken })
     return taken
   }
   const path = lowWater.pathOf(lanes)
@@ -122,7 +163,10 @@ interface TakenRow {
   entries: number
 }
 
-/** Each lane is in order already; what somebody else has just locked is passed over. */
+/**
+ * Each lane is in order already; what somebody else has just locked is passed over. The locked rows are found again by
+ * their place in the table, which the lock holds still: by id it would take a walk through an index for each.
+ */
 async function take(
   sql: Sql,
   which: string,
@@ -134,9 +178,9 @@ async function take(
 ): Promise<TakenRow[]> {
   const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (
-       SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
+       SELECT t.ctid AS place, row_number() OVER (ORDER BY t.rank, t.id) AS position
        FROM unnest($1::int[], $6::bigint[], $7::bigint[]) l(lane, low, high), LATERAL (
-         SELECT id, rank FROM gleaner.tasks
+         SELECT ctid, id, rank FROM gleaner.tasks
          WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
          ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
        ORDER BY t.rank, t.id LIMIT $2
@@ -146,7 +190,7 @@ async function take(
      UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
-     FROM next, fence WHERE tasks.id = next.id
+     FROM next, fence WHERE tasks.ctid = next.place
      RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
        suspect, fence.entries`,
     [path.lanes, count, session, start, now, path.from, path.to],
@@ -170,8 +214,7 @@ async function promoteDue(sql: Sql, now: number): Promise<void> {
   await tally.write(sql)
 }
 
-async function claimOf(lanes: LaneBook, row: TakenRow): Promise<Claim> {
-  const lane = await lanes.get(row.lane)
+function claimOf(lane: Lane, row: TakenRow): Claim {
   return {
     id: String(row.id),
     fence: row.fence,

@@ -12,6 +12,21 @@ const TYPES: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
+/** How a transaction is to be. */
+export interface Manner {
+  /** Its commit is on disk before it is answered; default true. */
+  durable?: boolean
+  /** Its statements find rows by their place in an index only; see `BY_INDEX`. */
+  byIndex?: boolean
+}
+
+const NOT_SYNCED = ['synchronous_commit = off']
+/**
+ * The planner knows how many tasks were held when it last counted: mostly none. It then joins what a worker hands in or
+ * takes by reading the whole table, or each row of it against each row handed in.
+ */
+const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off']
+
 /** The pool of a store, and transactions on it. */
 export class Database {
   readonly sql: Sql
@@ -40,7 +55,10 @@ export class Database {
   }
 
   /** Commits what `work` did, or nothing. */
-  async transaction<T>(work: (sql: Sql, client: pg.PoolClient) => Promise<T>, durable = true): Promise<T> {
+  async transaction<T>(
+    work: (sql: Sql, client: pg.PoolClient) => Promise<T>,
+    manner: Manner = {},
+  ): Promise<T> {
     const client = await this.#pool.connect().catch((error) => {
       throw driverFailed(error)
     })
@@ -50,7 +68,7 @@ export class Database {
     }
     client.on('error', onError)
     try {
-      await client.query(durable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off')
+      await client.query(beginning(manner))
       const value = await work(this.sql.on(client), client)
       await client.query('COMMIT')
       return value
@@ -67,6 +85,12 @@ export class Database {
   async close(): Promise<void> {
     await this.#pool.end()
   }
+}
+
+/** One round trip. */
+function beginning({ durable = true, byIndex = false }: Manner): string {
+  const settings = [...(durable ? [] : NOT_SYNCED), ...(byIndex ? BY_INDEX : [])]
+  return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }
 
 /** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */

@@ -3,13 +3,15 @@ import type { Enqueued, NewTask } from '../contract.ts'
 import { storedKey } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
+import type { Saying } from './wakeups.ts'
 
-/** In a transaction, ours or a user's own. `clockMs`: null for the server's. */
+/** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
 export async function insertTasks(
   sql: Sql,
   lanes: LaneBook,
   tasks: readonly NewTask[],
   clockMs: number | null,
+  saying: Saying | null,
 ): Promise<Enqueued[]> {
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
   const keyed = tasks.some((task) => task.key !== null)
@@ -19,6 +21,7 @@ export async function insertTasks(
     lanes,
     fresh.map((position) => tasks[position]!),
     clockMs,
+    saying,
   )
   fresh.forEach((position, i) => {
     answers[position] = { id: String(ids[i]), created: true }
@@ -91,22 +94,34 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
   return new Map(rows.map(({ key, id }) => [key, id]))
 }
 
+/** The first parameter that is a column: before it come the clock and the notification. */
+const FIRST_COLUMN = 4
+
+/** The columns of a new task as the statement gets them. */
+const COLUMNS: readonly [name: string, type: string, of: (task: NewTask) => string | number | null][] = [
+  ['input', 'text', (task) => task.input],
+  ['priority', 'int', (task) => task.priority],
+  ['max_attempts', 'int', (task) => task.maxAttempts],
+  ['key', 'text', storedKey],
+  ['overrides', 'text', (task) => (task.overrides === null ? null : JSON.stringify(task.overrides))],
+  ['after_ms', 'bigint', ({ runAfter }) => (runAfter !== null && 'ms' in runAfter ? runAfter.ms : null)],
+  ['run_at', 'bigint', ({ runAfter }) => (runAfter !== null && 'at' in runAfter ? runAfter.at : null)],
+]
+
 async function insert(
   sql: Sql,
   lanes: LaneBook,
   tasks: readonly NewTask[],
   clockMs: number | null,
+  saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
-  const laneIds: number[] = []
-  for (const task of tasks) laneIds.push(await lanes.idOf(task.queue, task.name, task.requires))
+  const { given, values } = columnsOf(tasks, await laneIdsOf(lanes, tasks))
   const rows = await sql.rows<{ id: number }>(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now),
      given AS MATERIALIZED (
-       SELECT nextval(pg_get_serial_sequence('gleaner.tasks', 'id')) AS id, g.*, now,
-              coalesce(run_at, now + after_ms) AS due
-       FROM unnest($2::int[], $3::int[], $4::int[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
-         WITH ORDINALITY AS g(lane, priority, max_attempts, input, key, overrides, after_ms, run_at, position), moment
+       SELECT nextval('gleaner.tasks_id_seq') AS id, g.*, now, coalesce(run_at, now + after_ms) AS due
+       FROM (${given}) g, moment
      ), added AS (
        INSERT INTO gleaner.tasks
          (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
@@ -117,19 +132,31 @@ async function insert(
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
        SELECT lane, count(*), count(*) FILTER (WHERE due > now) FROM given GROUP BY lane
-     )
-     SELECT id FROM given ORDER BY position`,
-    [
-      clockMs,
-      laneIds,
-      tasks.map((task) => task.priority),
-      tasks.map((task) => task.maxAttempts),
-      tasks.map((task) => task.input),
-      tasks.map(storedKey),
-      tasks.map((task) => (task.overrides === null ? null : JSON.stringify(task.overrides))),
-      tasks.map(({ runAfter }) => (runAfter !== null && 'ms' in runAfter ? runAfter.ms : null)),
-      tasks.map(({ runAfter }) => (runAfter !== null && 'at' in runAfter ? runAfter.at : null)),
-    ],
+     ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
+     SELECT id FROM given LEFT JOIN told ON true ORDER BY position`,
+    [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
   return rows.map((row) => row.id)
+}
+
+async function laneIdsOf(lanes: LaneBook, tasks: readonly NewTask[]): Promise<number[]> {
+  await lanes.learn(tasks)
+  return tasks.map((task) => lanes.known(task)!)
+}
+
+/** A column that has one value for all tasks is sent once: most are, and an array of a thousand costs both sides. */
+function columnsOf(tasks: readonly NewTask[], laneIds: number[]): { given: string; values: unknown[] } {
+  const columns = COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] }))
+  columns.push({ name: 'lane', type: 'int', list: laneIds })
+  const isSame = ({ name, list }: { name: string; list: unknown[] }) =>
+    name !== 'input' && list.every((value) => value === list[0])
+  const same = columns.filter(isSame)
+  const each = columns.filter((column) => !isSame(column))
+  const constants = same.map(({ name, type }, i) => `$${i + FIRST_COLUMN}::${type} AS ${name}`)
+  const arrays = each.map(({ type }, i) => `$${i + FIRST_COLUMN + same.length}::${type}[]`)
+  const names = [...each.map(({ name }) => name), 'position']
+  return {
+    given: `SELECT ${['e.*', ...constants].join(', ')} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY e(${names.join(', ')})`,
+    values: [...same.map(({ list }) => list[0]), ...each.map(({ list }) => list)],
+  }
 }

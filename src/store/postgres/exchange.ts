@@ -1,10 +1,10 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import { claimTasks, lookAhead, type Open, openLanes } from './claim.ts'
+import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
-import { liveUntilCommit, markUseful } from './sessions.ts'
+import { markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
@@ -13,7 +13,16 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
 
-const NONE: Open = { lanes: [], entriesBefore: 0 }
+/**
+ * Each given task, if it is held under the fence and by the session that are given with it. In words that let the planner
+ * find tasks by id alone: it believes that nothing is held, and would begin with all that is.
+ */
+const HELD_AS_GIVEN = `tasks.id = given.id AND tasks.fence IS NOT DISTINCT FROM given.fence
+  AND tasks.session IS NOT DISTINCT FROM given.session`
+
+/** As many of one value as another array has: a column for `unnest`. */
+const sameForAll = (value: string, array: string) =>
+  `array_fill(${value}::bigint, ARRAY[cardinality(${array})])`
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -31,19 +40,23 @@ export async function exchangeTasks(
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, want } = exchange
-  const moment = await liveUntilCommit(sql, session)
-  if (!moment.live) return { answer: ended(exchange), ended: [], requeued: false }
-  const now = clockMs ?? moment.now
+  const outlook = await lookOut(sql, lanes, session, want, { locked: true })
+  if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
+  const now = clockMs ?? outlook.now
   const settled = await settle(sql, exchange, now)
+  if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
   const unknown = await handBackUnknown(sql, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const open = want === null ? NONE : await openLanes(sql, lanes, want)
-  const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
-  const answer = await answered(sql, session, claims, refused, want, open, lowWater, now)
-  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
+  const claims = want === null ? [] : await claimTasks(sql, outlook, lowWater, session, want, now)
+  const requeued = settled.requeued || unknown
+  const answer = await answered(sql, claims, refused, want, outlook, requeued, lowWater, now)
+  // Asked for before they were handed in.
+  const over = new Set(exchange.outcomes.map(({ id }) => id))
+  answer.cancels = answer.cancels.filter((id) => !over.has(id))
+  return { answer, ended: settled.ended, requeued }
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -55,25 +68,20 @@ export async function lookOnly(
   clockMs: number | null,
 ): Promise<Exchanged | null> {
   const { session, want } = exchange
-  const row = await sql.row<{ now: number }>(
-    'SELECT gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 AND ended_at IS NULL',
-    [session],
-  )
-  if (row === undefined) return ended(exchange)
-  const now = clockMs ?? row.now
-  const open = want === null ? NONE : await openLanes(sql, lanes, want)
+  const outlook = await lookOut(sql, lanes, session, want, { locked: false })
+  if (!outlook?.live) return ended(exchange)
+  const now = clockMs ?? outlook.now
   if (want !== null) {
-    const ahead = await lookAhead(sql, open, lowWater, want.thorough)
+    const ahead = await lookAhead(sql, outlook.open, lowWater, want.thorough)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
-  return answered(sql, session, [], [], want, open, lowWater, now)
+  return answered(sql, [], [], want, outlook, false, lowWater, now)
 }
 
-async function settle(sql: Sql, exchange: Exchange, now: number) {
-  const { session, outcomes } = exchange
+async function settle(sql: Sql, { session, outcomes, holding }: Exchange, now: number) {
   const tally = new Tally()
-  const ended = await completeMany(sql, session, outcomes, now, tally)
-  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
+  const ended = await completeMany(sql, session, outcomes, now)
+  if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
@@ -93,7 +101,6 @@ async function settle(sql: Sql, exchange: Exchange, now: number) {
     else ended.push(id)
   }
   await tally.write(sql)
-  if (ended.length > 0) await markUseful(sql, session)
   return { refused, ended, requeued }
 }
 
@@ -110,24 +117,28 @@ async function handBackUnknown(sql: Sql, { session, holding }: Exchange, now: nu
   return unknown.length > 0
 }
 
-/** The usual end, for all at once: proves each claim, and frees the task. Answers those that were ours. */
+/** The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours. */
 async function completeMany(
   sql: Sql,
   session: string,
   outcomes: Exchange['outcomes'],
   now: number,
-  tally: Tally,
 ): Promise<string[]> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
   if (completed.length === 0) return []
-  const rows = await sql.rows<{ id: string; lane: number }>(
-    `UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
-       started_at = done.started_at, finished_at = $1, result = done.result, error = NULL
-     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) done(id, fence, started_at, result)
-     WHERE tasks.id = done.id AND tasks.fence = done.fence AND tasks.session = $6
-     RETURNING tasks.id::text AS id, lane`,
+  const rows = await sql.rows<{ id: string }>(
+    `WITH ended AS (
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
+         started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], ${sameForAll('$6', '$2')})
+         given(id, fence, started_at, result, session)
+       WHERE ${HELD_AS_GIVEN} RETURNING tasks.id, lane
+     ), counted AS (
+       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, count(*) FROM ended GROUP BY lane
+     )
+     SELECT id::text AS id FROM ended`,
     [
       now,
       completed.map((run) => rowid(run.id)),
@@ -137,7 +148,6 @@ async function completeMany(
       session,
     ],
   )
-  for (const { lane } of rows) tally.add(lane, 'completed', 1)
   return rows.map((row) => row.id)
 }
 
@@ -167,19 +177,17 @@ export async function complete(
   result: string | null,
   now: number,
 ): Promise<boolean> {
-  const tally = new Tally()
   const outcome = { kind: 'completed', result } as const
-  const ended = await completeMany(sql, session, [{ ...run, outcome }], now, tally)
-  await tally.write(sql)
-  return ended.length > 0
+  return (await completeMany(sql, session, [{ ...run, outcome }], now)).length > 0
 }
 
 async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
   if (starts.length === 0) return []
   const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.tasks SET status = 'running', started_at = s.started_at
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) s(id, fence, started_at)
-     WHERE tasks.id = s.id AND tasks.fence = s.fence AND tasks.session = $4 RETURNING tasks.id::text AS id`,
+    `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], ${sameForAll('$4', '$1')})
+       given(id, fence, started_at, session)
+     WHERE ${HELD_AS_GIVEN} RETURNING tasks.id::text AS id`,
     [
       starts.map((run) => rowid(run.id)),
       starts.map((run) => run.fence),
@@ -194,9 +202,10 @@ async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<stri
 async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<void> {
   if (progress.length === 0) return
   await sql.run(
-    `UPDATE gleaner.tasks SET progress = p.fraction, progress_message = p.message
-     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) p(id, fence, fraction, message)
-     WHERE tasks.id = p.id AND tasks.fence = p.fence AND tasks.session = $5`,
+    `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
+     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], ${sameForAll('$5', '$1')})
+       given(id, fence, fraction, message, session)
+     WHERE ${HELD_AS_GIVEN}`,
     [
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),
@@ -209,36 +218,35 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
 
 async function answered(
   sql: Sql,
-  session: string,
   claims: Claim[],
   refused: string[],
   want: Want | null,
-  open: Open,
+  outlook: Outlook,
+  requeued: boolean,
   lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {
-  const cancels = await sql.rows<{ id: string }>(
-    'SELECT id::text AS id FROM gleaner.tasks WHERE session = $1 AND cancel_requested AND fence IS NOT NULL',
-    [session],
-  )
   const satisfied = want === null || claims.length >= want.start
-  const ahead = satisfied && want?.empty !== false ? null : await lookAhead(sql, open, lowWater)
+  const yields = want !== null && !want.empty && outlook.suspects
+  // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
+  const known = !yields && (satisfied || (claims.length > 0 && !requeued))
+  const left = known ? leftOf(outlook) : await lookAhead(sql, outlook.open, lowWater)
   return {
     claims,
     refused,
-    cancels: cancels.map((row) => row.id),
+    cancels: [...outlook.cancels],
     sessionEnded: false,
-    suspectsWaiting: want !== null && !want.empty && ahead?.suspects === true,
-    nextDueInMs: satisfied || ahead === null ? null : lookAgainInMs(ahead, lowWater, now),
+    suspectsWaiting: yields && left.suspects,
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, lowWater, now),
   }
 }
 
+function leftOf({ dueAt }: Outlook): Ahead {
+  return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
+}
+
 /** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(
-  ahead: Awaited<ReturnType<typeof lookAhead>>,
-  lowWater: LowWater,
-  now: number,
-): number | null {
+function lookAgainInMs(ahead: Ahead, lowWater: LowWater, now: number): number | null {
   if (ahead.ready) return LOCKED_AGAIN_MS
   const dueInMs = Math.max(0, ahead.nextDueAt - now)
   const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY

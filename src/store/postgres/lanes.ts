@@ -1,7 +1,8 @@
-import type { Requires } from '../../model/task.ts'
 import type { Able, LaneFilter } from '../contract.ts'
 import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
 import type { Sql } from './sql.ts'
+
+type LaneOf = Pick<Lane, 'queue' | 'name' | 'requires'>
 
 /** The lanes as last seen. They are only ever added, each in a transaction of its own. */
 export class LaneBook {
@@ -13,22 +14,22 @@ export class LaneBook {
     this.#sql = sql
   }
 
-  async idOf(queue: string, name: string, requires: Requires | null): Promise<number> {
-    const words = requirementWords(requires)
-    const known = this.#ids.get(`${queue}/${name}/${words}`)
-    if (known !== undefined) return known
-    // Of its own accord, and never inside a caller's transaction: a lane that was seen once stays.
-    await this.#sql.run(
-      'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-      [queue, name, words],
-    )
-    await this.refresh()
-    return this.#ids.get(`${queue}/${name}/${words}`)!
+  known({ queue, name, requires }: LaneOf): number | undefined {
+    return this.#ids.get(`${queue}/${name}/${requirementWords(requires)}`)
   }
 
   /** Before a transaction: one that holds a connection must not wait for another, which others may hold and wait, too. */
-  async learn(tasks: readonly { queue: string; name: string; requires: Requires | null }[]): Promise<void> {
-    for (const { queue, name, requires } of tasks) await this.idOf(queue, name, requires)
+  async learn(tasks: readonly LaneOf[]): Promise<void> {
+    for (const task of tasks) if (this.known(task) === undefined) await this.#make(task)
+  }
+
+  /** Of its own accord, and never inside a caller's transaction: a lane that was seen once stays. */
+  async #make({ queue, name, requires }: LaneOf): Promise<void> {
+    await this.#sql.run(
+      'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [queue, name, requirementWords(requires)],
+    )
+    await this.refresh()
   }
 
   async refresh(sql: Sql = this.#sql): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Database } from './database.ts'
+import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { Gathering } from './gathering.ts'
@@ -17,7 +17,7 @@ import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSession
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
-import { Wakeups } from './wakeups.ts'
+import { type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
@@ -47,7 +47,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const lowWater = new LowWater(options.clock ?? systemClock)
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
+  /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
+  let expectant = false
   const tell = (change: Change) => {
+    if (change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)) expectant = true
     for (const listener of listeners) listener(change)
   }
   const wakeups = new Wakeups(options, sql, tell)
@@ -55,7 +58,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const promised = options.durability !== 'normal'
   let closed = false
   const summing = setInterval(
-    () => void database.transaction(sumUp, false).catch(() => {}),
+    () => void database.transaction(sumUp, { durable: false }).catch(() => {}),
     SUM_UP_MS,
   ).unref()
 
@@ -69,33 +72,41 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     working.then(done, done)
     return working
   }
-  const write = <T>(work: (sql: Sql) => Promise<T>, durable: boolean = promised): Promise<T> =>
-    started(() => database.transaction(work, durable))
+  const write = <T>(work: (sql: Sql) => Promise<T>, manner: Manner = { durable: promised }): Promise<T> =>
+    started(() => database.transaction(work, manner))
   const read = started
   /** Here at once, elsewhere by notification. */
   const spread = (change: Change) => {
     tell(change)
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
-  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
-    if (promised && tasks.every((task) => task.key === null)) return insertTasks(sql, lanes, tasks, clockMs())
+  const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
+    if (promised && tasks.every((task) => task.key === null))
+      return insertTasks(sql, lanes, tasks, clockMs(), saying)
     await lanes.learn(tasks)
-    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs()), promised)
+    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs(), saying), {
+      durable: promised,
+    })
+  }
+  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
+    const saying = wakeups.saying('work')
+    const answers = await insert(tasks, saying)
+    tell({ kind: 'work' })
+    if (saying === null) wakeups.announce('work')
+    return answers
   })
 
   return {
-    async enqueue(tasks) {
-      const answers = await started(() => enqueueing.add(tasks))
-      spread({ kind: 'work' })
-      return answers
-    },
+    enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),
 
     openSession: (session) => read(() => insertSession(sql, session, clockMs())),
     liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
     async endSession(id, cause, condition) {
-      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), false)
+      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), {
+        durable: false,
+      })
       if (end === null) return null
       const { ended, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -109,13 +120,15 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
     async exchange(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
-      if (!hasNews(exchange)) {
+      const expected = expectant && exchange.want !== null
+      if (expected) expectant = false
+      if (!hasNews(exchange) && !expected) {
         const answer = await read(() => lookOnly(sql, lanes, lowWater, exchange, clockMs()))
         if (answer !== null) return answer
       }
       const { answer, ended, requeued } = await write(
         (own) => exchangeTasks(own, lanes, lowWater, exchange, clockMs()),
-        false,
+        { durable: false, byIndex: true },
       )
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })

@@ -7,9 +7,17 @@ import type { Sql } from './sql.ts'
 
 /** A notification makes all commits of the server wait in line for a moment: one for many is enough. */
 const DEBOUNCE_MS = 5
+/** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
+const QUIET_MS = 20
 const RECONNECT_MS = 1_000
 
 type Topic = 'work' | 'ended'
+
+/** A notification for a statement to send along. */
+export interface Saying {
+  channel: string
+  words: string
+}
 
 /** LISTEN/NOTIFY. Losing any of it costs latency only: workers look by themselves now and then. */
 export class Wakeups {
@@ -52,9 +60,17 @@ export class Wakeups {
     if (this.#closed) await client.end().catch(() => {})
   }
 
+  /** What to say with the very commit that makes the work; null: there was something lately, and it is to be announced. */
+  saying(topic: Topic): Saying | null {
+    const now = performance.now()
+    if (!this.#mayTell || this.#sendTimer !== undefined || now - this.#lastSentMs < QUIET_MS) return null
+    this.#lastSentMs = now
+    return { channel: this.channel, words: this.#words([topic]) }
+  }
+
   /** After a commit: soon, and once for everything that happens until then. */
   announce(topic: Topic): void {
-    if (this.#options.notify === false || this.#closed) return
+    if (!this.#mayTell) return
     this.#pending.add(topic)
     if (this.#sendTimer !== undefined) return
     const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
@@ -62,14 +78,25 @@ export class Wakeups {
     else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
   }
 
+  get #mayTell(): boolean {
+    return this.#options.notify !== false && !this.#closed
+  }
+
+  #words(topics: readonly Topic[]): string {
+    return `${this.#self} ${topics.join(' ')}`
+  }
+
   async #send(): Promise<void> {
     this.#sendTimer = undefined
     this.#lastSentMs = performance.now()
     const topics = [...this.#pending]
     this.#pending.clear()
-    // A failed wake-up must not fail what was committed.
+    // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
     await this.#sql
-      .run('SELECT pg_notify($1, $2)', [this.channel, `${this.#self} ${topics.join(' ')}`])
+      .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
+        this.channel,
+        this.#words(topics),
+      ])
       .catch(() => {})
   }
 

@@ -24,10 +24,9 @@ export function withinTransaction(
     synchronous: false,
     async enqueue(tasks: readonly NewTask[]) {
       try {
-        const answers = await insertTasks(own, lanes, tasks, options.clockMs())
         // Delivered when, and only if, the user commits.
-        if (options.notify) await own.run('SELECT pg_notify($1, $2)', [sql.schema, 'within work'])
-        return answers
+        const saying = options.notify ? { channel: sql.schema, words: 'within work' } : null
+        return await insertTasks(own, lanes, tasks, options.clockMs(), saying)
       } catch (error) {
         throw translated(error)
       }

@@ -43,7 +43,7 @@ test('a session that is ended while it claims gives back what it claims, too', a
   const session = await openSession(store)
   // The claim stops in the middle of its transaction: it has seen its session alive, and nothing is claimed yet.
   const client = await place.client()
-  await client.query(`BEGIN; LOCK TABLE ${place.schema}.settings IN ACCESS EXCLUSIVE MODE`)
+  await client.query(`BEGIN; LOCK TABLE ${place.schema}.tasks IN EXCLUSIVE MODE`)
   const claiming = store.exchange(
     exchange(session, { holding: [], want: { able, start: 2, ahead: 0, empty: true } }),
   )

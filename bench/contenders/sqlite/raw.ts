@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { Payload } from '../payload.ts'
-import type { Contender, Queue, Settings, Work, WorkHooks } from './contender.ts'
+import type { Payload } from '../../payload.ts'
+import type { Contender, Queue, Settings, Work, WorkHooks } from '../contender.ts'
 
 const BULK_ROWS = 1000
 const CLAIM_ROWS = 100

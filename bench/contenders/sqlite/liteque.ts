@@ -1,7 +1,7 @@
 import { buildDBClient, Runner, SqliteQueue } from 'liteque'
-import type { Payload } from '../payload.ts'
-import { enqueueWithCallers } from './callers.ts'
-import type { Contender } from './contender.ts'
+import type { Payload } from '../../payload.ts'
+import { enqueueWithCallers } from '../callers.ts'
+import type { Contender } from '../contender.ts'
 import { letOthersRunNowAndThen } from './event-loop.ts'
 
 export const contender: Contender = {

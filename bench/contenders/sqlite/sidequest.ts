@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { Job, Sidequest } from 'sidequest'
-import type { Payload } from '../payload.ts'
-import { enqueueWithCallers } from './callers.ts'
-import type { Contender, Queue, Settings, Work, WorkHooks } from './contender.ts'
+import type { Payload } from '../../payload.ts'
+import { enqueueWithCallers } from '../callers.ts'
+import type { Contender, Queue, Settings, Work, WorkHooks } from '../contender.ts'
 import { letOthersRunNowAndThen } from './event-loop.ts'
 
 const CONCURRENCY = 100

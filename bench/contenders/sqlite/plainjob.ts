@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { better, defineQueue, defineWorker, type Logger } from 'plainjob'
-import type { Contender, Work, WorkHooks } from './contender.ts'
+import type { Contender, Work, WorkHooks } from '../contender.ts'
 
 const TASK = 'noop'
 const DRAIN_CHECK_MS = 10

@@ -1,0 +1,28 @@
+import { openFiles } from '../../workplaces/files.ts'
+import { openWorkplace } from '../../workplaces/workplace.ts'
+import type { Suite } from '../suite.ts'
+import { askAtAMillion, drainAnyBacklog } from './backlog.ts'
+import { drainManyProcesses, drainOneProcess } from './drain.ts'
+import { enqueueMany, enqueueOneByOneFull, enqueueOneByOneNormal, enqueueTogether } from './enqueue.ts'
+import { idleCost } from './idle.ts'
+import { notes } from './notes.ts'
+import { pickup } from './pickup.ts'
+
+export const suite: Suite = {
+  name: 'sqlite',
+  contenders: ['gleaner', 'sqlite/raw', 'sqlite/plainjob', 'sqlite/liteque', 'sqlite/sidequest'],
+  scenarios: [
+    enqueueOneByOneNormal,
+    enqueueOneByOneFull,
+    enqueueTogether,
+    enqueueMany,
+    drainOneProcess,
+    drainManyProcesses,
+    pickup,
+    idleCost,
+    drainAnyBacklog,
+    askAtAMillion,
+  ],
+  openWorkplace: (options) => openWorkplace(options, openFiles),
+  notes,
+}
