@@ -1,9 +1,12 @@
-import type { Connection } from './connection.ts'
+import type { Connection, Durability } from './connection.ts'
 
-/** 16 MB of log: small enough to be copied within milliseconds, large enough that busy pages are copied once. */
-const FRAMES_MAX = 4_000
-/** Looking costs some microseconds. */
-const COMMITS_BETWEEN_LOOKS = 16
+/**
+ * Frames of 4 kB in the log. After a commit that was synced fewer: while the log's file still grows, every sync has
+ * to write its new size as well, which costs a fifth. Otherwise more, so that busy pages are copied once.
+ */
+const FRAMES_MAX = { full: 1_000, normal: 4_000 }
+/** Looking costs some 50 µs: a commit of a few frames is not worth it. */
+const COMMITS_BETWEEN_LOOKS = { least: 8, most: 200 }
 
 /**
  * Copies the write-ahead log into the database when it has grown. SQLite would do it by itself, within a commit; but
@@ -14,6 +17,8 @@ const COMMITS_BETWEEN_LOOKS = 16
 export class Checkpoints {
   readonly #connection: Connection
   #commits = 0
+  #lookAt = COMMITS_BETWEEN_LOOKS.least
+  #frames = 0
   #lookIsDue = false
 
   constructor(connection: Connection) {
@@ -21,23 +26,37 @@ export class Checkpoints {
     connection.raw.pragma('wal_autocheckpoint = 0')
   }
 
-  committed(): void {
+  committed(durability: Durability): void {
     this.#commits += 1
-    if (this.#commits % COMMITS_BETWEEN_LOOKS !== 0) return
+    if (this.#commits < this.#lookAt) return
+    const max = FRAMES_MAX[durability]
     // Who does nothing but await his own writes keeps the event loop from turning.
-    if (this.#lookIsDue) return this.#look()
+    if (this.#lookIsDue) return this.#look(max)
     // Not at once: whoever waits for this commit is answered first.
     this.#lookIsDue = true
-    setImmediate(() => this.#look())
+    setImmediate(() => this.#look(max))
   }
 
-  #look(): void {
+  #look(max: number): void {
     this.#lookIsDue = false
     try {
-      if (this.#checkpoint('NOOP').log > FRAMES_MAX) this.#checkpoint('RESTART')
+      const frames = this.#checkpoint('NOOP').log
+      const perCommit = Math.max(1, (frames - this.#frames) / this.#commits)
+      const full = frames > max
+      if (full) this.#checkpoint('RESTART')
+      this.#planNextLook(full ? 0 : frames, perCommit, max)
     } catch {
       // Nobody is waiting for it, and what was committed is safe in the log: the next one tries again.
     }
+  }
+
+  /** Half-way to where the log would be full, if it went on growing as it did. */
+  #planNextLook(frames: number, perCommit: number, max: number): void {
+    const commits = Math.ceil((max - frames) / perCommit / 2)
+    const { least, most } = COMMITS_BETWEEN_LOOKS
+    this.#lookAt = Math.min(Math.max(least, commits), most)
+    this.#commits = 0
+    this.#frames = frames
   }
 
   #checkpoint(mode: 'NOOP' | 'RESTART'): { log: number } {

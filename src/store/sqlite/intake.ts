@@ -12,11 +12,13 @@ interface Call {
 /** Concurrent calls are inserted together: what is asked for until the write begins goes with it. */
 export class Intake {
   readonly #write: (tasks: () => readonly NewTask[]) => Promise<Enqueued[]>
+  readonly #onWritten: () => void
   /** Still open to more. */
   #open: { calls: Call[]; tasks: number } | null = null
 
-  constructor(write: (tasks: () => readonly NewTask[]) => Promise<Enqueued[]>) {
+  constructor(write: (tasks: () => readonly NewTask[]) => Promise<Enqueued[]>, onWritten: () => void) {
     this.#write = write
+    this.#onWritten = onWritten
   }
 
   add(tasks: readonly NewTask[]): Promise<Enqueued[]> {
@@ -36,7 +38,10 @@ export class Intake {
       if (this.#open === group) this.#open = null
       return calls.length === 1 ? calls[0]!.tasks : calls.flatMap((call) => call.tasks)
     }).then(
-      (answers) => answer(calls, answers),
+      (answers) => {
+        this.#onWritten()
+        answer(calls, answers)
+      },
       (error) => {
         if (this.#open === group) this.#open = null
         for (const call of calls) call.reject(error)

@@ -65,7 +65,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     onCommit: (durability) => {
       if (inMemory) return
       if (durability === 'full') teller.tell()
-      checkpoints.committed()
+      checkpoints.committed(durability)
     },
   })
   /** What a caller is promised is on disk when he is answered. */
@@ -91,11 +91,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     tell(told)
     return answer
   }
-  const intake = new Intake((tasks) =>
-    writeAndTell(
-      () => insertTasks(db, tasks(), clock.now(), laneOf),
-      () => ({ kind: 'work' }),
-    ),
+  const intake = new Intake(
+    (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), laneOf)),
+    () => tell({ kind: 'work' }),
   )
 
   return {

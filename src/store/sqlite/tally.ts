@@ -46,10 +46,10 @@ export class Tally {
 
 /**
  * A single enqueue does not write the counters: that page would cost a third of it. New tasks are counted by the
- * id they end at, a thousand at a time.
+ * id they end at, a thousand at a time: by whoever makes the thousandth, which takes no look at what was counted.
  */
-export function countNewTasks(db: Statements, lastId: number, countedThrough: number): void {
-  if (lastId - countedThrough >= UNCOUNTED_MAX) countAll(db)
+export function countNewTasks(db: Statements, lastIdBefore: number, lastId: number): void {
+  if (Math.floor(lastId / UNCOUNTED_MAX) > Math.floor(lastIdBefore / UNCOUNTED_MAX)) countAll(db)
 }
 
 export function countAll(db: Statements): void {

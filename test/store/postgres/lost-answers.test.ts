@@ -6,7 +6,7 @@ import type { Loss } from './proxy.ts'
 
 const COMMIT = /^COMMIT$/
 const HANDING_IN = /SET status = 'completed'/
-const CLAIMING = /SKIP LOCKED/
+const CLAIMING = /SET session = \$3, fence = fence.value/
 const LOSSES: readonly [Loss, string][] = [
   ['answer', 'whose answer is lost'],
   ['question', 'that never arrives'],
