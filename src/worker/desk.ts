@@ -6,6 +6,8 @@ import type { Execution } from './execution.ts'
 /** What a running item may ask of its worker. */
 export interface Desk {
   readonly clock: Clock
+  /** In [0, 1): spreads retries. */
+  readonly random: () => number
   readonly payloadLimit: number
   readonly enqueue: Enqueue
   note(execution: Execution, line: NewLogLine): void

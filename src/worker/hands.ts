@@ -16,6 +16,7 @@ export interface HandsOptions {
   worker: string
   store: Store
   clock: Clock
+  random: () => number
   emitter: Emitter
   hooks: Hooks
   enqueue: Enqueue
@@ -118,6 +119,10 @@ export class Hands implements Desk {
 
   get clock(): Clock {
     return this.#options.clock
+  }
+
+  get random(): () => number {
+    return this.#options.random
   }
 
   get enqueue(): Enqueue {

@@ -7,7 +7,7 @@ import { Hands, type HandsOptions } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import type { HandedIn } from './news.ts'
-import { type IdleOptions, Pace } from './pace.ts'
+import { Pace, type PaceOptions } from './pace.ts'
 import { reportOutcome } from './report.ts'
 import { Waker } from './waker.ts'
 
@@ -18,10 +18,13 @@ export interface WorkerOptions {
   concurrency: number
   payloadLimit: number
   /** `graceMs`: between an abort and giving up on the handler. */
-  timings: IdleOptions & { graceMs: number }
+  timings: PaceOptions & { graceMs: number }
 }
 
-export type WorkerServices = Pick<HandsOptions, 'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue'> & {
+export type WorkerServices = Pick<
+  HandsOptions,
+  'store' | 'clock' | 'random' | 'emitter' | 'hooks' | 'enqueue'
+> & {
   keeper: Keeper
   household: Household
 }
@@ -30,8 +33,6 @@ export type WorkerServices = Pick<HandsOptions, 'store' | 'clock' | 'emitter' | 
 const NEWS_MS = 20
 /** What is held ahead and still not started then goes back: somebody else may be idle. */
 const AHEAD_HELD_MAX_MS = 50
-/** How soon a cancel is noticed should its wake-up be lost. */
-const CANCEL_POLL_MS = 1_000
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
 /** A commit whose answer was lost may still go through for that long. */
@@ -82,6 +83,16 @@ export class Worker {
     services.household.join(this.#hands)
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     this.#finished = this.#work()
+  }
+
+  /** Handlers that have not returned. */
+  get running(): number {
+    return this.#hands.running
+  }
+
+  /** Nothing is to be handed in or claimed before somebody or some timer wakes it. */
+  get isResting(): boolean {
+    return this.#waker.isResting
   }
 
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
@@ -221,7 +232,7 @@ export class Worker {
     if (this.#troubled) return TROUBLE_MS
     const now = this.#services.clock.monotonicMs()
     const { news, running } = this.#hands
-    const reasons = [this.#nextDueMs - now, running > 0 ? CANCEL_POLL_MS : this.#pace.nextIdleMs()]
+    const reasons = [this.#nextDueMs - now, this.#pace.nextLookMs(running > 0)]
     if (news.sinceMs !== undefined) reasons.push(news.sinceMs + NEWS_MS - now)
     for (const { startedMs } of this.#hands.unknownStarts()) reasons.push(startedMs + NEWS_MS - now)
     if (this.#hands.ahead > 0) reasons.push(this.#hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)
