@@ -1,4 +1,4 @@
-import type { Change, Exchange, Store } from '../store/contract.ts'
+import type { Change, Exchange, NewTask, Store, Within } from '../store/contract.ts'
 
 /** A store whose workers claim only while the gate is open, so that a test decides when work is done. */
 export class Gate {
@@ -14,6 +14,7 @@ export class Gate {
     this.store = this.#watched({
       ...store,
       exchange: (exchange) => store.exchange(this.#admitted(exchange)),
+      within: (transaction) => this.#told(store.within(transaction)),
       onChange: (listener) => this.#listen(store, listener),
     })
   }
@@ -25,7 +26,7 @@ export class Gate {
 
   open(): void {
     this.#isOpen = true
-    for (const listener of this.#listeners) listener({ kind: 'work' })
+    this.#tell()
   }
 
   shut(): void {
@@ -36,6 +37,19 @@ export class Gate {
     if (!this.#isOpen || exchange.want === null) return { ...exchange, want: null }
     // Handlers take no time on this clock, so a worker would hold hundreds ahead, and what is more urgent would wait.
     return { ...exchange, want: { ...exchange.want, ahead: 0 } }
+  }
+
+  /** Only another connection's writes are seen by themselves, and in memory there is no other. */
+  #told(within: Within): Within {
+    const enqueue = (tasks: readonly NewTask[]) => {
+      this.#tell()
+      return within.enqueue(tasks)
+    }
+    return { ...within, enqueue }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener({ kind: 'work' })
   }
 
   #listen(store: Store, listener: (change: Change) => void): () => void {

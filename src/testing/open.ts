@@ -6,7 +6,8 @@ import type { RunningWorker, WorkOptions } from '../engine/gleaner.ts'
 import { openEngine } from '../engine/open.ts'
 import { InputError } from '../errors.ts'
 import type { TaskStatus } from '../model/task.ts'
-import { openSqliteStore } from '../store/sqlite/store.ts'
+import { Connection } from '../store/sqlite/connection.ts'
+import { openSqliteStoreOn } from '../store/sqlite/store.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { Worker } from '../worker/worker.ts'
 import { Bell } from './bell.ts'
@@ -40,7 +41,9 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   const clock = new ManualClock(startAt, bell.ring)
   const runs = new Runs(clock, bell.ring)
   // Nothing outlives the process anyway: there is no disk to wait for.
-  const store = await openSqliteStore({ path: ':memory:', clock, durability: 'normal' })
+  const memory = { path: ':memory:', clock, durability: 'normal' } as const
+  const connection = new Connection(memory.path)
+  const store = await openSqliteStoreOn(connection, memory)
   const gate = new Gate(store, bell.ring)
   const engine = openEngine(
     { store: gate.store, clock, random: NO_CHANCE },
@@ -109,6 +112,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
 
   return {
     ...engine,
+    db: connection.raw,
     work,
     now: clock.now,
     advance: async (duration) => advance(durationMs(duration, 'advance')),

@@ -1,4 +1,4 @@
-import type { Task } from '../define/types.ts'
+import type { SqliteTx, Task } from '../define/types.ts'
 import type { Duration } from '../duration.ts'
 import type { Gleaner, GleanerOptions } from '../engine/gleaner.ts'
 import type { RecordOf } from './records.ts'
@@ -12,8 +12,20 @@ export interface TestGleanerOptions extends Omit<GleanerOptions, 'database' | 'p
   patience?: Duration
 }
 
+/** As much of a better-sqlite3 connection as a test needs. */
+export interface SqliteConnection extends SqliteTx {
+  exec(sql: string): unknown
+  transaction<A extends unknown[], T>(
+    work: (...args: A) => T,
+  ): ((...args: A) => T) & {
+    immediate(...args: A): T
+  }
+}
+
 /** A Gleaner of a test's own: in memory, with a time that stands still until it is moved. */
 export interface TestGleaner extends Gleaner, AsyncDisposable {
+  /** The database it is in: for tables of your own, for what `ctx.complete` writes, and for `within(t.db)`. */
+  readonly db: SqliteConnection
   /** The engine's time in milliseconds, as in `createdAt` or `finishedAt`. */
   now(): number
   /** Lets time pass. What becomes due on the way is run at its own time, and awaited. */

@@ -284,6 +284,51 @@ describe('the engine', () => {
   })
 })
 
+describe('the database of the engine', () => {
+  const book = defineTask({
+    name: 'book',
+    input: z.object({ cents: z.number() }),
+    retry: { attempts: 1 },
+    run: ({ cents }, ctx) =>
+      ctx.complete('booked', (tx) => {
+        tx.prepare('INSERT INTO bookings (cents) VALUES (?)').run(cents)
+        if (cents < 0) throw new Error('too little')
+      }),
+  })
+
+  test('has tables of your own, which a handler writes to exactly once', async ({ open }) => {
+    const t = await open({ tasks: [book] })
+    t.db.exec('CREATE TABLE bookings (cents INTEGER NOT NULL)')
+    await t.enqueueMany(book, [{ cents: 5 }, { cents: -5 }])
+    await t.runUntilIdle()
+    expect(t.db.prepare('SELECT cents FROM bookings').all()).toEqual([{ cents: 5 }])
+    expect(await t.failed(book)).toMatchObject([{ input: { cents: -5 } }])
+  })
+
+  test('takes tasks inside a transaction of your own', async ({ open }) => {
+    const t = await open({ tasks: [greet] })
+    const greetBoth = t.db.transaction((names: string[]) => {
+      for (const name of names) t.within(t.db).enqueue(greet, { name })
+      if (names.length > 2) throw new Error('too many')
+    })
+    greetBoth(['Ada', 'Ben'])
+    expect(() => greetBoth(['Cem', 'Dee', 'Eve'])).toThrow('too many')
+    await t.runUntilIdle()
+    expect((await t.completed(greet)).map(({ input }) => input.name)).toEqual(['Ada', 'Ben'])
+  })
+
+  test('runs what a listener enqueues inside a transaction', async ({ open }) => {
+    const t = await open({ tasks: [greet] })
+    const stop = t.on('completed', () => {
+      stop()
+      t.db.transaction(() => t.within(t.db).enqueue(greet, { name: 'Ben' }))()
+    })
+    await t.enqueue(greet, { name: 'Ada' })
+    await t.runUntilIdle()
+    expect(await t.completed(greet)).toHaveLength(2)
+  })
+})
+
 describe('close', () => {
   test('waits for nobody who still runs, and tells them', async ({ open }) => {
     const reasons: unknown[] = []

@@ -40,8 +40,12 @@ export interface SqliteOptions {
 const BUSY_LIMIT_MS = 60_000
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  return openSqliteStoreOn(new Connection(options.path), options)
+}
+
+/** On a connection that others use as well. The store closes it. */
+export async function openSqliteStoreOn(connection: Connection, options: SqliteOptions): Promise<Store> {
   const clock = options.clock ?? systemClock
-  const connection = new Connection(options.path)
   try {
     await connection.configure()
     await migrate(connection, clock.now)
@@ -100,7 +104,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
   return {
     enqueue: (tasks) => intake.add(tasks),
-    within: (transaction) => withinTransaction(transaction, options.path, clock.now),
+    within: (transaction) => withinTransaction(transaction, connection.raw, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
     // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.

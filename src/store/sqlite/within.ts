@@ -10,12 +10,12 @@ import { Statements } from './statements.ts'
 const known = new WeakMap<object, Statements>()
 
 /** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
-export function withinTransaction(transaction: unknown, path: string, now: () => number): Within {
+export function withinTransaction(transaction: unknown, ours: Database.Database, now: () => number): Within {
   const raw = connectionOf(transaction)
   return {
     synchronous: true,
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
-      requireTransaction(raw, path)
+      requireTransaction(raw, ours)
       let db = known.get(raw)
       if (db === undefined) {
         db = new Statements(raw)
@@ -40,17 +40,17 @@ function connectionOf(transaction: unknown): Database.Database {
   return raw as Database.Database
 }
 
-function requireTransaction(raw: Database.Database, path: string): void {
+function requireTransaction(raw: Database.Database, ours: Database.Database): void {
   if (!raw.inTransaction) {
     throw new InputError('within: the connection is not in a transaction', {
       code: 'NOT_IN_TRANSACTION',
       hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue.',
     })
   }
-  if (!isSameFile(raw.name, path)) {
+  if (raw !== ours && !isSameFile(raw.name, ours.name)) {
     throw new InputError(`within: the connection is to another file (${raw.name})`, {
       code: 'STORE_OTHER',
-      hint: `Gleaner's tables are in ${path}; one transaction cannot span both.`,
+      hint: `Gleaner's tables are in ${ours.name}; one transaction cannot span both.`,
     })
   }
 }
