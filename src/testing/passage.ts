@@ -6,6 +6,9 @@ import type { Gate } from './gate.ts'
 import type { ManualClock } from './manual-clock.ts'
 import type { Runs } from './runs.ts'
 
+/** One look alone would come too early after the whole process had been stopped for a while. */
+const PATIENT_LOOKS = 10
+
 export interface PassageOptions {
   clock: ManualClock
   gate: Gate
@@ -88,10 +91,12 @@ export class Passage {
     const { bell, runs, patienceMs } = this.#options
     let watchdog: NodeJS.Timeout | undefined
     const stuck = new Promise<never>((_, reject) => {
+      let looks = 0
       watchdog = setInterval(() => {
-        if (runs.awake.length === 0) return
+        looks += 1
+        if (looks < PATIENT_LOOKS || runs.awake.length === 0) return
         reject(new RunStuckError(runs.awake, `no handler has returned within ${patienceMs} ms of real time`))
-      }, patienceMs)
+      }, patienceMs / PATIENT_LOOKS)
     })
     try {
       await Promise.race([bell.next(), stuck])
