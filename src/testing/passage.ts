@@ -66,7 +66,7 @@ export class Passage {
     const { runs, runLimit } = this.#options
     do {
       while (!this.#isQuiet()) await this.#change()
-      // Whoever waits for a result is told in the next turn of the event loop, and may enqueue something.
+      // Whoever waited for this time, or for a result, goes on by now, and may enqueue something.
       await new Promise(setImmediate)
     } while (!this.#isQuiet())
     if (this.#isOver) throw closedError()

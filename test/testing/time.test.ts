@@ -213,14 +213,32 @@ describe('time', () => {
     await Promise.all([expect(waits).rejects.toMatchObject({ code: 'CLOSED' }), t.close()])
   })
 
-  test('moves for one call after the other', async ({ open }) => {
+  test('stops for what somebody enqueues who waited for it', async ({ open }) => {
     const { note, ran, follow } = recorder()
     const t = await open({ tasks: [note] })
     follow(stopwatch(t))
+    const handle = await t.enqueue(note, 'late', { runAfter: '1h' })
+    void t.sleep('1m').then(() => t.enqueue(note, 'after a minute'))
+    void handle.result({ timeout: '2m' }).catch(() => t.enqueue(note, 'after two'))
+    void handle.result().then(() => t.enqueue(note, 'after that'))
+    await t.advance('1d')
+    expect(ran).toEqual([
+      ['after a minute', MINUTE_MS],
+      ['after two', 2 * MINUTE_MS],
+      ['late', 60 * MINUTE_MS],
+      ['after that', 60 * MINUTE_MS],
+    ])
+  })
+
+  test('moves for one call after the other', async ({ open }) => {
+    const { note, ran, follow } = recorder()
+    const t = await open({ tasks: [note] })
+    const elapsedMs = stopwatch(t)
+    follow(elapsedMs)
     await t.enqueue(note, 'later', { runAfter: '90m' })
     await Promise.all([t.advance('1h'), t.advance('1h'), t.runUntilIdle()])
     expect(ran).toEqual([['later', 90 * MINUTE_MS]])
-    expect(stopwatch(t)()).toBe(0)
+    expect(elapsedMs()).toBe(120 * MINUTE_MS)
   })
 
   test('cannot be moved by what is no duration', async ({ open }) => {

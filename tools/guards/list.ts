@@ -1404,14 +1404,14 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
-    name: 'testing: what waits for a result is told before time moves',
-    promise: 'runUntilIdle follows what the end of a task sets off.',
+    name: 'testing: who waits for time is heard before it moves on',
+    promise: 'Time stops for what a timer sets off outside of the engine.',
     file: 'src/testing/passage.ts',
     find: '      await new Promise(setImmediate)\n',
     replace: '',
     test: {
-      file: 'test/testing/running.test.ts',
-      title: 'follows what a result or an event sets off',
+      file: 'test/testing/time.test.ts',
+      title: 'stops for what somebody enqueues who waited for it',
     },
   },
   {
