@@ -856,9 +856,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'cancels are looked for',
     promise: 'A cancel whose wake-up is lost arrives nevertheless.',
-    file: 'src/worker/worker.ts',
-    find: 'running > 0 ? CANCEL_POLL_MS : this.#pace.nextIdleMs()',
-    replace: 'this.#pace.nextIdleMs()',
+    file: 'src/worker/pace.ts',
+    find: '    if (isBusy) return this.#options.pollMs\n',
+    replace: '',
     test: {
       file: 'test/journeys/cancelling.test.ts',
       title: 'it is reached also when every wake-up is lost, a little later',
@@ -890,8 +890,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'an idle worker looks by itself',
     promise: 'Losing every wake-up costs latency, never work.',
     file: 'src/worker/worker.ts',
-    find: 'running > 0 ? CANCEL_POLL_MS : this.#pace.nextIdleMs()',
-    replace: 'running > 0 ? CANCEL_POLL_MS : Number.POSITIVE_INFINITY',
+    find: 'this.#pace.nextLookMs(running > 0)',
+    replace: 'running > 0 ? this.#pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
     test: { file: 'test/journeys/waking.test.ts', title: 'losing every wake-up costs latency only' },
   },
   {
@@ -928,7 +928,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'within needs the same file',
     promise: 'A task is never written to a database that no worker looks at.',
     file: 'src/store/sqlite/within.ts',
-    find: 'if (!isSameFile(raw.name, path)) {',
+    find: 'if (raw !== ours && !isSameFile(raw.name, ours.name)) {',
     replace: "if (raw.name === '') {",
     test: { file: 'test/journeys/own-transaction.test.ts', title: 'it is refused on another file' },
   },
