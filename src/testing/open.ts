@@ -57,7 +57,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   const passage = new Passage({ clock, gate, runs, bell, workers, runLimit, patienceMs })
   let hasWorked = false
   let closing: Promise<void> | undefined
-  engine.on('started', ({ name }) => runs.count(name))
+  engine.on('started', ({ name }) => passage.started(name))
 
   function work(workOptions?: WorkOptions): RunningWorker {
     const worker = engine.work(workOptions)

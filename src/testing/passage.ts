@@ -37,6 +37,13 @@ export class Passage {
     return turn
   }
 
+  /** Beyond the limit what runs may end, but nothing is begun any more. */
+  started(task: string): void {
+    const { gate, runs, runLimit } = this.#options
+    runs.count(task)
+    if (runs.started > runLimit) gate.shut()
+  }
+
   end(): void {
     this.#isOver = true
     this.#options.gate.shut()
@@ -74,10 +81,8 @@ export class Passage {
   }
 
   #isQuiet(): boolean {
-    const { gate, runs, workers, runLimit } = this.#options
+    const { gate, runs, workers } = this.#options
     if (this.#isOver) return true
-    // What runs may end, but nothing is begun any more.
-    if (runs.started > runLimit) gate.shut()
     let running = 0
     for (const worker of workers) {
       if (!worker.isResting) return false

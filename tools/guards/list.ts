@@ -1418,7 +1418,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'testing: endless work is stopped',
     promise: 'A task that enqueues itself for ever ends with an error that names it.',
     file: 'src/testing/passage.ts',
-    find: 'if (runs.started > runLimit) gate.shut()',
+    find: 'if (runs.started > runLimit) gate.shut()\n',
     replace: '',
     test: { file: 'test/testing/running.test.ts', title: 'refuses work without end, and names it' },
   },
