@@ -125,9 +125,9 @@ async function roundTripMs(): Promise<number> {
 }
 
 function whatRemains(): string {
-  return kept === undefined
-    ? 'the database was a temporary one and is gone.'
-    : `what is left is in ${kept}, and goes on when you start again.`
+  if (kept === undefined) return 'the database was a temporary one and is gone.'
+  const withoutPassword = kept.replace(/:[^:/@]*@/, '@')
+  return `what is left is in ${withoutPassword}, and goes on when you start again.`
 }
 
 /** Removed when the program ends. */

@@ -10,13 +10,17 @@ declare module 'vitest' {
   }
 }
 
-/** One real PostgreSQL for the whole test run; GLEANER_TEST_POSTGRES_URL names a server of one's own. */
-export default async function start({ provide }: TestProject): Promise<() => Promise<void>> {
+/** One real PostgreSQL for the whole test run. */
+export default async function provideServer({ provide }: TestProject): Promise<() => Promise<void>> {
+  const { url, stop } = await startPostgres()
+  provide('postgresUrl', url)
+  return stop
+}
+
+/** GLEANER_TEST_POSTGRES_URL names a server of one's own; its user must be allowed to create databases. */
+export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
   const own = process.env.GLEANER_TEST_POSTGRES_URL
-  if (own !== undefined) {
-    provide('postgresUrl', own)
-    return async () => {}
-  }
+  if (own !== undefined) return { url: own, stop: async () => {} }
   const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-child.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -25,9 +29,9 @@ export default async function start({ provide }: TestProject): Promise<() => Pro
     once(createInterface({ input: child.stdout }), 'line'),
     exited.then(() => Promise.reject(new Error('PostgreSQL for the tests could not be started'))),
   ])
-  provide('postgresUrl', url as string)
-  return async () => {
+  const stop = async () => {
     child.stdin.end()
     await exited
   }
+  return { url: url as string, stop }
 }

@@ -60,6 +60,7 @@ function engine(
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
+  const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
   const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
     emitter.emit('problem', () => ({ message, error })),
@@ -102,7 +103,7 @@ function engine(
           payloadLimit,
           timings,
         },
-        { store, clock, random, keeper, household, emitter, hooks, enqueue },
+        { store, clock, random, keeper, household, emitter, hooks, enqueue, enqueueWithin },
       )
       workers.add(worker)
       return worker

@@ -209,6 +209,8 @@ export interface Want {
   ahead: number
   /** It holds nothing: it may take one suspect, alone. */
   empty: boolean
+  /** Somebody waits to hear that there is nothing: where it is usual to look is not enough then. */
+  thorough?: boolean
 }
 
 export interface Exchanged {

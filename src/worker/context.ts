@@ -15,6 +15,8 @@ export class RunContext implements Context {
   readonly #desk: Desk
   #controller: AbortController | undefined
   #log: Context['log'] | undefined
+  /** The transaction whose effects are being written. */
+  #completing: Tx | undefined
   abortReason: Error | undefined
 
   constructor(execution: Execution, desk: Desk) {
@@ -56,8 +58,16 @@ export class RunContext implements Context {
     return this.#log
   }
 
+  /**
+   * Inside the callback of `complete` it takes part in that transaction: a task that follows exists if, and only if, this
+   * one is completed; and nobody who holds a connection waits for another.
+   */
   get enqueue(): Enqueue {
-    return this.#desk.enqueue
+    const enqueue = (...args: Parameters<Enqueue>) => {
+      const tx = this.#completing
+      return tx === undefined ? this.#desk.enqueue(...args) : this.#desk.enqueueWithin(tx)(...args)
+    }
+    return enqueue as Enqueue
   }
 
   /** Written soon, together with other news; never a reason to wait. */
@@ -80,8 +90,25 @@ export class RunContext implements Context {
     if (this.abortReason !== undefined) throw this.abortReason
     if (this.#execution.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
     const encoded = encodePayload(result, `result of ${name}`, this.#desk.payloadLimit, 'RESULT_TOO_LARGE')
-    if (await this.#desk.completeWith(this.#execution, encoded, effects)) return result
+    if (await this.#desk.completeWith(this.#execution, encoded, (tx) => this.#joined(tx, effects)))
+      return result
     throw this.abort(new ClaimLostError(`${name}: the claim is in other hands, nothing was written`))
+  }
+
+  /** Synchronous if the effects are. */
+  #joined(tx: Tx, effects: (tx: Tx) => void | Promise<void>): void | Promise<void> {
+    const over = () => {
+      this.#completing = undefined
+    }
+    this.#completing = tx
+    try {
+      const writing = effects(tx)
+      if (typeof writing?.then === 'function') return Promise.resolve(writing).finally(over)
+    } catch (error) {
+      over()
+      throw error
+    }
+    over()
   }
 
   /** The first reason stays. */

@@ -10,6 +10,8 @@ export interface Desk {
   readonly random: () => number
   readonly payloadLimit: number
   readonly enqueue: Enqueue
+  /** Takes part in the transaction that completes the item. */
+  enqueueWithin(tx: Tx): Enqueue
   note(execution: Execution, line: NewLogLine): void
   progress(execution: Execution, fraction: number, message: string | null): void
   /** False: the claim was not ours any more, nothing was written. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { TaskDefinition } from '../define/task.ts'
-import type { Enqueue } from '../define/types.ts'
+import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Claim, Store } from '../store/contract.ts'
@@ -12,14 +12,19 @@ import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
 
-export interface HandsOptions {
-  worker: string
+/** What the engine shares among all its workers. */
+export interface HandsServices {
   store: Store
   clock: Clock
   random: () => number
   emitter: Emitter
   hooks: Hooks
   enqueue: Enqueue
+  enqueueWithin: (tx: Tx) => Enqueue
+}
+
+export interface HandsOptions extends HandsServices {
+  worker: string
   definitions: ReadonlyMap<string, TaskDefinition>
   payloadLimit: number
   graceMs: number
@@ -27,6 +32,8 @@ export interface HandsOptions {
   session: () => string | null
   /** A hand is free, or there is news that should not wait. */
   onFree: () => void
+  /** A handler returned. */
+  onEnd: (wasSuspect: boolean) => void
 }
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
@@ -99,6 +106,7 @@ export class Hands implements Desk {
     this.#running.delete(execution)
     this.#options.pace.ran(now - execution.startedMs)
     if (!execution.settled) this.#settle(execution, outcome)
+    this.#options.onEnd(execution.claim.suspect)
     const next = this.#ahead.shift()
     if (next !== undefined) return this.#start(next)
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
@@ -127,6 +135,10 @@ export class Hands implements Desk {
 
   get enqueue(): Enqueue {
     return this.#options.enqueue
+  }
+
+  enqueueWithin(tx: Tx): Enqueue {
+    return this.#options.enqueueWithin(tx)
   }
 
   get payloadLimit(): number {

@@ -1,18 +1,25 @@
 import type { Hands } from './hands.ts'
 
+interface Member {
+  nudge: () => void
+  /** For the house to be empty. */
+  suspectWaits: boolean
+}
+
 /**
  * The workers of one process, which live and die together. A suspect runs alone in the process: if it takes it down,
  * nobody else can be blamed, and nobody else suffers.
  */
 export class Household {
-  readonly #members = new Map<Hands, { yieldsToSuspect: boolean }>()
+  readonly #members = new Map<Hands, Member>()
   #turn: Promise<unknown> = Promise.resolve()
 
-  join(hands: Hands): void {
-    this.#members.set(hands, { yieldsToSuspect: false })
+  join(hands: Hands, nudge: () => void): void {
+    this.#members.set(hands, { nudge, suspectWaits: false })
   }
 
   leave(hands: Hands): void {
+    this.suspectsWaiting(hands, false)
     this.#members.delete(hands)
   }
 
@@ -21,18 +28,36 @@ export class Household {
     return [...this.#members.keys()].every((hands) => hands.running === 0 && hands.ahead === 0)
   }
 
-  get runsSuspect(): boolean {
-    return [...this.#members.keys()].some((hands) => hands.runsSuspect)
-  }
-
-  /** A suspect waits for this process to be empty. */
-  get yieldsToSuspect(): boolean {
-    return [...this.#members.values()].some((member) => member.yieldsToSuspect)
+  /**
+   * Beside a suspect nothing runs. While one waits we take nothing more, so that the house becomes empty; and then the
+   * worker goes first whose suspect it is, or others would fill the house again and again.
+   */
+  mayClaim(hands: Hands): boolean {
+    if ([...this.#members.keys()].some((member) => member.runsSuspect)) return false
+    if (!this.#suspectWaits) return true
+    return this.isEmpty && this.#members.get(hands)!.suspectWaits
   }
 
   suspectsWaiting(hands: Hands, waiting: boolean): void {
-    const member = this.#members.get(hands)
-    if (member !== undefined) member.yieldsToSuspect = waiting
+    const member = this.#members.get(hands)!
+    const done = member.suspectWaits && !waiting
+    member.suspectWaits = waiting
+    if (done) this.#nudgeAll()
+  }
+
+  /** Whoever waits for an empty house, or for the end of a suspect's run, looks again. */
+  ended(wasSuspect: boolean): void {
+    if (wasSuspect || this.#suspectWaits) this.#nudgeAll()
+  }
+
+  get #suspectWaits(): boolean {
+    // Asked at the end of every run: without making anything.
+    for (const member of this.#members.values()) if (member.suspectWaits) return true
+    return false
+  }
+
+  #nudgeAll(): void {
+    for (const { nudge } of this.#members.values()) nudge()
   }
 
   /** One claim at a time: whoever asks "is everybody empty?" must not be overtaken by another's claim. */

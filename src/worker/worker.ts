@@ -3,7 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
-import { Hands, type HandsOptions } from './hands.ts'
+import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import type { HandedIn } from './news.ts'
@@ -21,10 +21,7 @@ export interface WorkerOptions {
   timings: PaceOptions & { graceMs: number }
 }
 
-export type WorkerServices = Pick<
-  HandsOptions,
-  'store' | 'clock' | 'random' | 'emitter' | 'hooks' | 'enqueue'
-> & {
+export interface WorkerServices extends HandsServices {
   keeper: Keeper
   household: Household
 }
@@ -79,8 +76,9 @@ export class Worker {
       pace: this.#pace,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
+      onEnd: (wasSuspect) => services.household.ended(wasSuspect),
     })
-    services.household.join(this.#hands)
+    services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     this.#finished = this.#work()
   }
@@ -163,10 +161,10 @@ export class Worker {
     const start = concurrency - this.#hands.running
     if (this.#state !== 'working' || start <= 0 || this.#hands.ahead > 0) return null
     const { household } = this.#services
+    if (!household.mayClaim(this.#hands)) return null
     const empty = household.isEmpty
-    // A suspect runs alone, and while one waits we take nothing more, so that we become empty.
-    if (!empty && (household.yieldsToSuspect || household.runsSuspect)) return null
-    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty }
+    const thorough = this.#drainWaiters.length > 0
+    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty, thorough }
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {
@@ -266,6 +264,7 @@ export class Worker {
 
   async #stop(drainMs: number): Promise<void> {
     this.#state = 'draining'
+    this.#services.household.suspectsWaiting(this.#hands, false)
     this.#hands.handBackAhead()
     this.#waker.nudge()
     await this.#hands.emptyWithin(drainMs)

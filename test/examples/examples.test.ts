@@ -1,12 +1,19 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownFile, ownSchema } from './own-databases.ts'
 import { checkout, ended, line, type Ran, run, start } from './run-example.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'gleaner-examples-test-'))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+const ownDatabases = [
+  ['SQLite', ownFile(scratch)],
+  ['PostgreSQL', ownSchema()],
+] as const
+afterAll(async () => {
+  for (const [, own] of ownDatabases) await own.remove()
+  rmSync(scratch, { recursive: true, force: true })
+})
 
 const ESCAPE = '\x1b['
 
@@ -95,16 +102,21 @@ describe('the small examples', () => {
 
 // Side by side: they spend most of their time waiting.
 describe('the quickstart', { concurrent: true }, () => {
-  describe('without a terminal', () => {
+  const onPostgres = ownSchema()
+  afterAll(() => onPostgres.remove())
+
+  describe.each([
+    ['a temporary file', {}],
+    ['PostgreSQL', { GLEANER_DATABASE: onPostgres.url }],
+  ])('on %s, without a terminal', (_database, given) => {
     const env = temporary('plain')
     let running: Promise<Ran & { elapsedMs: number }>
 
     beforeAll(() => {
       const startedAt = performance.now()
-      running = run('examples/quickstart.ts', { env: { ...env, FORCE_COLOR: '1' } }).then((ran) => ({
-        ...ran,
-        elapsedMs: performance.now() - startedAt,
-      }))
+      running = run('examples/quickstart.ts', { env: { ...env, ...given, FORCE_COLOR: '1' } }).then(
+        (ran) => ({ ...ran, elapsedMs: performance.now() - startedAt }),
+      )
     })
 
     test('ends well, in less than 25 seconds, and leaves nothing behind', async () => {
@@ -193,25 +205,41 @@ describe('the quickstart', { concurrent: true }, () => {
     expect(readdirSync(env.TMPDIR)).toEqual([])
   })
 
-  test('goes on after a kill -9, in a file of your own', async () => {
-    const file = join(scratch, 'demo.db')
-    const env = { GLEANER_DATABASE: `sqlite:${file}` }
-    const first = start(process.execPath, ['examples/quickstart.ts'], { env })
-    const end = ended(first)
-    await line(first, /\d\.\d s .* done/)
-    first.kill('SIGKILL')
-    await end
-
-    const { status, stdout } = await run('examples/quickstart.ts', { env })
-    expect(status).toBe(0)
-    expect(stdout).toMatch(/^\d+ tasks of an earlier run will be finished, too\.$/m)
-    expect(stdout).toMatch(/^322 of 322 tasks done/m)
-    expect(existsSync(file)).toBe(true)
-    const db = new Database(file, { readonly: true })
-    const open = db.prepare(`SELECT sum(scheduled + queued + running) FROM gleaner_queue_depth`).pluck().get()
-    db.close()
-    expect(open).toBe(0)
+  test('says where the rest is when it is stopped, and not the password', async () => {
+    const own = ownSchema()
+    const child = start(process.execPath, ['examples/quickstart.ts'], { env: { GLEANER_DATABASE: own.url } })
+    const end = ended(child)
+    await line(child, /\d\.\d s .* done/)
+    child.kill('SIGINT')
+    const { status, stdout } = await end
+    await own.remove()
+    const { username, password, host } = new URL(own.url)
+    expect(status).toBe(130)
+    expect(stdout).toContain(`what is left is in postgres://${username}@${host}/`)
+    expect(stdout).not.toContain(`:${password}@`)
   })
+
+  // What ran when it was killed is run one by one, which takes its time.
+  const slow = { timeout: 120_000 }
+  test.each(ownDatabases)(
+    'goes on after a kill -9, in a database of your own: %s',
+    slow,
+    async (_name, own) => {
+      const env = { GLEANER_DATABASE: own.url }
+      const first = start(process.execPath, ['examples/quickstart.ts'], { env })
+      const end = ended(first)
+      await line(first, /\d\.\d s .* done/)
+      first.kill('SIGKILL')
+      await end
+      expect(await own.unfinished()).toBeGreaterThan(0)
+
+      const { status, stdout } = await run('examples/quickstart.ts', { env })
+      expect(status).toBe(0)
+      expect(stdout).toMatch(/^\d+ tasks of an earlier run will be finished, too\.$/m)
+      expect(stdout).toMatch(/^322 of 322 tasks done/m)
+      expect(await own.unfinished()).toBe(0)
+    },
+  )
 })
 
 /** In a pseudo-terminal of 100 columns, which Node cannot make itself. */

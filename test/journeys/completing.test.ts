@@ -94,6 +94,32 @@ describe.concurrent('ctx.complete', () => {
     expect(countEffects(place)).toBe(0)
   })
 
+  test('ctx.enqueue in the callback enqueues with the completion, or not at all', async ({ place }) => {
+    const next = defineTask({ name: 'next', queue: 'other', run: async () => 'done' })
+    const task = defineTask({
+      name: 'task',
+      retry: { attempts: 2, backoff: 'fixed', base: 1 },
+      run: (_, ctx) =>
+        ctx.complete('done', () => {
+          void ctx.enqueue(next)
+          if (ctx.attempt === 1) throw new Error('in the middle')
+        }),
+    })
+    const timings = { idleMin: '1h', idleMax: '1h' } as const
+    const gleaner = await place.open({ tasks: [task, next], timings })
+    const others = gleaner.work({ queues: ['other'] })
+    await others.drained()
+    const done = new Promise((resolve) =>
+      gleaner.on('completed', ({ name }) => name === 'next' && resolve(name)),
+    )
+    const handle = await gleaner.enqueue(task)
+    gleaner.work({ queues: ['default'] })
+    expect(await handle.result()).toBe('done')
+    // An idle worker of the same process hears of it.
+    await done
+    expect(await gleaner.tasks.counts({ name: 'next' })).toMatchObject({ completed: 1, queued: 0 })
+  })
+
   test('a handler that fails after it has completed has completed', async ({ place }) => {
     const task = defineTask({
       name: 'task',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import type { Gleaner } from '../../src/index.ts'
+import { defineTask, type Gleaner } from '../../src/index.ts'
 import type { Child } from './child.ts'
 import { type Place, test } from './place.ts'
 import { EFFECTS, effect, patient, poison, quick, tasks } from './tasks.ts'
@@ -208,4 +208,28 @@ test('whoever runs in another worker of the process that died is not charged, ei
     .poll(async () => (await gleaner.tasks.get(beside.id))!.status, { timeout: 20_000 })
     .toBe('queued')
   expect(await gleaner.tasks.get(beside.id)).toMatchObject({ crashes: 0, attempts: 0 })
+})
+
+test('a suspect gets its turn while another worker of the process has more than enough to do', async ({
+  place,
+}) => {
+  let going = true
+  const suspect = defineTask({ name: 'suspect', queue: 'few', run: () => 'done' })
+  const endless = defineTask({
+    name: 'endless',
+    queue: 'many',
+    async run(_, ctx) {
+      if (going) await ctx.enqueue(endless)
+    },
+  })
+  const gleaner = await place.open({ tasks: [suspect, endless] })
+  const handles = await gleaner.enqueueMany(suspect, [undefined, undefined, undefined])
+  place.connect().exec(`UPDATE gleaner_tasks SET suspect = 1`)
+  await gleaner.enqueueMany(endless, Array(5).fill(undefined))
+  const busy = gleaner.work({ queues: ['many'], concurrency: 5 })
+  await new Promise<void>((resolve) => gleaner.on('completed', () => resolve()))
+  const other = gleaner.work({ queues: ['few'] })
+  expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(['done', 'done', 'done'])
+  going = false
+  await Promise.all([busy.drained(), other.drained()])
 })

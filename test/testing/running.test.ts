@@ -305,6 +305,29 @@ describe('the database of the engine', () => {
     expect(await t.failed(book)).toMatchObject([{ input: { cents: -5 } }])
   })
 
+  test('takes what a handler enqueues together with its completion', async ({ open }) => {
+    const first = defineTask({
+      name: 'first',
+      retry: { attempts: 1 },
+      input: z.object({ name: z.string() }),
+      run: (input, ctx) =>
+        ctx.complete(null, () => {
+          void ctx.enqueue(greet, input)
+          if (input.name === 'Ben') throw new Error('no')
+        }),
+    })
+    const t = await open({ tasks: [first, greet] })
+    await t.enqueueMany(first, [{ name: 'Ada' }, { name: 'Ben' }])
+    await t.runUntilIdle()
+    expect((await t.completed(greet)).map(({ input }) => input.name)).toEqual(['Ada'])
+  })
+
+  test('refuses the transaction of another database in memory', async ({ open }) => {
+    const [one, other] = [await open({ tasks: [greet] }), await open({ tasks: [greet] })]
+    const astray = other.db.transaction(() => one.within(other.db).enqueue(greet, { name: 'Ada' }))
+    expect(astray).toThrow(expect.objectContaining({ code: 'STORE_OTHER' }))
+  })
+
   test('takes tasks inside a transaction of your own', async ({ open }) => {
     const t = await open({ tasks: [greet] })
     const greetBoth = t.db.transaction((names: string[]) => {

@@ -1,10 +1,11 @@
 import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import pg from 'pg'
 import { say } from '../journeys/program.ts'
 
 /**
  * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): counts the statements that
- * the process gives to SQLite, and kills it before the one that was asked for. The engine knows nothing of it.
+ * the process gives to its database, and kills it before the one that was asked for. The engine knows nothing of it.
  */
 interface Plan {
   /** Which thread's statements count. */
@@ -15,8 +16,8 @@ interface Plan {
 
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
-/** The watcher of the file looks whenever it likes: what it asks is no step of anything. */
-const NO_STEP = /^PRAGMA data_version/
+/** Looking for changes, and telling of them: done whenever a timer likes, and no step of anything. */
+const NO_STEP = /^PRAGMA data_version|^SELECT pg_notify/
 
 let armed = false
 let steps = 0
@@ -42,7 +43,7 @@ function step(sql: string): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
-if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
+function watchSqlite(): void {
   const probe = new Database(':memory:')
   const statement = Object.getPrototypeOf(probe.prepare('SELECT 1')) as Record<string, any>
   for (const method of ['run', 'get', 'all', 'iterate']) {
@@ -58,6 +59,21 @@ if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
     return original.call(this, sql)
   }
   probe.close()
+}
+
+/** Every statement passes here, a pool's as well; the next of a connection comes when the one before was answered. */
+function watchPostgres(): void {
+  const client = pg.Client.prototype as { query: (...parameters: any[]) => unknown }
+  const original = client.query
+  client.query = function (...parameters) {
+    step(parameters[0].text ?? parameters[0])
+    return original.apply(this, parameters)
+  }
+}
+
+if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
+  watchSqlite()
+  watchPostgres()
   // A keeper has no program of ours in it that could say when it begins.
   if (!isMainThread) arm()
 }

@@ -145,7 +145,7 @@ export const OPERATIONS: Operation[] = [
     name: 'sweeping: one item, to be charged; and several, to be suspected',
     prepare: (gleaner) => gleaner.enqueueMany(held, Array(4).fill(undefined)),
     // One charged, three suspected: not one more because a sweep was repeated.
-    afterwards: { sql: 'SELECT crashes FROM gleaner_tasks ORDER BY id LIMIT 4', rows: [1, 0, 0, 0] },
+    afterwards: { sql: 'SELECT crashes FROM gleaner.tasks ORDER BY id LIMIT 4', rows: [1, 0, 0, 0] },
     leftBehind: [
       { concurrency: 1, tasks: 1 },
       { concurrency: 3, tasks: 3 },

@@ -1,11 +1,9 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { type Gleaner, openGleaner, TaskFailed } from '../../src/index.ts'
 import { Child } from '../journeys/child.ts'
+import { type Ground, read } from './ground/ground.ts'
+import { flawsOf } from './ground/soundness.ts'
 import { type Random, randomFrom } from './random.ts'
-import { flawsOf } from './soundness.ts'
 import { EFFECTS, effect, plain, tasks } from './tasks.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
@@ -45,17 +43,16 @@ export interface Damage {
   flaws: string[]
 }
 
-/** Producers and workers on one file, killed at random moments and started again; then the bill. */
-export async function torture(options: Torture): Promise<Damage> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-torture-')))
-  const scene = new Scene(join(folder, 'app.db'), options)
+/** Producers and workers on one database, killed at random moments and started again; then the bill. */
+export async function torture(ground: Ground, options: Torture): Promise<Damage> {
+  const scene = new Scene(ground, options)
   try {
     await scene.setUp()
     await scene.killAtRandom()
     return await scene.bill()
   } finally {
     await scene.tearDown()
-    rmSync(folder, { recursive: true, force: true })
+    await ground.clear()
   }
 }
 
@@ -70,7 +67,7 @@ const PRODUCER: Role = { kind: 'producer', event: 'acknowledged', mostEvents: 60
 const WORKER: Role = { kind: 'worker', event: 'completed', mostEvents: 40 }
 
 class Scene {
-  readonly #file: string
+  readonly #ground: Ground
   readonly #options: Torture
   readonly #random: Random
   readonly #children = new Set<Child>()
@@ -79,8 +76,8 @@ class Scene {
   readonly #killed = { producer: 0, worker: 0 }
   #overseer!: Gleaner
 
-  constructor(file: string, options: Torture) {
-    this.#file = file
+  constructor(ground: Ground, options: Torture) {
+    this.#ground = ground
     this.#options = options
     this.#random = randomFrom(options.seed)
   }
@@ -91,11 +88,11 @@ class Scene {
 
   async setUp(): Promise<void> {
     this.#overseer = await openGleaner({
-      database: `sqlite:${this.#file}`,
+      database: this.#ground.database,
       tasks,
       timings: { sweep: '50ms' },
     })
-    new Database(this.#file).exec(EFFECTS).close()
+    await this.#ground.rows(EFFECTS)
   }
 
   async killAtRandom(): Promise<void> {
@@ -127,7 +124,7 @@ class Scene {
 
   #start(role: Role): Child {
     const concurrency = this.#random.pick([1, 1, 4, 16])
-    const argument = { database: `sqlite:${this.#file}`, concurrency }
+    const argument = { database: this.#ground.database, concurrency }
     const child = new Child(join(PROGRAMS, `${role.kind}.ts`), argument)
     this.#children.add(child)
     return child
@@ -192,10 +189,10 @@ class Scene {
       completed,
       quarantined,
       failures,
-      effects: this.#countEffects(),
+      effects: (await read(this.#ground, 'SELECT task FROM effects')).length,
       effectsDue,
       problems: this.#problems,
-      flaws: flawsOf(this.#file),
+      flaws: await flawsOf(this.#ground),
     }
   }
 
@@ -203,8 +200,9 @@ class Scene {
   async #finish(): Promise<{ failures: string[]; quarantined: number }> {
     const failures: string[] = []
     let quarantined = 0
+    const ids = (await read(this.#ground, 'SELECT id FROM gleaner.tasks')).map(String)
     await Promise.all(
-      this.#ids().map(async (id) => {
+      ids.map(async (id) => {
         const handle = this.#overseer.handle(plain, id)
         try {
           await handle.result({ timeout: '60s' })
@@ -219,31 +217,13 @@ class Scene {
         }
       }),
     )
-    return { failures: [...failures, ...this.#failedAttempts()], quarantined }
-  }
-
-  #ids(): string[] {
-    return this.#read('SELECT id FROM gleaner_tasks').map(String)
+    return { failures: [...failures, ...(await this.#failedAttempts())], quarantined }
   }
 
   /** An effect written twice would be an error of its attempt, be the task retried or not. */
-  #failedAttempts(): string[] {
-    return this.#read(`SELECT task || ': ' || error FROM gleaner_attempts WHERE outcome = 'error'`).map(
-      String,
-    )
-  }
-
-  #countEffects(): number {
-    return this.#read('SELECT count(*) FROM effects')[0] as number
-  }
-
-  #read(sql: string): unknown[] {
-    const db = new Database(this.#file, { timeout: 10_000 })
-    try {
-      return db.prepare(sql).pluck().all()
-    } finally {
-      db.close()
-    }
+  async #failedAttempts(): Promise<string[]> {
+    const failed = `SELECT task || ': ' || error FROM gleaner.attempts WHERE outcome = 'error'`
+    return (await read(this.#ground, failed)).map(String)
   }
 
   async tearDown(): Promise<void> {

@@ -1,24 +1,53 @@
+import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../postgres-server.ts'
+import type { Ground } from './ground/ground.ts'
+import { PostgresGround } from './ground/postgres.ts'
+import { SqliteGround } from './ground/sqlite.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
 
-// npm run torture [-- --kills <n> --seed <n>]
+// npm run torture [-- --database sqlite|postgres --kills <n> --seed <n>]
 const { values } = parseArgs({
   options: {
+    database: { type: 'string' },
     kills: { type: 'string', default: '300' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 })
-
+const { database } = values
 const kills = Number(values.kills)
 const seed = Number(values.seed)
-console.log(`Killing ${kills} times at random moments, seed ${seed}`)
+if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
+  console.error(`--database: "${database}" is none; use sqlite or postgres, or leave it away for both.`)
+  process.exit(2)
+}
 
-const damage = await torture({
-  seed,
-  kills,
-  producers: 1,
-  workers: 3,
-  onKill: (count) => count % 50 === 0 && console.log(`${count} kills`),
-})
-console.log(summary(damage))
-process.exitCode = brokenPromises(damage).length === 0 ? 0 : 1
+if (database !== 'postgres') {
+  killBetweenSteps('SQLite')
+  await killAtRandom('SQLite', new SqliteGround())
+}
+if (database !== 'sqlite') {
+  killBetweenSteps('PostgreSQL')
+  const server = await startPostgres()
+  await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url)).finally(server.stop)
+}
+
+/** In every gap between two statements. */
+function killBetweenSteps(name: string): void {
+  const args = ['run', 'test/torture/kill-points.test.ts', '-t', `on ${name}, `]
+  const env = { ...process.env, GLEANER_TORTURE: '1' }
+  if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
+}
+
+async function killAtRandom(name: string, ground: Ground): Promise<void> {
+  console.log(`${name}: killing ${kills} times at random moments, seed ${seed}`)
+  const damage = await torture(ground, {
+    seed,
+    kills,
+    producers: 1,
+    workers: 3,
+    onKill: (count) => count % 50 === 0 && console.log(`${count} kills`),
+  })
+  console.log(`${name}: ${summary(damage)}`)
+  if (brokenPromises(damage).length > 0) process.exitCode = 1
+}

@@ -8,7 +8,13 @@ const retry = { attempts: 1_000, backoff: 'fixed', base: 1, jitter: 0 } as const
 export const plain = defineTask({ name: 'plain', retry, input: z.any(), run: async () => 'done' })
 
 /** `task` is the key: a second effect of the same task would be an error. */
-export const EFFECTS = 'CREATE TABLE IF NOT EXISTS effects (task INTEGER PRIMARY KEY)'
+export const EFFECTS = 'CREATE TABLE IF NOT EXISTS effects (task BIGINT PRIMARY KEY)'
+
+/** On SQLite at once: a promise would be refused there. */
+function writeEffect(tx: any, task: string): void | Promise<void> {
+  if ('query' in tx) return tx.query('INSERT INTO effects (task) VALUES ($1)', [task])
+  tx.prepare('INSERT INTO effects (task) VALUES (?)').run(Number(task))
+}
 
 export const effect = defineTask({
   name: 'effect',
@@ -17,9 +23,7 @@ export const effect = defineTask({
     // Some take a moment: a kill should also hit what runs.
     const ms = Number(ctx.id) % 4
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
-    return ctx.complete('done', (tx) => {
-      tx.prepare('INSERT INTO effects (task) VALUES (?)').run(Number(ctx.id))
-    })
+    return ctx.complete('done', (tx) => writeEffect(tx, ctx.id))
   },
 })
 
@@ -41,9 +45,7 @@ export const held = defineTask({
   run: async (_, ctx) => {
     say('running', { id: ctx.id })
     if (process.env.GLEANER_CHILD !== undefined) await told('release')
-    return ctx.complete('done', (tx) => {
-      tx.prepare('INSERT INTO effects (task) VALUES (?)').run(Number(ctx.id))
-    })
+    return ctx.complete('done', (tx) => writeEffect(tx, ctx.id))
   },
 })
 

@@ -110,7 +110,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'tasks inserted together are of one priority',
     promise: 'A task keeps its priority, whatever it is enqueued with.',
     file: 'src/store/sqlite/enqueue.ts',
-    find: '      last.priority === task.priority &&\n',
+    find: '    one.priority === next.priority &&\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -385,8 +385,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'asynchronous effects are undone',
     promise: 'Effects that commit before they are finished commit nothing.',
     file: 'src/store/sqlite/store.ts',
-    find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return",
-    replace: 'return',
+    find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)",
+    replace: 'return hasEnqueued(tx)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'where effects are synchronous, an asynchronous callback writes nothing',
@@ -701,10 +701,13 @@ export const GUARDS: readonly Guard[] = [
     name: 'a completion and its effects are one transaction',
     promise: 'A kill between the two leaves both or neither.',
     file: 'src/store/sqlite/store.ts',
-    find: 'runEffects(connection, effects)\n',
+    find: 'enqueued = runEffects(connection, effects)\n',
     replace:
-      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          runEffects(connection, effects)\n",
-    test: { file: 'test/torture/kill-points.test.ts', title: 'ctx.complete' },
+      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, effects)\n",
+    test: {
+      file: 'test/torture/kill-points.test.ts',
+      title: 'on SQLite, killed at any point of > ctx.complete',
+    },
   },
   {
     name: 'settling and its counters are one transaction',
@@ -715,7 +718,8 @@ export const GUARDS: readonly Guard[] = [
       "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  tally.write(db)\n  if (ended.length > 0) markUseful",
     test: {
       file: 'test/torture/kill-points.test.ts',
-      title: 'claiming, running and settling, from the start of a worker to its stop',
+      title:
+        'on SQLite, killed at any point of > claiming, running and settling, from the start of a worker to its stop',
     },
   },
   {
@@ -727,7 +731,8 @@ export const GUARDS: readonly Guard[] = [
       "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, task, transition, now, tally)",
     test: {
       file: 'test/torture/kill-points.test.ts',
-      title: 'sweeping: one item, to be charged; and several, to be suspected',
+      title:
+        'on SQLite, killed at any point of > sweeping: one item, to be charged; and several, to be suspected',
     },
   },
   {
@@ -832,6 +837,28 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'a suspect goes first in an empty house',
+    promise: 'What a crash left behind is not starved by work that goes on.',
+    file: 'src/worker/household.ts',
+    find: 'return this.isEmpty && this.#members.get(hands)!.suspectWaits',
+    replace: 'return this.isEmpty',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title: 'in an empty house the worker goes first whose suspect waits',
+    },
+  },
+  {
+    name: 'whoever held back for a suspect is woken',
+    promise: 'Work goes on as soon as a suspect has run.',
+    file: 'src/worker/household.ts',
+    find: 'if (wasSuspect || this.#suspectWaits) this.#nudgeAll()',
+    replace: '',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title: 'the end of a suspect is told to all: they held back for it',
+    },
+  },
+  {
     name: 'items held ahead do not grow younger',
     promise: 'A worker hoards no items that turn out to be slow.',
     file: 'src/worker/hands.ts',
@@ -928,7 +955,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'within needs the same file',
     promise: 'A task is never written to a database that no worker looks at.',
     file: 'src/store/sqlite/within.ts',
-    find: 'if (raw !== ours && !isSameFile(raw.name, ours.name)) {',
+    find: 'if (!ours.connections.has(raw) && !isSameFile(raw.name, ours.path)) {',
     replace: "if (raw.name === '') {",
     test: { file: 'test/journeys/own-transaction.test.ts', title: 'it is refused on another file' },
   },
@@ -1134,8 +1161,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/postgres/claim.ts',
-    find: 'const suspects = want.empty\n',
-    replace: 'const suspects = true\n',
+    find: 'const suspects = want.empty ? await take(',
+    replace: 'const suspects = true ? await take(',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',
@@ -1472,6 +1499,107 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/testing/time.test.ts',
       title: 'passes by a thousand days within seconds, with a task on each of them',
+    },
+  },
+  {
+    name: 'postgres: dead rows are kept off',
+    promise:
+      'A transaction held open somewhere does not make every claim step over all that was claimed before.',
+    file: 'src/store/postgres/low-water.ts',
+    find: '    if (this.walkAgainInMs() === 0) return wholePath(lanes)\n',
+    replace: '    return wholePath(lanes)\n',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away',
+    },
+  },
+  {
+    name: 'postgres: each priority has its mark',
+    promise: 'A task with a higher priority is the next, also while claims keep off dead rows.',
+    file: 'src/store/postgres/low-water.ts',
+    find: 'const priority = Math.floor(rank / PRIORITY_STEP)',
+    replace: 'const priority = 0',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a task with a higher priority that comes later is the next',
+    },
+  },
+  {
+    name: 'postgres: marks are not for ever',
+    promise: 'A task that was given back behind a mark is found again.',
+    file: 'src/store/postgres/low-water.ts',
+    find: 'this.#clock.monotonicMs() + restMs',
+    replace: 'Number.POSITIVE_INFINITY',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'a task that was given back keeps its place, and is the next within a second',
+    },
+  },
+  {
+    name: 'postgres: what a look has seen is claimed',
+    promise: 'A task that was committed late does not wait for ever behind a mark.',
+    file: 'src/store/postgres/claim.ts',
+    find: '  if (!ready) lowWater.walked(',
+    replace: '  lowWater.walked(',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title:
+        'a task that was committed late, before all that were claimed meanwhile, is the next within a second',
+    },
+  },
+  {
+    name: 'postgres: drained means everywhere',
+    promise: 'A worker is not drained while a task waits behind a mark.',
+    file: 'src/store/postgres/claim.ts',
+    find: 'return ahead.ready || path.whole || !thorough ?',
+    replace: 'return ahead.ready || path.whole || thorough !== null ?',
+    test: {
+      file: 'test/store/postgres/low-water.test.ts',
+      title: 'who must know that there is nothing looks everywhere',
+    },
+  },
+  {
+    name: 'postgres: effects enqueue on their own connection',
+    promise: 'Completions that enqueue what follows do not wait for each other until they all fail.',
+    file: 'src/worker/context.ts',
+    find: 'tx === undefined ? this.#desk.enqueue(...args)',
+    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    test: {
+      file: 'test/store/postgres/within.test.ts',
+      title: 'effects that hold all connections of the pool may enqueue: none of them needs another',
+    },
+  },
+  {
+    name: 'what follows is enqueued with the completion',
+    promise: 'A task that follows exists if, and only if, the one before is completed.',
+    file: 'src/worker/context.ts',
+    find: 'tx === undefined ? this.#desk.enqueue(...args)',
+    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    test: {
+      file: 'test/journeys/completing.test.ts',
+      title: 'ctx.enqueue in the callback enqueues with the completion, or not at all',
+    },
+  },
+  {
+    name: 'postgres: a completion whose answer was lost is told',
+    promise: 'What was completed is told as completed, not as a claim that was lost.',
+    file: 'src/store/postgres/exchange.ts',
+    find: '  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))\n',
+    replace: '',
+    test: {
+      file: 'test/store/postgres/lost-answers.test.ts',
+      title: 'answer: a commit whose answer is lost runs nothing twice and loses nothing',
+    },
+  },
+  {
+    name: 'postgres: effects and completion are one transaction',
+    promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
+    file: 'src/store/postgres/database.ts',
+    find: "durable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off'",
+    replace: "durable ? 'SELECT 1' : 'SELECT 2'",
+    test: {
+      file: 'test/torture/kill-points.test.ts',
+      title: 'on PostgreSQL, killed at any point of > ctx.complete',
     },
   },
 ]

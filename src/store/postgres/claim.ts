@@ -3,7 +3,7 @@ import type { Claim, Want } from '../contract.ts'
 import type { Lane } from '../lane.ts'
 import { userKey } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
-import type { LowWater } from './low-water.ts'
+import { type LowWater, type Path, wholePath } from './low-water.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 
@@ -11,86 +11,99 @@ import { Tally } from './tally.ts'
 const PROMOTE_MAX = 1_000
 
 const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
+/** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
+const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
 const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
-/** The lanes this worker may take from now: not those of a paused queue. */
-export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<readonly Lane[]> {
-  const row = await sql.row<{ everything: boolean; queues: string[]; highest: number | null }>(
-    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
-            (SELECT max(id) FROM gleaner.lanes) AS highest`,
-  )
-  if (row === undefined || row.everything) return []
-  await lanes.knowing(row.highest, sql)
-  return lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+export interface Open {
+  lanes: readonly Lane[]
+  /** What the connection had read of the index before. */
+  entriesBefore: number
 }
 
-/** Without a lock. Infinity: nothing is scheduled. */
-export async function lookAhead(
-  sql: Sql,
-  open: readonly Lane[],
-  lowWater: LowWater,
-): Promise<{ ready: boolean; suspects: boolean; nextDueAt: number }> {
-  const ids = open.map((lane) => lane.id)
-  const marks = lowWater.marksOf(ids)
-  const beganMs = performance.now()
-  const row = await sql.row<{ ready: boolean; suspects: boolean; due: number | null }>(
-    `SELECT EXISTS (SELECT 1 FROM unnest($1::int[], $2::bigint[]) l(lane, mark), LATERAL (
-              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.mark LIMIT 1) t) AS ready,
-            EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
-            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due`,
-    [ids, marks],
+/** The lanes this worker may take from now: not those of a paused queue. */
+export async function openLanes(sql: Sql, lanes: LaneBook, want: Want): Promise<Open> {
+  type Row = { everything: boolean; queues: string[]; highest: number | null; entriesBefore: number }
+  const row = await sql.row<Row>(
+    `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+            ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+            (SELECT max(id) FROM gleaner.lanes) AS highest, ${ENTRIES_READ} AS "entriesBefore"`,
   )
-  lowWater.walked(marks, [], performance.now() - beganMs)
-  return {
-    ready: row?.ready ?? false,
-    suspects: row?.suspects ?? false,
-    nextDueAt: row?.due ?? Number.POSITIVE_INFINITY,
-  }
+  if (row === undefined || row.everything) return { lanes: [], entriesBefore: 0 }
+  await lanes.knowing(row.highest, sql)
+  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
+  return { lanes: open, entriesBefore: row.entriesBefore }
+}
+
+interface Ahead {
+  ready: boolean
+  suspects: boolean
+  /** Infinity: nothing is scheduled. */
+  nextDueAt: number
+}
+
+/** Without a lock. */
+export async function lookAhead(sql: Sql, open: Open, lowWater: LowWater, thorough = false): Promise<Ahead> {
+  const lanes = open.lanes.map((lane) => lane.id)
+  const path = lowWater.pathOf(lanes)
+  const ahead = await look(sql, path, lowWater)
+  return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(lanes), lowWater)
+}
+
+async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
+  type Row = { before: number; ready: boolean; suspects: boolean; due: number | null; after: number }
+  const row = await sql.row<Row>(
+    `SELECT ${ENTRIES_READ} AS before,
+            EXISTS (SELECT 1 FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (
+              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.low AND rank < l.high
+              LIMIT 1) t) AS ready,
+            EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due,
+            ${ENTRIES_READ} AS after`,
+    [path.lanes, path.from, path.to],
+  )
+  const { before, ready, suspects, due, after } = row!
+  // What it has seen is still to be taken: the claim must walk the same way.
+  if (!ready) lowWater.walked(path, { entries: after - before, taken: [] })
+  return { ready, suspects, nextDueAt: due ?? Number.POSITIVE_INFINITY }
 }
 
 /** In a transaction: takes the next items of these lanes for this session. */
 export async function claimTasks(
   sql: Sql,
   lanes: LaneBook,
-  open: readonly Lane[],
+  open: Open,
   lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<Claim[]> {
   await promoteDue(sql, now)
-  if (open.length === 0) return []
-  const ids = open.map((lane) => lane.id)
-  const suspects = want.empty
-    ? await take(
-        sql,
-        SUSPECT,
-        ids,
-        ids.map(() => 0),
-        session,
-        want.start,
-        1,
-        now,
-      )
-    : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, ids, lowWater, session, want, now)
+  if (open.lanes.length === 0) return []
+  const ids = open.lanes.map((lane) => lane.id)
+  const suspects = want.empty ? await take(sql, SUSPECT, wholePath(ids), session, want.start, 1, now) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, open, lowWater, session, want, now)
   return Promise.all(rows.map((row) => claimOf(lanes, row)))
 }
 
 async function takeReady(
   sql: Sql,
-  lanes: readonly number[],
+  open: Open,
   lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<TakenRow[]> {
-  const marks = lowWater.marksOf(lanes)
-  const beganMs = performance.now()
-  const rows = await take(sql, READY, lanes, marks, session, want.start, want.start + want.ahead, now)
-  lowWater.walked(marks, rows, performance.now() - beganMs)
-  return rows
+  const lanes = open.lanes.map((lane) => lane.id)
+  const along = async (path: Path) => {
+    const taken = await take(sql, READY, path, session, want.start, want.start + want.ahead, now)
+    const entries = (taken[0]?.entries ?? open.entriesBefore) - open.entriesBefore
+    lowWater.walked(path, { entries, taken })
+    return taken
+  }
+  const path = lowWater.pathOf(lanes)
+  const rows = await along(path)
+  return rows.length > 0 || path.whole || !want.thorough ? rows : along(wholePath(lanes))
 }
 
 interface TakenRow {
@@ -106,14 +119,14 @@ interface TakenRow {
   created_at: number
   status: string
   suspect: boolean
+  entries: number
 }
 
 /** Each lane is in order already; what somebody else has just locked is passed over. */
 async function take(
   sql: Sql,
   which: string,
-  lanes: readonly number[],
-  marks: readonly number[],
+  path: Path,
   session: string,
   start: number,
   count: number,
@@ -122,18 +135,21 @@ async function take(
   const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (
        SELECT t.id, row_number() OVER (ORDER BY t.rank, t.id) AS position
-       FROM unnest($1::int[], $6::bigint[]) l(lane, mark), LATERAL (
-         SELECT id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= l.mark
+       FROM unnest($1::int[], $6::bigint[], $7::bigint[]) l(lane, low, high), LATERAL (
+         SELECT id, rank FROM gleaner.tasks
+         WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
          ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
        ORDER BY t.rank, t.id LIMIT $2
-     ), fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value WHERE EXISTS (SELECT 1 FROM next))
+     ), fence AS MATERIALIZED (
+       SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
+     )
      UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
      FROM next, fence WHERE tasks.id = next.id
      RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
-       suspect`,
-    [lanes, count, session, start, now, marks],
+       suspect, fence.entries`,
+    [path.lanes, count, session, start, now, path.from, path.to],
   )
   return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
 }

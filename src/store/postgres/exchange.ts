@@ -1,7 +1,6 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import type { Lane } from '../lane.ts'
-import { claimTasks, lookAhead, openLanes } from './claim.ts'
+import { claimTasks, lookAhead, type Open, openLanes } from './claim.ts'
 import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
@@ -13,6 +12,8 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
+
+const NONE: Open = { lanes: [], entriesBefore: 0 }
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -39,7 +40,7 @@ export async function exchangeTasks(
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
+  const open = want === null ? NONE : await openLanes(sql, lanes, want)
   const claims = want === null ? [] : await claimTasks(sql, lanes, open, lowWater, session, want, now)
   const answer = await answered(sql, session, claims, refused, want, open, lowWater, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
@@ -60,17 +61,19 @@ export async function lookOnly(
   )
   if (row === undefined) return ended(exchange)
   const now = clockMs ?? row.now
-  const open = want === null ? [] : await openLanes(sql, lanes, want)
+  const open = want === null ? NONE : await openLanes(sql, lanes, want)
   if (want !== null) {
-    const ahead = await lookAhead(sql, open, lowWater)
+    const ahead = await lookAhead(sql, open, lowWater, want.thorough)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
   return answered(sql, session, [], [], want, open, lowWater, now)
 }
 
-async function settle(sql: Sql, { session, outcomes }: Exchange, now: number) {
+async function settle(sql: Sql, exchange: Exchange, now: number) {
+  const { session, outcomes } = exchange
   const tally = new Tally()
   const ended = await completeMany(sql, session, outcomes, now, tally)
+  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
@@ -138,6 +141,24 @@ async function completeMany(
   return rows.map((row) => row.id)
 }
 
+/** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
+async function completedBefore(
+  sql: Sql,
+  session: string,
+  outcomes: Exchange['outcomes'],
+  ended: readonly string[],
+): Promise<string[]> {
+  const unsure = outcomes.filter(({ id, outcome }) => outcome.kind === 'completed' && !ended.includes(id))
+  if (unsure.length === 0) return []
+  const rows = await sql.rows<{ id: string }>(
+    `SELECT tasks.id::text AS id FROM gleaner.tasks
+     JOIN unnest($1::bigint[], $2::bigint[]) run(id, started_at) USING (id, started_at)
+     WHERE session = $3 AND status = 'completed'`,
+    [unsure.map((run) => rowid(run.id)), unsure.map((run) => run.startedAt), session],
+  )
+  return rows.map((row) => row.id)
+}
+
 /** For `completeWith`: one task, in the transaction of its effects. */
 export async function complete(
   sql: Sql,
@@ -192,7 +213,7 @@ async function answered(
   claims: Claim[],
   refused: string[],
   want: Want | null,
-  open: readonly Lane[],
+  open: Open,
   lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {

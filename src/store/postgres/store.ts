@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Database } from './database.ts'
@@ -44,7 +44,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
   const lanes = new LaneBook(sql)
-  const lowWater = new LowWater()
+  const lowWater = new LowWater(options.clock ?? systemClock)
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   const tell = (change: Change) => {

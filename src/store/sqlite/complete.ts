@@ -1,4 +1,5 @@
 import type { Run } from '../contract.ts'
+import { alikeInARow } from './alike.ts'
 import type { Statements } from './statements.ts'
 import { rowid } from './task-records.ts'
 
@@ -26,25 +27,16 @@ export function completeAll(
   now: number,
 ): Set<string> {
   const refused = new Set<string>()
-  for (const alike of alikeInARow(completions)) {
+  for (const alike of alikeInARow(completions, endedAlike)) {
     if (alike.length > 1 && completeTogether(db, session, alike, now)) continue
     for (const done of alike) if (!complete(db, session, done, now)) refused.add(done.id)
   }
   return refused
 }
 
-/** Short tasks start within the same millisecond, and most return nothing: one statement costs half of one by one. */
-function alikeInARow(completions: readonly Completion[]): Completion[][] {
-  const rows: Completion[][] = []
-  let last: Completion | undefined
-  for (const done of completions) {
-    const { fence, startedAt, result } = done
-    const alike = last?.fence === fence && last.startedAt === startedAt && last.result === result
-    if (alike) rows.at(-1)!.push(done)
-    else rows.push([done])
-    last = done
-  }
-  return rows
+/** Short tasks start within the same millisecond, and most return nothing. */
+function endedAlike(one: Completion, next: Completion): boolean {
+  return one.fence === next.fence && one.startedAt === next.startedAt && one.result === next.result
 }
 
 /** All or none, because the count does not tell which of them were not ours. */

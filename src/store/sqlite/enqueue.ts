@@ -1,6 +1,7 @@
 import { rankOf } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
 import { storedKey } from '../task-row.ts'
+import { alikeInARow } from './alike.ts'
 import type { Statements } from './statements.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
@@ -20,7 +21,7 @@ export function insertTasks(
   const tally = new Tally()
   const sequence = new IdSequence(db)
   const answers: Enqueued[] = []
-  for (const alike of alikeInARow(tasks)) {
+  for (const alike of alikeInARow(tasks, differInInput)) {
     const lane = laneOf(alike[0]!)
     if (alike.length > 1) {
       insertTogether(db, alike, sequence.last + 1, lane, now)
@@ -41,27 +42,20 @@ function isShort(input: string | null): boolean {
   return input === null || input.length <= INLINE_INPUT_MAX
 }
 
-/** Tasks that differ in their input alone go together; every other one goes by itself. */
-function alikeInARow(tasks: readonly NewTask[]): NewTask[][] {
-  const rows: NewTask[][] = []
-  let last: NewTask | undefined
-  for (const task of tasks) {
-    const plain = isPlain(task)
-    const alike =
-      plain &&
-      last?.name === task.name &&
-      last.queue === task.queue &&
-      last.requires === task.requires &&
-      last.priority === task.priority &&
-      last.maxAttempts === task.maxAttempts
-    if (alike) rows.at(-1)!.push(task)
-    else rows.push([task])
-    last = plain ? task : undefined
-  }
-  return rows
+/** They differ in their input alone. */
+function differInInput(one: NewTask, next: NewTask): boolean {
+  return (
+    one.name === next.name &&
+    one.queue === next.queue &&
+    one.requires === next.requires &&
+    one.priority === next.priority &&
+    one.maxAttempts === next.maxAttempts &&
+    isPlain(one) &&
+    isPlain(next)
+  )
 }
 
-/** One statement, and one value to bind for all inputs: half the cost of one by one. */
+/** One value to bind for all inputs. */
 function insertTogether(
   db: Statements,
   alike: readonly NewTask[],

@@ -25,7 +25,7 @@ import { endSession, insertSession, isLive, markUseful, readLiveSessions } from 
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
-import { withinTransaction } from './within.ts'
+import { hasEnqueued, type OurDatabase, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -81,6 +81,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
   let watching: FileWatch | null = null
   const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
+  const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]) }
   let closed = false
 
   const read = <T>(look: () => T): Promise<T> =>
@@ -104,7 +105,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
   return {
     enqueue: (tasks) => intake.add(tasks),
-    within: (transaction) => withinTransaction(transaction, connection.raw, clock.now),
+    within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
     // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
@@ -132,13 +133,14 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return answer
     },
     async completeWith(session, run, result, effects) {
+      let enqueued = false
       const completed = await write(
         promised,
         () => {
           const now = clock.now()
           if (!isLive(db, Number(session))) return false
           if (!complete(db, Number(session), { ...run, result }, now)) return false
-          runEffects(connection, effects)
+          enqueued = runEffects(connection, ours, effects)
           const tally = new Tally()
           tally.add(lanes.ofTask(run), 'completed', 1)
           tally.settled(run.fence)
@@ -149,6 +151,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         true,
       )
       if (completed) tell({ kind: 'ended', ids: [run.id] })
+      if (completed && enqueued) tell({ kind: 'work' })
       return completed
     },
 
@@ -205,21 +208,23 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
 }
 
-/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. */
-function runEffects({ raw }: Connection, effects: Effects): void {
+/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. Whether it enqueued. */
+function runEffects({ raw }: Connection, ours: OurDatabase, effects: Effects): boolean {
   let over = false
   const prepare = (sql: string) => {
     if (over) throw notSynchronous()
     return raw.prepare(sql)
   }
+  const tx = {
+    prepare,
+    get inTransaction() {
+      return !over && raw.inTransaction
+    },
+  }
+  ours.connections.add(tx)
   try {
-    const answer = effects({
-      prepare,
-      get inTransaction() {
-        return !over && raw.inTransaction
-      },
-    })
-    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return
+    const answer = effects(tx)
+    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)
     // Nobody will wait for it: what it throws later must not take the process down.
     if (answer instanceof Promise) answer.catch(() => {})
     throw notSynchronous()

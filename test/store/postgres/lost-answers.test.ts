@@ -38,6 +38,10 @@ describe('an exchange that hands in and claims', () => {
     const engine = await place.open({ database: proxy.url, tasks: [task] })
     const problems: unknown[] = []
     engine.on('problem', ({ error }) => problems.push(error))
+    const told: string[] = []
+    engine.on('completed', ({ id }) => told.push(id))
+    const taken: string[] = []
+    engine.on('claim-lost', ({ id }) => taken.push(id))
     const handles = await engine.enqueueMany(task, Array(30).fill(undefined))
     const results = Promise.all(handles.map((handle) => handle.result()))
     const worker = engine.work({ concurrency: 3 })
@@ -59,6 +63,9 @@ describe('an exchange that hands in and claims', () => {
     expect(runs.slice(0, 3)).toEqual([first, second, third])
     expect(await engine.tasks.counts()).toEqual(counts({ completed: 30 }))
     expect((await everyTask(place)).map(({ attempts }) => attempts)).toEqual(Array(30).fill(1))
+    // Also of those whose answer was lost.
+    expect(told.sort()).toEqual(handles.map(({ id }) => id).sort())
+    expect(taken).toEqual([])
     expect(problems).toEqual([expect.any(StoreError)])
     expect(problems).toMatchObject([{ code: 'STORE_AWAY' }])
   })

@@ -4,6 +4,7 @@ import { inject, test as plain } from 'vitest'
 import { type Gleaner, type GleanerOptions, openGleaner } from '../../../src/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/store.ts'
+import { until } from '../../until.ts'
 import { PostgresProxy } from './proxy.ts'
 
 export type EngineOptions = Omit<GleanerOptions, 'database'> & { database?: string }
@@ -59,14 +60,7 @@ export class Place {
     return found.map(({ pid }) => pid)
   }
 
-  /** Asks again and again, without resting for long, until the answer is yes. */
-  async until(what: string, isSo: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> {
-    const deadlineMs = performance.now() + withinMs
-    while (!(await isSo())) {
-      if (performance.now() > deadlineMs) throw new Error(`not within ${withinMs} ms: ${what}`)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-  }
+  until = until
 
   /** The last to be opened is the first to be closed. */
   atEnd(end: () => Promise<unknown>): void {

@@ -49,7 +49,8 @@ async function planOfClaim(place: Place, lanes: number): Promise<Plan[]> {
   const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${select
     .replaceAll('$1', `ARRAY[${ids}]`)
     .replaceAll('$2', '10')
-    .replaceAll('$6', `ARRAY[${ids.map(() => 0)}]`)}`
+    .replaceAll('$6', `ARRAY[${ids.map(() => 0)}]`)
+    .replaceAll('$7', `ARRAY[${ids.map(() => Number.MAX_SAFE_INTEGER)}]`)}`
   const [answer] = await place.rows(text)
   return nodesOf(answer['QUERY PLAN'][0].Plan)
 }

@@ -172,6 +172,50 @@ test('the effects of ctx.complete may enqueue, in the same transaction', async (
   expect(await shop.tasks.counts()).toEqual(counts({ completed: 2 }))
 })
 
+test('ctx.enqueue in the effects of ctx.complete enqueues with the completion, or not at all', async ({
+  place,
+}) => {
+  const order = defineTask({
+    name: 'order',
+    retry: { attempts: 2, base: '1ms' },
+    run: (_: undefined, ctx) =>
+      ctx.complete('ordered', async () => {
+        await ctx.enqueue(mail, 7)
+        if (ctx.attempt === 1) throw new Error('in the middle')
+      }),
+  })
+  const shop = await place.open({ tasks: [order, mail] })
+  const worker = shop.work()
+  expect(await (await shop.enqueue(order)).result()).toBe('ordered')
+  await worker.drained()
+  expect(await shop.tasks.counts()).toEqual(counts({ completed: 2 }))
+})
+
+test('effects that hold all connections of the pool may enqueue: none of them needs another', async ({
+  place,
+}) => {
+  const all = Promise.withResolvers<void>()
+  let inside = 0
+  const order = defineTask({
+    name: 'order',
+    retry: { attempts: 1 },
+    run: (_: undefined, ctx) =>
+      ctx.complete('ordered', async () => {
+        inside += 1
+        if (inside === 2) all.resolve()
+        await all.promise
+        await ctx.enqueue(mail, 7)
+      }),
+  })
+  const shop = await place.open({ tasks: [order, mail], postgres: { poolSize: 2 } })
+  await shop.enqueue(mail, 1)
+  const orders = await shop.enqueueMany(order, [undefined, undefined])
+  const worker = shop.work({ concurrency: 3 })
+  await Promise.all(orders.map((handle) => handle.result()))
+  await worker.drained()
+  expect(await shop.tasks.counts()).toEqual(counts({ completed: 5 }))
+})
+
 test('what is no client is refused', async ({ place }) => {
   const { gleaner } = await app(place)
   for (const nothing of [null, undefined, {}, 'client', { query: 1 }]) {

@@ -1,0 +1,41 @@
+export type Row = Record<string, unknown>
+
+/** Rows that answer `sql` should not be there. `gleaner.` stands before the engine's tables. */
+export interface Flaw {
+  what: string
+  sql: string
+}
+
+/** A database to be killed on, as it is seen from outside: with SQL of our own, not through the engine. */
+export interface Ground {
+  /** For `openGleaner`. */
+  readonly database: string
+  /** The same contents once more, gone with this one at the latest. Nobody may be at work here. */
+  copy(): Promise<Ground>
+  /** In SQL that both understand; `gleaner.` stands before the engine's tables. */
+  rows(sql: string): Promise<Row[]>
+  hasTables(): Promise<boolean>
+  /** Whoever was killed is gone for the database, too: what he had sent has been done, or undone. */
+  deserted(): Promise<void>
+  clear(): Promise<void>
+
+  // What must be true of it; see soundness.ts
+
+  /** The database's own opinion of its files. */
+  damage(): Promise<string[]>
+  readonly ownFlaws: readonly Flaw[]
+  /** How it counts the tasks of each lane, and which of them (`t`) are in the counter of the created ones. */
+  readonly counting: { lanes: string; created: string }
+  /** Whether something has changed behind this statement, so that a kill there can find what one before it cannot. */
+  isTelling(before: string): boolean
+}
+
+/** The first column. */
+export async function read(ground: Ground, sql: string): Promise<unknown[]> {
+  return (await ground.rows(sql)).map((row) => Object.values(row)[0])
+}
+
+export async function countTasks(ground: Ground): Promise<number> {
+  if (!(await ground.hasTables())) return 0
+  return Number((await read(ground, 'SELECT count(*) FROM gleaner.tasks'))[0])
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { until } from '../../until.ts'
+import type { Flaw, Ground, Row } from './ground.ts'
+
+const FLAWS: readonly Flaw[] = [
+  {
+    what: 'a fence beyond the sequence',
+    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
+  },
+  {
+    what: 'a tally of a lane that does not exist',
+    sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',
+  },
+  {
+    what: 'an index that is not valid',
+    sql: 'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT (indisvalid AND indisready AND indislive)',
+  },
+]
+
+const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+
+/** Each index against its table: every row is in it, at its place, and nothing else. */
+const CHECK_INDEXES = `SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+  WHERE n.nspname = 'gleaner' AND c.relkind = 'i' AND a.amname = 'btree'`
+
+/** A database of its own in the server: the user in its URL must be allowed to create some. */
+export class PostgresGround implements Ground {
+  readonly database: string
+  readonly ownFlaws = FLAWS
+  readonly counting = {
+    lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(sum(t.${c}), 0) AS ${c}`).join(', ')}
+            FROM gleaner.lanes l LEFT JOIN gleaner.tallies t ON t.lane = l.id GROUP BY l.id`,
+    created: 'true',
+  }
+  readonly #server: string
+  readonly #name: string
+  readonly #copies: PostgresGround[] = []
+  #client: Promise<pg.Client> | undefined
+  #gone = false
+
+  static async fresh(server: string): Promise<PostgresGround> {
+    const ground = await PostgresGround.#create(server, 'template1')
+    const checker = await ground.rows(`SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'`)
+    if (checker.length > 0) await ground.rows('CREATE EXTENSION IF NOT EXISTS amcheck')
+    return ground
+  }
+
+  static async #create(server: string, template: string): Promise<PostgresGround> {
+    const ground = new PostgresGround(server, `gleaner_torture_${randomUUID().replaceAll('-', '')}`)
+    await administer(server, `CREATE DATABASE ${ground.#name} TEMPLATE ${template}`)
+    return ground
+  }
+
+  private constructor(server: string, name: string) {
+    this.#server = server
+    this.#name = name
+    this.database = Object.assign(new URL(server), { pathname: name }).href
+  }
+
+  async copy(): Promise<Ground> {
+    await this.#disconnect()
+    const copy = await PostgresGround.#create(this.#server, this.#name)
+    this.#copies.push(copy)
+    return copy
+  }
+
+  async rows(sql: string): Promise<Row[]> {
+    this.#client ??= connected(this.database)
+    return (await (await this.#client).query(sql)).rows
+  }
+
+  async hasTables(): Promise<boolean> {
+    return (await this.rows(`SELECT 1 WHERE to_regclass('gleaner.tasks') IS NOT NULL`)).length > 0
+  }
+
+  /** The server notices that a client is gone when it wants to read from it, or to answer it. */
+  async deserted(): Promise<void> {
+    const others = `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
+    await until('nobody else is connected', async () => (await this.rows(others)).length === 0)
+  }
+
+  async damage(): Promise<string[]> {
+    const checker = await this.rows(`SELECT 1 FROM pg_extension WHERE extname = 'amcheck'`)
+    if (checker.length === 0) return []
+    return this.rows(CHECK_INDEXES).then(
+      () => [],
+      (error) => [`amcheck: ${error.message}`],
+    )
+  }
+
+  isTelling(before: string): boolean {
+    return !/^\s*(SELECT|BEGIN)/.test(before)
+  }
+
+  async clear(): Promise<void> {
+    if (this.#gone) return
+    this.#gone = true
+    for (const copy of this.#copies) await copy.clear()
+    await this.#disconnect()
+    await administer(this.#server, `DROP DATABASE IF EXISTS ${this.#name} WITH (FORCE)`)
+  }
+
+  /** Who is connected to a database keeps it from being copied. */
+  async #disconnect(): Promise<void> {
+    const client = await this.#client
+    this.#client = undefined
+    await client?.end()
+  }
+}
+
+async function administer(server: string, sql: string): Promise<void> {
+  const client = await connected(server)
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return client
+}

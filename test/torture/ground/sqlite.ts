@@ -1,0 +1,96 @@
+import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Flaw, Ground, Row } from './ground.ts'
+
+const FLAWS: readonly Flaw[] = [
+  {
+    what: 'an input of no task',
+    sql: 'SELECT task FROM gleaner.inputs WHERE task NOT IN (SELECT id FROM gleaner.tasks)',
+  },
+  {
+    what: 'a task without its input',
+    sql: `SELECT id FROM gleaner.tasks WHERE input = '' AND id NOT IN (SELECT task FROM gleaner.inputs)`,
+  },
+  {
+    what: 'a task is held that no batch of its session lists',
+    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence IS NOT NULL AND id NOT IN (SELECT id FROM gleaner.held)',
+  },
+  {
+    what: 'a batch counts others than the tasks that are held by it',
+    sql: `SELECT fence, unsettled FROM gleaner.batches b WHERE unsettled = 0
+            OR unsettled <> (SELECT count(*) FROM gleaner.held h WHERE h.fence = b.fence)`,
+  },
+  {
+    what: 'a fence beyond the sequence',
+    sql: `SELECT id, fence FROM gleaner.tasks
+          WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')`,
+  },
+]
+
+/** A file in a folder of its own. */
+export class SqliteGround implements Ground {
+  readonly database: string
+  readonly ownFlaws = FLAWS
+  readonly counting = {
+    lanes: 'SELECT * FROM gleaner.lanes',
+    // The others are counted when somebody asks.
+    created: `t.id <= (SELECT value FROM gleaner.meta WHERE key = 'counted_through')`,
+  }
+  readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-torture-')))
+  readonly #file = join(this.#folder, 'app.db')
+  readonly #copies: SqliteGround[] = []
+
+  constructor() {
+    this.database = `sqlite:${this.#file}`
+  }
+
+  async copy(): Promise<Ground> {
+    const copy = new SqliteGround()
+    this.#copies.push(copy)
+    if (existsSync(this.#file)) copyFileSync(this.#file, copy.#file)
+    return copy
+  }
+
+  async rows(sql: string): Promise<Row[]> {
+    const statement = sql.replaceAll('gleaner.', 'gleaner_')
+    return this.#connected((db) => {
+      const prepared = db.prepare(statement)
+      if (prepared.reader) return prepared.all() as Row[]
+      prepared.run()
+      return []
+    })
+  }
+
+  async hasTables(): Promise<boolean> {
+    return (await this.rows(`SELECT 1 FROM sqlite_schema WHERE name = 'gleaner.tasks'`)).length > 0
+  }
+
+  /** The system took its locks away with its process. */
+  async deserted(): Promise<void> {}
+
+  async damage(): Promise<string[]> {
+    const integrity = this.#connected((db) => db.pragma('integrity_check', { simple: true }))
+    return integrity === 'ok' ? [] : [`integrity_check: ${integrity}`]
+  }
+
+  isTelling(before: string): boolean {
+    return !/^\s*(SELECT|PRAGMA)/.test(before)
+  }
+
+  async clear(): Promise<void> {
+    for (const copy of this.#copies) await copy.clear()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Closed each time: the last one to close brings everything into the one file. */
+  #connected<T>(look: (db: Database.Database) => T): T {
+    const db = new Database(this.#file, { timeout: 10_000 })
+    try {
+      return look(db)
+    } finally {
+      db.close()
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { beforeEach, expect, test } from 'vitest'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { Hands, type HandsOptions } from '../../src/worker/hands.ts'
+import { Household } from '../../src/worker/household.ts'
+
+let household: Household
+let nudged: string[]
+let mine: Hands
+let theirs: Hands
+
+beforeEach(() => {
+  household = new Household()
+  nudged = []
+  mine = member('mine')
+  theirs = member('theirs')
+})
+
+/** Empty hands: nothing is run here. */
+function member(name: string): Hands {
+  const hands = new Hands({ clock: new ManualClock() } as Partial<HandsOptions> as HandsOptions)
+  household.join(hands, () => nudged.push(name))
+  return hands
+}
+
+test('everybody may claim as long as no suspect waits', () => {
+  expect([household.mayClaim(mine), household.mayClaim(theirs)]).toEqual([true, true])
+})
+
+test('in an empty house the worker goes first whose suspect waits', () => {
+  household.suspectsWaiting(mine, true)
+  expect([household.mayClaim(mine), household.mayClaim(theirs)]).toEqual([true, false])
+})
+
+test('while a suspect waits, the end of every run is told to all', () => {
+  household.ended(false)
+  expect(nudged).toEqual([])
+  household.suspectsWaiting(mine, true)
+  household.ended(false)
+  expect(nudged).toEqual(['mine', 'theirs'])
+})
+
+test('the end of a suspect is told to all: they held back for it', () => {
+  household.ended(true)
+  expect(nudged).toEqual(['mine', 'theirs'])
+})
+
+test('a worker that leaves, or finds its suspect taken, holds nobody back', () => {
+  household.suspectsWaiting(mine, true)
+  household.leave(mine)
+  expect(household.mayClaim(theirs)).toBe(true)
+  expect(nudged).toContain('theirs')
+})
