@@ -701,7 +701,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a completion and its effects are one transaction',
     promise: 'A kill between the two leaves both or neither.',
     file: 'src/store/sqlite/store.ts',
-    find: 'enqueued = runEffects(connection, effects)\n',
+    find: 'enqueued = runEffects(connection, ours, effects)\n',
     replace:
       "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, effects)\n",
     test: {
