@@ -703,7 +703,7 @@ export const GUARDS: readonly Guard[] = [
     file: 'src/store/sqlite/store.ts',
     find: 'enqueued = runEffects(connection, ours, effects)\n',
     replace:
-      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, effects)\n",
+      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, ours, effects)\n",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title: 'on SQLite, killed at any point of > ctx.complete',
