@@ -21,6 +21,8 @@ export type ErrorCode =
   | 'PERMANENT'
   | 'RETRY_LATER'
   | 'RESULT_TOO_LARGE'
+  | 'RUN_LIMIT'
+  | 'RUN_STUCK'
   | 'STOPPED'
   | 'STORE_AWAY'
   | 'STORE_BUSY'

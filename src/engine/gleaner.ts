@@ -56,6 +56,8 @@ export interface TimingOptions {
   /** Rest of an idle worker should no wake-up reach it, from and to. Default 1 s, growing to 30 s. */
   idleMin?: Duration
   idleMax?: Duration
+  /** How soon a result or a cancel is noticed should no wake-up tell of it. Default 1 s. */
+  poll?: Duration
 }
 
 export interface WorkOptions {

@@ -30,14 +30,34 @@ export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
     durability: checked.durability,
     postgres: checked.postgres,
   })
-  return engine(store, systemClock, checked)
+  return engine({ store, clock: systemClock, random: Math.random }, checked)
+}
+
+/** What the engine stands on: a test brings its own. */
+export interface Ground {
+  store: Store
+  clock: Clock
+  random: () => number
+}
+
+/** A Gleaner whose workers can be looked into. */
+export interface Engine extends Gleaner {
+  work(options?: WorkOptions): Worker
+}
+
+/** The same engine on the caller's own store and time. */
+export function openEngine(ground: Ground, options: Omit<GleanerOptions, 'database' | 'postgres'>): Engine {
+  return engine(ground, checkOptions(options))
 }
 
 type Checked = ReturnType<typeof checkOptions>
 
-function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadLimit }: Checked): Gleaner {
+function engine(
+  { store, clock, random }: Ground,
+  { registry, hooks, timings, payloadLimit }: Checked,
+): Engine {
   const emitter = new Emitter()
-  const office = { store, endings: new Endings(store, clock) }
+  const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
@@ -83,7 +103,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
           payloadLimit,
           timings,
         },
-        { store, clock, keeper, household, emitter, hooks, enqueue, enqueueWithin },
+        { store, clock, random, keeper, household, emitter, hooks, enqueue, enqueueWithin },
       )
       workers.add(worker)
       return worker
@@ -100,7 +120,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
   }
 }
 
-function checkOptions(options: GleanerOptions) {
+function checkOptions(options: Omit<GleanerOptions, 'database'>) {
   if (typeof options !== 'object' || options === null)
     throw bad('openGleaner', options, "Give { database: 'sqlite:…' }.")
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
@@ -135,6 +155,7 @@ function checkTimings(timings: TimingOptions) {
     graceMs: ms('grace', '5s'),
     idleMinMs: ms('idleMin', '1s'),
     idleMaxMs: ms('idleMax', '30s'),
+    pollMs: ms('poll', '1s'),
   }
 }
 

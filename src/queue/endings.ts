@@ -3,8 +3,6 @@ import type { Change, Ending, Store } from '../store/contract.ts'
 
 /** Tasks looked at in one go when nobody says which of them ended. */
 const LOOK_MAX = 500
-/** Should every wake-up be lost. */
-const POLL_MS = 1_000
 
 /** `undefined`: the wait is over without an ending. */
 type Answer = Ending | undefined | 'closed'
@@ -14,6 +12,7 @@ type Resolve = (answer: Answer) => void
 export class Endings {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #pollMs: number
   readonly #waiting = new Map<string, Set<Resolve>>()
   #unsubscribe: (() => void) | undefined
   #cancelPoll: (() => void) | undefined
@@ -21,9 +20,11 @@ export class Endings {
   #looking = false
   #closed = false
 
-  constructor(store: Store, clock: Clock) {
+  /** `pollMs`: how often to look should every wake-up be lost. */
+  constructor(store: Store, clock: Clock, pollMs: number) {
     this.#store = store
     this.#clock = clock
+    this.#pollMs = pollMs
   }
 
   /** The ending; `undefined` when `timeoutMs` have passed before, `closed` when the engine was closed. */
@@ -99,7 +100,7 @@ export class Endings {
   }
 
   #poll(): void {
-    this.#cancelPoll ??= this.#clock.after(POLL_MS, () => {
+    this.#cancelPoll ??= this.#clock.after(this.#pollMs, () => {
       this.#cancelPoll = undefined
       this.#look(this.#someWaiting())
     })

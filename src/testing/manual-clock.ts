@@ -13,9 +13,12 @@ export class ManualClock implements Clock {
   #now: number
   #elapsedMs = 0
   readonly #timers = new Set<Timer>()
+  readonly #onTimer: () => void
 
-  constructor(now: number = START) {
+  /** `onTimer` is told of every new timer. */
+  constructor(now: number = START, onTimer: () => void = () => {}) {
     this.#now = now
+    this.#onTimer = onTimer
   }
 
   // Bound, because whoever needs only the time passes `clock.now` on by itself.
@@ -26,26 +29,39 @@ export class ManualClock implements Clock {
   readonly after = (ms: number, fn: () => void): (() => void) => {
     const timer: Timer = { atMs: this.#elapsedMs + Math.max(0, ms), fn }
     this.#timers.add(timer)
+    this.#onTimer()
     return () => this.#timers.delete(timer)
   }
 
   /** Calls what becomes due on the way, each at its own time, also what was set meanwhile. */
   advance(ms: number): void {
-    const until = this.#elapsedMs + ms
-    for (let next = this.#nextBy(until); next !== undefined; next = this.#nextBy(until)) {
-      this.#moveTo(next.atMs)
-      this.#timers.delete(next)
-      next.fn()
-    }
-    this.#moveTo(until)
+    const untilMs = this.#elapsedMs + ms
+    while (this.step(untilMs)) {}
+    this.moveTo(untilMs)
   }
 
-  #nextBy(until: number): Timer | undefined {
-    return [...this.#timers].filter(({ atMs }) => atMs <= until).sort((a, b) => a.atMs - b.atMs)[0]
+  /** Moves to the next timer and calls it. False: there is none until then, and time has not moved. */
+  step(untilMs: number): boolean {
+    const next = this.#nextBy(untilMs)
+    if (next === undefined) return false
+    this.moveTo(next.atMs)
+    this.#timers.delete(next)
+    next.fn()
+    return true
   }
 
-  #moveTo(elapsedMs: number): void {
+  /** Without calling anything. */
+  moveTo(elapsedMs: number): void {
     this.#now += elapsedMs - this.#elapsedMs
     this.#elapsedMs = elapsedMs
+  }
+
+  /** Of those at the same time the one that was set first. */
+  #nextBy(untilMs: number): Timer | undefined {
+    let next: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.atMs <= untilMs && (next === undefined || timer.atMs < next.atMs)) next = timer
+    }
+    return next
   }
 }

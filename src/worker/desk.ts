@@ -6,6 +6,8 @@ import type { Execution } from './execution.ts'
 /** What a running item may ask of its worker. */
 export interface Desk {
   readonly clock: Clock
+  /** In [0, 1): spreads retries. */
+  readonly random: () => number
   readonly payloadLimit: number
   readonly enqueue: Enqueue
   /** Takes part in the transaction that completes the item. */

@@ -33,6 +33,7 @@ export class Execution {
   startIsKnown: boolean
   /** Its outcome was handed in (or is nobody's any more), though the handler may still be running. */
   settled = false
+  readonly #random: () => number
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
 
@@ -43,6 +44,7 @@ export class Execution {
     this.startedAt = desk.clock.now()
     this.startedMs = desk.clock.monotonicMs()
     this.deadlineMs = this.startedMs + (claim.overrides?.timeoutMs ?? definition.timeoutMs)
+    this.#random = desk.random
     this.context = new RunContext(this, desk)
   }
 
@@ -95,7 +97,7 @@ export class Execution {
     return {
       kind: 'failed',
       failure: failure(kind, error),
-      retryAfterMs: delayMs(policy, this.claim.attempt),
+      retryAfterMs: delayMs(policy, this.claim.attempt, this.#random()),
     }
   }
 
@@ -117,11 +119,11 @@ function final(kind: FailureKind, error: unknown): Outcome {
 }
 
 /** A backoff function of the user's may throw: that must not lose the failure it was asked about. */
-function delayMs(policy: RetryPolicy, attempt: number): number {
+function delayMs(policy: RetryPolicy, attempt: number, random: number): number {
   try {
-    return retryDelayMs(policy, attempt, Math.random())
+    return retryDelayMs(policy, attempt, random)
   } catch {
-    return retryDelayMs(RETRY_DEFAULT, attempt, Math.random())
+    return retryDelayMs(RETRY_DEFAULT, attempt, random)
   }
 }
 

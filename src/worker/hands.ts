@@ -12,14 +12,19 @@ import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
 
-export interface HandsOptions {
-  worker: string
+/** What the engine shares among all its workers. */
+export interface HandsServices {
   store: Store
   clock: Clock
+  random: () => number
   emitter: Emitter
   hooks: Hooks
   enqueue: Enqueue
   enqueueWithin: (tx: Tx) => Enqueue
+}
+
+export interface HandsOptions extends HandsServices {
+  worker: string
   definitions: ReadonlyMap<string, TaskDefinition>
   payloadLimit: number
   graceMs: number
@@ -122,6 +127,10 @@ export class Hands implements Desk {
 
   get clock(): Clock {
     return this.#options.clock
+  }
+
+  get random(): () => number {
+    return this.#options.random
   }
 
   get enqueue(): Enqueue {

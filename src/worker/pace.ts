@@ -7,20 +7,22 @@ const OLD_SHARE = 0.8
 
 const IDLE_FACTOR = 1.5
 
-export interface IdleOptions {
+export interface PaceOptions {
   idleMinMs: number
   idleMaxMs: number
+  /** How soon a cancel is noticed should its wake-up be lost. */
+  pollMs: number
 }
 
 /** How much a worker takes at a time, and how long it rests when there is nothing. */
 export class Pace {
-  readonly #idle: IdleOptions
+  readonly #options: PaceOptions
   #averageMs: number | undefined
   #idleMs: number
 
-  constructor(idle: IdleOptions) {
-    this.#idle = idle
-    this.#idleMs = idle.idleMinMs
+  constructor(options: PaceOptions) {
+    this.#options = options
+    this.#idleMs = options.idleMinMs
   }
 
   ran(durationMs: number): void {
@@ -36,13 +38,14 @@ export class Pace {
 
   /** Something came: look again soon. */
   awake(): void {
-    this.#idleMs = this.#idle.idleMinMs
+    this.#idleMs = this.#options.idleMinMs
   }
 
-  /** The fallback should every wake-up be lost: longer each time. */
-  nextIdleMs(): number {
+  /** The fallback should every wake-up be lost: longer each time while there is nothing to do. */
+  nextLookMs(isBusy: boolean): number {
+    if (isBusy) return this.#options.pollMs
     const idleMs = this.#idleMs
-    this.#idleMs = Math.min(this.#idleMs * IDLE_FACTOR, this.#idle.idleMaxMs)
+    this.#idleMs = Math.min(this.#idleMs * IDLE_FACTOR, this.#options.idleMaxMs)
     return idleMs
   }
 }

@@ -10,6 +10,11 @@ export class Waker {
     this.#clock = clock
   }
 
+  /** It waits, and nobody has nudged it. */
+  get isResting(): boolean {
+    return this.#wake !== undefined && !this.#nudged
+  }
+
   nudge(): void {
     this.#nudged = true
     this.#wake?.()
@@ -20,7 +25,7 @@ export class Waker {
     await new Promise(setImmediate)
     if (!this.#nudged) {
       await new Promise<void>((resolve) => {
-        const cancel = this.#clock.after(ms(), resolve)
+        const cancel = this.#clock.after(ms(), () => this.nudge())
         this.#wake = () => {
           cancel()
           resolve()

@@ -3,11 +3,11 @@ import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
-import { Hands, type HandsOptions } from './hands.ts'
+import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import type { HandedIn } from './news.ts'
-import { type IdleOptions, Pace } from './pace.ts'
+import { Pace, type PaceOptions } from './pace.ts'
 import { reportOutcome } from './report.ts'
 import { Waker } from './waker.ts'
 
@@ -18,13 +18,10 @@ export interface WorkerOptions {
   concurrency: number
   payloadLimit: number
   /** `graceMs`: between an abort and giving up on the handler. */
-  timings: IdleOptions & { graceMs: number }
+  timings: PaceOptions & { graceMs: number }
 }
 
-export type WorkerServices = Pick<
-  HandsOptions,
-  'store' | 'clock' | 'emitter' | 'hooks' | 'enqueue' | 'enqueueWithin'
-> & {
+export interface WorkerServices extends HandsServices {
   keeper: Keeper
   household: Household
 }
@@ -33,8 +30,6 @@ export type WorkerServices = Pick<
 const NEWS_MS = 20
 /** What is held ahead and still not started then goes back: somebody else may be idle. */
 const AHEAD_HELD_MAX_MS = 50
-/** How soon a cancel is noticed should its wake-up be lost. */
-const CANCEL_POLL_MS = 1_000
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
 /** A commit whose answer was lost may still go through for that long. */
@@ -86,6 +81,16 @@ export class Worker {
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     this.#finished = this.#work()
+  }
+
+  /** Handlers that have not returned. */
+  get running(): number {
+    return this.#hands.running
+  }
+
+  /** Nothing is to be handed in or claimed before somebody or some timer wakes it. */
+  get isResting(): boolean {
+    return this.#waker.isResting
   }
 
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
@@ -225,7 +230,7 @@ export class Worker {
     if (this.#troubled) return TROUBLE_MS
     const now = this.#services.clock.monotonicMs()
     const { news, running } = this.#hands
-    const reasons = [this.#nextDueMs - now, running > 0 ? CANCEL_POLL_MS : this.#pace.nextIdleMs()]
+    const reasons = [this.#nextDueMs - now, this.#pace.nextLookMs(running > 0)]
     if (news.sinceMs !== undefined) reasons.push(news.sinceMs + NEWS_MS - now)
     for (const { startedMs } of this.#hands.unknownStarts()) reasons.push(startedMs + NEWS_MS - now)
     if (this.#hands.ahead > 0) reasons.push(this.#hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)

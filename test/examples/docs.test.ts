@@ -123,5 +123,7 @@ function fileOf({ page, line }: Block): string {
 /** In the documentation the package has its name, here it is the source. */
 function program({ given, mark, code }: Block): string {
   const text = mark === 'run' ? code : `${given}\n${code}\nexport {}\n`
-  return text.replaceAll("from 'gleaner'", `from '${join(checkout, 'src/index.ts')}'`)
+  return text
+    .replaceAll("from 'gleaner'", `from '${join(checkout, 'src/index.ts')}'`)
+    .replaceAll("from 'gleaner/testing'", `from '${join(checkout, 'src/testing/index.ts')}'`)
 }

@@ -109,6 +109,8 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       says: [
         "src/index.ts:2  imports './testing/open.ts'  [public-door] " +
           'index.ts never reaches http: src/index.ts → src/testing/open.ts → src/http/app.ts',
+        "src/index.ts:2  imports './testing/open.ts'  [public-door] " +
+          'index.ts never reaches testing: src/index.ts → src/testing/open.ts',
       ],
     },
     ...['supervisor', 'cli'].map((room) => ({

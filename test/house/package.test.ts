@@ -99,9 +99,35 @@ describe('in an empty project', () => {
     })
   })
 
+  test("a JavaScript test moves the engine's time, with nothing else installed", () => {
+    write(
+      'moves-time.js',
+      `import { defineTask } from 'gleaner'
+       import { openTestGleaner } from 'gleaner/testing'
+
+       const ran = []
+       const remind = defineTask({ name: 'remind', run: async () => void ran.push(t.now() - startedAt) })
+       const t = await openTestGleaner({ tasks: [remind] })
+       const startedAt = t.now()
+       await t.enqueue(remind, undefined, { runAfter: '1h' })
+       await t.advance('1d')
+       await t.runUntilIdle()
+       console.log(JSON.stringify(ran))
+       await t.close()`,
+    )
+    expect(run(process.execPath, 'moves-time.js')).toEqual({ status: 0, stdout: '[3600000]\n', stderr: '' })
+  })
+
   test('a CommonJS program can require it', () => {
-    write('require.cjs', `console.log(typeof require('gleaner').openGleaner)`)
-    expect(run(process.execPath, 'require.cjs')).toEqual({ status: 0, stdout: 'function\n', stderr: '' })
+    write(
+      'require.cjs',
+      `console.log(typeof require('gleaner').openGleaner, typeof require('gleaner/testing').openTestGleaner)`,
+    )
+    expect(run(process.execPath, 'require.cjs')).toEqual({
+      status: 0,
+      stdout: 'function function\n',
+      stderr: '',
+    })
   })
 
   test('a TypeScript program has its types, from schema to result', () => {
@@ -110,7 +136,7 @@ describe('in an empty project', () => {
       `import { defineTask, openGleaner } from 'gleaner'
        import { z } from 'zod'
 
-       const double = defineTask({
+       export const double = defineTask({
          name: 'double',
          input: z.object({ n: z.number() }),
          async run(input, ctx) {
@@ -130,6 +156,26 @@ describe('in an empty project', () => {
        // @ts-expect-error: not a duration
        await handle.result({ timeout: 'soon' })`,
     )
+    write(
+      'typed-test.ts',
+      `import type { Gleaner } from 'gleaner'
+       import { openTestGleaner, type TestGleaner } from 'gleaner/testing'
+       import { double } from './typed.ts'
+
+       const t: TestGleaner = await openTestGleaner({ tasks: [double], now: new Date(), runLimit: 100 })
+       export const gleaner: Gleaner = t
+       await t.advance('1h')
+       const [waiting] = await t.enqueued(double)
+       export const n: number | undefined = waiting?.input.n
+       t.db.exec('CREATE TABLE notes (text)')
+       t.db.transaction(() => t.within(t.db).enqueue(double, { n: 1 })).immediate()
+       await t[Symbol.asyncDispose]()
+
+       // @ts-expect-error: it is a number, and not any
+       export const wrong: string | undefined = waiting?.input.n
+       // @ts-expect-error: it has a database of its own
+       await openTestGleaner({ database: 'sqlite:./app.db' })`,
+    )
     // Without skipLibCheck: a user who does not set it must not see errors in our types.
     write(
       'tsconfig.json',
@@ -142,9 +188,10 @@ describe('in an empty project', () => {
           strict: true,
           exactOptionalPropertyTypes: true,
           skipLibCheck: false,
+          allowImportingTsExtensions: true,
           noEmit: true,
         },
-        files: ['typed.ts'],
+        files: ['typed.ts', 'typed-test.ts'],
       }),
     )
     const tsc = join(checkout, 'node_modules/typescript/bin/tsc')
@@ -160,12 +207,14 @@ describe('in an empty project', () => {
     '$name is refused with a clear message, before native code crashes',
     ({ command }) => {
       write('pretend.js', `Object.defineProperty(process.versions, 'node', { value: '20.0.0' })`)
-      write('refused.js', `import { openGleaner } from 'gleaner'\nconsole.log('got in', openGleaner)`)
-      const { status, stdout, stderr } = run(command[0]!, ...command.slice(1), 'refused.js')
-      expect(stderr).toMatch(/Gleaner needs Node\.js 22\.18 or newer; this is 20\./)
-      expect(stdout).toBe('')
-      // A number: killed by a signal it would be null.
-      expect(status).toBe(1)
+      for (const door of ['gleaner', 'gleaner/testing']) {
+        write('refused.js', `import * as door from '${door}'\nconsole.log('got in', door)`)
+        const { status, stdout, stderr } = run(command[0]!, ...command.slice(1), 'refused.js')
+        expect(stderr).toMatch(/Gleaner needs Node\.js 22\.18 or newer; this is 20\./)
+        expect(stdout).toBe('')
+        // A number: killed by a signal it would be null.
+        expect(status).toBe(1)
+      }
     },
   )
 })

@@ -25,7 +25,7 @@ import { endSession, insertSession, isLive, markUseful, readLiveSessions } from 
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
-import { hasEnqueued, withinTransaction } from './within.ts'
+import { hasEnqueued, type OurDatabase, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -40,8 +40,12 @@ export interface SqliteOptions {
 const BUSY_LIMIT_MS = 60_000
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  return openSqliteStoreOn(new Connection(options.path), options)
+}
+
+/** On a connection that others use as well. The store closes it. */
+export async function openSqliteStoreOn(connection: Connection, options: SqliteOptions): Promise<Store> {
   const clock = options.clock ?? systemClock
-  const connection = new Connection(options.path)
   try {
     await connection.configure()
     await migrate(connection, clock.now)
@@ -77,6 +81,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
   let watching: FileWatch | null = null
   const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
+  const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]) }
   let closed = false
 
   const read = <T>(look: () => T): Promise<T> =>
@@ -98,7 +103,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
   return {
     enqueue: (tasks) => intake.add(tasks),
-    within: (transaction) => withinTransaction(transaction, options.path, clock.now),
+    within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
     // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
@@ -133,7 +138,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           const now = clock.now()
           if (!isLive(db, Number(session))) return false
           if (!complete(db, Number(session), { ...run, result }, now)) return false
-          enqueued = runEffects(connection, effects)
+          enqueued = runEffects(connection, ours, effects)
           const tally = new Tally()
           tally.add(lanes.ofTask(run), 'completed', 1)
           tally.settled(run.fence)
@@ -202,7 +207,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 }
 
 /** The user sees no more of the connection than a transaction needs, and no longer than it lasts. Whether it enqueued. */
-function runEffects({ raw }: Connection, effects: Effects): boolean {
+function runEffects({ raw }: Connection, ours: OurDatabase, effects: Effects): boolean {
   let over = false
   const prepare = (sql: string) => {
     if (over) throw notSynchronous()
@@ -210,12 +215,11 @@ function runEffects({ raw }: Connection, effects: Effects): boolean {
   }
   const tx = {
     prepare,
-    // For `within`, which makes sure that this is our file.
-    name: raw.name,
     get inTransaction() {
       return !over && raw.inTransaction
     },
   }
+  ours.connections.add(tx)
   try {
     const answer = effects(tx)
     if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)

@@ -9,18 +9,24 @@ import { Statements } from './statements.ts'
 /** A user's connections, each with the statements prepared on it; forgotten with the connection. */
 const known = new WeakMap<object, Statements>()
 
+export interface OurDatabase {
+  path: string
+  /** Connections to it that are the store's own: of a database in memory there are no others. */
+  connections: WeakSet<object>
+}
+
 /** Whether something was enqueued within it. */
 export function hasEnqueued(transaction: object): boolean {
   return known.has(transaction)
 }
 
 /** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
-export function withinTransaction(transaction: unknown, path: string, now: () => number): Within {
+export function withinTransaction(transaction: unknown, ours: OurDatabase, now: () => number): Within {
   const raw = connectionOf(transaction)
   return {
     synchronous: true,
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
-      requireTransaction(raw, path)
+      requireTransaction(raw, ours)
       let db = known.get(raw)
       if (db === undefined) {
         db = new Statements(raw)
@@ -45,17 +51,17 @@ function connectionOf(transaction: unknown): Database.Database {
   return raw as Database.Database
 }
 
-function requireTransaction(raw: Database.Database, path: string): void {
+function requireTransaction(raw: Database.Database, ours: OurDatabase): void {
   if (!raw.inTransaction) {
     throw new InputError('within: the connection is not in a transaction', {
       code: 'NOT_IN_TRANSACTION',
       hint: 'Call it inside db.transaction(() => { … }).immediate(), or use gleaner.enqueue.',
     })
   }
-  if (!isSameFile(raw.name, path)) {
+  if (!ours.connections.has(raw) && !isSameFile(raw.name, ours.path)) {
     throw new InputError(`within: the connection is to another file (${raw.name})`, {
       code: 'STORE_OTHER',
-      hint: `Gleaner's tables are in ${path}; one transaction cannot span both.`,
+      hint: `Gleaner's tables are in ${ours.path}; one transaction cannot span both.`,
     })
   }
 }

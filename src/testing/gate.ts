@@ -1,0 +1,85 @@
+import type { Change, Exchange, NewTask, Store, Within } from '../store/contract.ts'
+
+/** A store whose workers claim only while the gate is open, so that a test decides when work is done. */
+export class Gate {
+  readonly store: Store
+  readonly #onChange: () => void
+  readonly #listeners = new Set<(change: Change) => void>()
+  #isOpen = false
+  #underWay = 0
+
+  /** `onChange` is told when a call has been answered. */
+  constructor(store: Store, onChange: () => void) {
+    this.#onChange = onChange
+    this.store = this.#watched({
+      ...store,
+      exchange: (exchange) => store.exchange(this.#admitted(exchange)),
+      within: (transaction) => this.#told(store.within(transaction)),
+      onChange: (listener) => this.#listen(store, listener),
+    })
+  }
+
+  /** Nobody waits for an answer of the store. */
+  get isQuiet(): boolean {
+    return this.#underWay === 0
+  }
+
+  open(): void {
+    this.#isOpen = true
+    this.#tell()
+  }
+
+  shut(): void {
+    this.#isOpen = false
+  }
+
+  #admitted(exchange: Exchange): Exchange {
+    if (!this.#isOpen || exchange.want === null) return { ...exchange, want: null }
+    // Handlers take no time on this clock, so a worker would hold hundreds ahead, and what is more urgent would wait.
+    return { ...exchange, want: { ...exchange.want, ahead: 0 } }
+  }
+
+  /** Only another connection's writes are seen by themselves, and in memory there is no other. */
+  #told(within: Within): Within {
+    const enqueue = (tasks: readonly NewTask[]) => {
+      this.#tell()
+      return within.enqueue(tasks)
+    }
+    return { ...within, enqueue }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener({ kind: 'work' })
+  }
+
+  #listen(store: Store, listener: (change: Change) => void): () => void {
+    const stop = store.onChange(listener)
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+      stop()
+    }
+  }
+
+  #watched(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, verb: keyof Store) => {
+        const call = target[verb] as (...args: unknown[]) => unknown
+        return (...args: unknown[]) => {
+          const answer = call(...args)
+          return answer instanceof Promise ? this.#counted(answer) : answer
+        }
+      },
+    })
+  }
+
+  async #counted<T>(answer: Promise<T>): Promise<T> {
+    this.#underWay += 1
+    try {
+      return await answer
+    } finally {
+      this.#underWay -= 1
+      this.#onChange()
+    }
+  }
+}
