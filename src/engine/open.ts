@@ -9,7 +9,9 @@ import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
+import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
+import { scheduleManagement } from '../queue/schedules.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
@@ -26,16 +28,29 @@ const CONCURRENCY_MAX = 10_000
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
 export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
   const checked = checkOptions(options)
+  // Everything is checked before anything is written.
+  const occurrences = await occurrencesOf(checked.registry, checked.payloadLimit)
   const store = await openStore(options.database, {
     durability: checked.durability,
     postgres: checked.postgres,
   })
-  return engine(store, systemClock, checked)
+  await planned(store, occurrences)
+  return engine(store, systemClock, checked, occurrences)
+}
+
+async function planned(store: Store, { schedules }: Occurrences): Promise<void> {
+  try {
+    if (schedules.length > 0) await store.planSchedules(schedules)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 type Checked = ReturnType<typeof checkOptions>
 
-function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadLimit }: Checked): Gleaner {
+function engine(store: Store, clock: Clock, checked: Checked, occurrences: Occurrences): Gleaner {
+  const { registry, hooks, timings, payloadLimit } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
@@ -49,12 +64,17 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
     everyMs: timings.sweepMs,
     onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks }, session, cause, end),
   })
+  const recurring = new Recurring(store, clock, occurrences, {
+    restMs: timings.idleMaxMs,
+    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
+  })
   const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
+    recurring.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
@@ -72,6 +92,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
       const { able, concurrency } = checkWork(options, registry)
       // Where nobody else can see a session there is nobody to sweep.
       if (workersEver === 0 && plan !== null) sweeper.start()
+      recurring.start()
       workersEver += 1
       const worker = new Worker(
         {
@@ -89,6 +110,7 @@ function engine(store: Store, clock: Clock, { registry, hooks, timings, payloadL
     },
     tasks: taskManagement(store),
     queues: queueManagement(store),
+    schedules: scheduleManagement(office, registry, occurrences),
     pause: () => store.setPaused(null, true),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),

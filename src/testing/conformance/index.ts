@@ -23,6 +23,7 @@ import { pausing } from './pausing.ts'
 import { removing } from './removing.ts'
 import { retrying } from './retrying.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
+import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
 import type { Specify, Theme } from './theme.ts'
@@ -63,6 +64,7 @@ const THEMES: Record<string, Theme> = {
   logs,
   attempts,
   endings,
+  schedules,
   changes,
   closing,
 }
