@@ -1,0 +1,54 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { type Place, test } from './place.ts'
+
+const hourly = { name: 'job', every: '1h', timezone: null }
+
+/** A schedule that is due, since long ago. */
+async function dueAt(place: Place): Promise<number> {
+  const past = await place.store({ clock: { ...systemClock, now: () => 0 } })
+  await past.planSchedules([hourly])
+  return 3_600_000
+}
+
+test('a process that is lost between taking an occurrence and enqueuing its task loses nothing', async ({
+  place,
+}) => {
+  const at = await dueAt(place)
+  const proxy = await place.proxy()
+  const victim = await place.store({ url: proxy.url })
+  const lost = proxy.lose('question', /INSERT INTO .*tasks/s, /UPDATE .*schedules/s)
+  const firing = victim.fireSchedules([newTask()])
+  await lost
+  await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
+  const other = await place.store()
+  expect(await other.listSchedules()).toMatchObject([{ nextAt: at, lastTask: null }])
+  expect((await other.fireSchedules([newTask()])).fired).toMatchObject([{ at }])
+})
+
+test('an occurrence whose commit went unanswered is not enqueued again', async ({ place }) => {
+  const at = await dueAt(place)
+  const proxy = await place.proxy()
+  const victim = await place.store({ url: proxy.url })
+  const lost = proxy.lose('answer', /^COMMIT/, /UPDATE .*schedules/s)
+  const firing = victim.fireSchedules([newTask()])
+  await lost
+  await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
+  const other = await place.store()
+  expect((await other.fireSchedules([newTask()])).fired).toEqual([])
+  expect(await other.countTasks({})).toMatchObject({ queued: 1 })
+  expect(await other.listSchedules()).toMatchObject([{ lastAt: at, lastTask: '1' }])
+})
+
+test("a schedule goes by the server's clock, not by that of the process", async ({ place }) => {
+  const store = await place.store()
+  await store.planSchedules([hourly])
+  const [{ now }] = await place.rows('SELECT gleaner.now_ms()::float8 AS now')
+  const [{ nextAt }] = (await store.listSchedules()) as unknown as [{ nextAt: number }]
+  expect(nextAt).toBeGreaterThan(now)
+  expect(nextAt - now).toBeLessThanOrEqual(3_600_000)
+  const { nextInMs } = await store.fireSchedules([newTask()])
+  expect(nextInMs).toBeGreaterThan(0)
+  expect(nextInMs).toBeLessThanOrEqual(3_600_000)
+})
