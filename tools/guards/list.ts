@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts'
+import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -1359,4 +1360,5 @@ export const GUARDS: readonly Guard[] = [
       title: 'a crash ends all sessions of the process, and what they held is judged together',
     },
   },
+  ...RECURRING,
 ]
