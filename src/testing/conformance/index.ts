@@ -18,6 +18,7 @@ import { givingBack } from './giving-back.ts'
 import { keys } from './keys.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
+import { managingSchedules } from './managing-schedules.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { removing } from './removing.ts'
@@ -65,6 +66,7 @@ const THEMES: Record<string, Theme> = {
   attempts,
   endings,
   schedules,
+  'managing schedules': managingSchedules,
   changes,
   closing,
 }
