@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'BAD_OPTION'
   | 'BAD_PRIORITY'
   | 'BAD_QUEUE'
+  | 'BAD_SCHEDULE'
   | 'CLAIM_LOST'
   | 'CLOSED'
   | 'KEY_HELD'
@@ -38,6 +39,7 @@ export type ErrorCode =
   | 'TASK_STATE'
   | 'TIMEOUT'
   | 'TOO_LARGE'
+  | 'UNKNOWN_SCHEDULE'
   | 'UNKNOWN_TASK'
   | 'WAIT_TIMEOUT'
 

@@ -42,6 +42,7 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
   Counts,
@@ -54,6 +55,7 @@ export type {
   TaskStatus,
 } from './model/task.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
+export type { ScheduleManagement } from './queue/schedules.ts'
 export type { QueueRecord } from './store/contract.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -5,6 +5,7 @@ import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
 import { checkName, shown } from './names.ts'
 import { retryPolicy } from './retry.ts'
+import { checkRecurrence, type Recurrence } from './schedule.ts'
 import { isSchema } from './schema.ts'
 import type { Context, InputOf, ParsedOf, ResultOf, Task, TaskOptions } from './types.ts'
 
@@ -19,6 +20,7 @@ export interface TaskDefinition {
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   readonly requires: Requires | null
+  readonly recurrence: Recurrence | null
   readonly run: Handler | undefined
 }
 
@@ -37,6 +39,8 @@ export function defineTask<
     input?: S
     /** Types (and checks) the result where `run` lives elsewhere. */
     output?: O
+    /** What each task of a recurring one is given. */
+    everyInput?: NoInfer<InputOf<S>>
     run?(input: ParsedOf<S>, ctx: Context): R
   },
 ): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
@@ -50,6 +54,7 @@ export function defineTask<
     retry: retryPolicy(options.retry, `${what}: retry`),
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
     requires: options.requires === undefined ? null : checkRequires(options.requires, what),
+    recurrence: checkRecurrence(options, what),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
   })
 }

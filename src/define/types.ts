@@ -85,6 +85,10 @@ export interface TaskOptions {
   timeout?: Duration
   /** Only workers with these capabilities run it. */
   requires?: Requires
+  /** Recurs: at an interval (`'10m'`), or by a cron expression of 5 fields, or of 6 with seconds (`'0 3 * * *'`). */
+  every?: Duration | string
+  /** Of the cron expression; default `'UTC'`. */
+  timezone?: string
 }
 
 export type InputOf<S> = S extends Std ? Std.InferInput<S> : void

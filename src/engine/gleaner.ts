@@ -10,6 +10,7 @@ import type {
 import type { Duration } from '../duration.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
+import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 
@@ -91,6 +92,8 @@ export interface Gleaner {
   work(options?: WorkOptions): RunningWorker
   readonly tasks: TaskManagement
   readonly queues: QueueManagement
+  /** What recurs. */
+  readonly schedules: ScheduleManagement
   /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
   pause(): Promise<void>
   resume(): Promise<void>

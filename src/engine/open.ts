@@ -9,7 +9,9 @@ import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
+import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
+import { scheduleManagement } from '../queue/schedules.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
@@ -26,11 +28,13 @@ const CONCURRENCY_MAX = 10_000
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
 export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
   const checked = checkOptions(options)
+  // Everything is checked before anything is written.
+  const occurrences = await occurrencesOf(checked.registry, checked.payloadLimit)
   const store = await openStore(options.database, {
     durability: checked.durability,
     postgres: checked.postgres,
   })
-  return engine({ store, clock: systemClock, random: Math.random }, checked)
+  return planned({ store, clock: systemClock, random: Math.random }, checked, occurrences)
 }
 
 /** What the engine stands on: a test brings its own. */
@@ -46,16 +50,29 @@ export interface Engine extends Gleaner {
 }
 
 /** The same engine on the caller's own store and time. */
-export function openEngine(ground: Ground, options: Omit<GleanerOptions, 'database' | 'postgres'>): Engine {
-  return engine(ground, checkOptions(options))
+export async function openEngine(
+  ground: Ground,
+  options: Omit<GleanerOptions, 'database' | 'postgres'>,
+): Promise<Engine> {
+  const checked = checkOptions(options)
+  return planned(ground, checked, await occurrencesOf(checked.registry, checked.payloadLimit))
+}
+
+async function planned(ground: Ground, checked: Checked, occurrences: Occurrences): Promise<Engine> {
+  const { store } = ground
+  try {
+    if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return engine(ground, checked, occurrences)
 }
 
 type Checked = ReturnType<typeof checkOptions>
 
-function engine(
-  { store, clock, random }: Ground,
-  { registry, hooks, timings, payloadLimit }: Checked,
-): Engine {
+function engine({ store, clock, random }: Ground, checked: Checked, occurrences: Occurrences): Engine {
+  const { registry, hooks, timings, payloadLimit } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
@@ -70,12 +87,17 @@ function engine(
     everyMs: timings.sweepMs,
     onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks }, session, cause, end),
   })
+  const recurring = new Recurring(store, clock, occurrences, {
+    restMs: timings.idleMaxMs,
+    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
+  })
   const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
+    recurring.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
@@ -93,6 +115,7 @@ function engine(
       const { able, concurrency } = checkWork(options, registry)
       // Where nobody else can see a session there is nobody to sweep.
       if (workersEver === 0 && plan !== null) sweeper.start()
+      recurring.start()
       workersEver += 1
       const worker = new Worker(
         {
@@ -110,6 +133,7 @@ function engine(
     },
     tasks: taskManagement(store),
     queues: queueManagement(store),
+    schedules: scheduleManagement(office, registry, occurrences),
     pause: () => store.setPaused(null, true),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),

@@ -39,6 +39,11 @@ export class Registry {
     return [...this.#definitions.values()].filter((definition) => definition.run !== undefined)
   }
 
+  /** The tasks that recur. */
+  recurring(): TaskDefinition[] {
+    return [...this.#definitions.values()].filter((definition) => definition.recurrence !== null)
+  }
+
   /** The queues that these tasks go to unless an enqueue says otherwise. */
   queues(): string[] {
     return [...new Set(['default', ...[...this.#definitions.values()].map((definition) => definition.queue)])]

@@ -1,5 +1,6 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
 import type { EndCause } from '../model/session.ts'
 import type {
   AttemptRecord,
@@ -61,6 +62,21 @@ export interface Store {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>
+
+  // Schedules
+  /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
+  planSchedules(schedules: readonly NamedSchedule[]): Promise<void>
+  /**
+   * Enqueues those of these tasks whose schedule is due, each occurrence once, whoever else asks: the row of the
+   * schedule decides by compare-and-set, in the transaction of the insert. Missed ones collapse into one; an
+   * occurrence is skipped while the last task of its schedule is unfinished.
+   */
+  fireSchedules(tasks: readonly NewTask[]): Promise<Firing>
+  /** Now, whatever the time. `created: false`: its last task is unfinished. Null: there is no such schedule. */
+  triggerSchedule(task: NewTask): Promise<Enqueued | null>
+  listSchedules(): Promise<ScheduleRecord[]>
+  /** What falls into a pause is not made up for. False: there is no such schedule. */
+  setSchedulePaused(name: string, paused: boolean): Promise<boolean>
 
   // Life
   /** Called after a commit that others may care about, here or in another process. Losing one costs latency only. */
@@ -261,6 +277,8 @@ export interface QueueRecord extends Counts {
 export type Change =
   /** Something may be claimable. */
   | { kind: 'work' }
+  /** Something that recurs was planned anew. */
+  | { kind: 'schedules' }
   /** Somebody is asked to stop what he runs. */
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }

@@ -45,7 +45,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   const connection = new Connection(memory.path)
   const store = await openSqliteStoreOn(connection, memory)
   const gate = new Gate(store, bell.ring)
-  const engine = openEngine(
+  const engine = await openEngine(
     { store: gate.store, clock, random: NO_CHANCE },
     {
       ...engineOptions,

@@ -9,6 +9,7 @@ import { ManualClock } from '../../src/testing/manual-clock.ts'
 
 export interface SqliteTestDatabase extends TestDatabase {
   readonly path: string
+  readonly clock: ManualClock
   open(options?: Partial<SqliteOptions>): Promise<Store>
 }
 

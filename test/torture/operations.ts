@@ -2,6 +2,7 @@ import { systemClock } from '../../src/clock.ts'
 import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/open.ts'
+import { newTask } from '../../src/testing/conformance/world.ts'
 import { effect, flaky, held, plain, tasks } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
@@ -201,6 +202,27 @@ export const OPERATIONS: Operation[] = [
       end()
       acknowledge({ status: { [items[0]!.id]: 'gone' } })
     }),
+  },
+  {
+    name: 'enqueuing an occurrence of what recurs',
+    prepare: (gleaner) => gleaner.enqueue(effect),
+    // Taken and enqueued, or neither.
+    afterwards: {
+      sql: `SELECT (next_at > 1000) = (SELECT count(*) FROM gleaner_tasks WHERE input = '"recurring"')
+              AND (next_at > 1000) = (last_task IS NOT NULL) FROM gleaner_schedules`,
+      rows: [1],
+    },
+    async run({ database, begin, end }) {
+      // Planned in 1970, and due ever since.
+      const past = await openStore(database, { clock: { ...systemClock, now: () => 0 } })
+      await past.planSchedules([{ name: 'plain', every: '1s', timezone: null }])
+      await past.close()
+      const store = await openStore(database, {})
+      begin()
+      await store.fireSchedules([newTask({ name: 'plain', input: '"recurring"' })])
+      end()
+      await store.close()
+    },
   },
   {
     name: 'pausing everything',

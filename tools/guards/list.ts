@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts'
+import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -88,7 +89,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'the log begins anew when it has grown',
     promise: 'The write-ahead log stays bounded.',
     file: 'src/store/sqlite/store.ts',
-    find: '      checkpoints.committed()\n',
+    find: '      checkpoints.committed(durability)\n',
     replace: '',
     test: {
       file: 'test/store/sqlite/checkpoints.test.ts',
@@ -286,8 +287,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'ids never come back',
     promise: 'A handle of a removed task never means another task.',
     file: 'src/store/sqlite/enqueue.ts',
-    find: 'Math.max(row.highest ?? 0, row.removed)',
-    replace: 'row.highest ?? 0',
+    find: "(SELECT value FROM gleaner_meta WHERE key = 'removed_through'))`",
+    replace: '0)`',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'the id of a removed task never comes back',
@@ -807,8 +808,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'a stop hands back what was claimed ahead',
     promise: 'After the word to stop nothing new is begun.',
     file: 'src/worker/worker.ts',
-    find: "this.#state = 'draining'\n    this.#hands.handBackAhead()",
-    replace: "this.#state = 'draining'",
+    find: 'suspectsWaiting(this.#hands, false)\n    this.#hands.handBackAhead()',
+    replace: 'suspectsWaiting(this.#hands, false)',
     test: {
       file: 'test/journeys/stopping.test.ts',
       title: 'what was claimed ahead goes back as well, uncharged',
@@ -1584,7 +1585,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion whose answer was lost is told',
     promise: 'What was completed is told as completed, not as a claim that was lost.',
     file: 'src/store/postgres/exchange.ts',
-    find: '  if (exchange.holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))\n',
+    find: '  if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))\n',
     replace: '',
     test: {
       file: 'test/store/postgres/lost-answers.test.ts',
@@ -1595,11 +1596,12 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: effects and completion are one transaction',
     promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
     file: 'src/store/postgres/database.ts',
-    find: "durable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off'",
-    replace: "durable ? 'SELECT 1' : 'SELECT 2'",
+    find: "return ['BEGIN', ",
+    replace: "return ['SELECT 1', ",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title: 'on PostgreSQL, killed at any point of > ctx.complete',
     },
   },
+  ...RECURRING,
 ]

@@ -13,6 +13,15 @@ import { cancelTask, removeTask, retryTask } from './manage.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
+import {
+  changedSchedules,
+  dueSchedules,
+  fireSchedules,
+  listSchedules,
+  planSchedules,
+  setSchedulePaused,
+  triggerSchedule,
+} from './schedules.ts'
 import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSessions } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
@@ -176,6 +185,33 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async setPaused(queue, paused) {
       await write((own) => setPaused(own, queue, paused))
       if (!paused) spread({ kind: 'work' })
+    },
+
+    async planSchedules(schedules) {
+      const changed = await read(() => changedSchedules(sql, schedules))
+      if (changed.length === 0) return
+      await write((own) => planSchedules(own, changed, clockMs()))
+      spread({ kind: 'schedules' })
+    },
+    async fireSchedules(tasks) {
+      const { due, nextInMs } = await read(() => dueSchedules(sql, tasks, clockMs()))
+      if (due.length === 0) return { fired: [], nextInMs }
+      await read(() => lanes.learn(tasks))
+      const firing = await write((own) => fireSchedules(own, lanes, due, tasks, clockMs()))
+      if (firing.fired.length > 0) spread({ kind: 'work' })
+      return firing
+    },
+    async triggerSchedule(task) {
+      await read(() => lanes.learn([task]))
+      const answer = await write((own) => triggerSchedule(own, lanes, task, clockMs()))
+      if (answer?.created) spread({ kind: 'work' })
+      return answer
+    },
+    listSchedules: () => read(() => listSchedules(sql)),
+    async setSchedulePaused(name, paused) {
+      const found = await write((own) => setSchedulePaused(own, name, paused, clockMs()))
+      if (!paused) spread({ kind: 'schedules' })
+      return found
     },
 
     onChange(listener) {

@@ -21,6 +21,15 @@ import { readLogs } from './logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
 import { migrate } from './migrate.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
+import {
+  changedSchedules,
+  dueSchedules,
+  fireSchedules,
+  listSchedules,
+  planSchedules,
+  setSchedulePaused,
+  triggerSchedule,
+} from './schedules.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
@@ -183,6 +192,34 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       writeAndTell(
         () => setPaused(db, queue, paused),
         () => (paused ? null : { kind: 'work' }),
+      ),
+
+    async planSchedules(schedules) {
+      // Looks before it locks: almost every open finds nothing to do.
+      if ((await read(() => changedSchedules(db, schedules))).length === 0) return
+      await writeAndTell(
+        () => planSchedules(db, schedules, clock.now()),
+        (changed) => (changed ? { kind: 'schedules' } : null),
+      )
+    },
+    async fireSchedules(tasks) {
+      const { due, nextInMs } = await read(() => dueSchedules(db, tasks, clock.now()))
+      if (due.length === 0) return { fired: [], nextInMs }
+      return writeAndTell(
+        () => fireSchedules(db, due, tasks, clock.now(), laneOf),
+        ({ fired }) => (fired.length > 0 ? { kind: 'work' } : null),
+      )
+    },
+    triggerSchedule: (task) =>
+      writeAndTell(
+        () => triggerSchedule(db, task, clock.now(), laneOf),
+        (answer) => (answer?.created ? { kind: 'work' } : null),
+      ),
+    listSchedules: () => read(() => listSchedules(db)),
+    setSchedulePaused: (name, paused) =>
+      writeAndTell(
+        () => setSchedulePaused(db, name, paused, clock.now()),
+        () => (paused ? null : { kind: 'schedules' }),
       ),
 
     onChange(listener) {

@@ -18,11 +18,13 @@ import { givingBack } from './giving-back.ts'
 import { keys } from './keys.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
+import { managingSchedules } from './managing-schedules.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { removing } from './removing.ts'
 import { retrying } from './retrying.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
+import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
 import type { Specify, Theme } from './theme.ts'
@@ -63,6 +65,8 @@ const THEMES: Record<string, Theme> = {
   logs,
   attempts,
   endings,
+  schedules,
+  'managing schedules': managingSchedules,
   changes,
   closing,
 }

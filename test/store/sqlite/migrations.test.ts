@@ -45,7 +45,7 @@ describe('a migration that is killed half-way', () => {
     await store.close()
     const before = ownObjects(path)
 
-    const migrator = new Child(MIGRATOR, path, '3')
+    const migrator = new Child(MIGRATOR, path, String(LATEST + 1))
     await migrator.says('half-way')
     await migrator.kill()
 

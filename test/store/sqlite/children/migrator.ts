@@ -10,7 +10,7 @@ import { migrations } from '../../../../src/store/sqlite/migrations/index.ts'
 const [path, stopAt] = process.argv.slice(2)
 
 const future = {
-  version: 3,
+  version: migrations.at(-1)!.version + 1,
   name: 'future',
   // More than the cache holds, so that pages of the unfinished transaction are already in the log.
   sql: `

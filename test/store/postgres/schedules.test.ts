@@ -1,0 +1,124 @@
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
+import { LaneBook } from '../../../src/store/postgres/lanes.ts'
+import {
+  changedSchedules,
+  dueSchedules,
+  fireSchedules,
+  planSchedules,
+} from '../../../src/store/postgres/schedules.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { type Place, test } from './place.ts'
+
+const task = newTask()
+const hourly = { name: 'job', every: '1h', timezone: null }
+
+/** A schedule that is due, since long ago. */
+async function dueAt(place: Place): Promise<number> {
+  const past = await place.store({ clock: { ...systemClock, now: () => 0 } })
+  await past.planSchedules([hourly])
+  return 3_600_000
+}
+
+test('a process that is lost between taking an occurrence and enqueuing its task loses nothing', async ({
+  place,
+}) => {
+  const at = await dueAt(place)
+  const proxy = await place.proxy()
+  const victim = await place.store({ url: proxy.url })
+  const lost = proxy.lose('question', /INSERT INTO .*tasks/s, /UPDATE .*schedules/s)
+  const firing = victim.fireSchedules([task])
+  await lost
+  await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
+  const other = await place.store()
+  expect(await other.listSchedules()).toMatchObject([{ nextAt: at, lastTask: null }])
+  expect((await other.fireSchedules([task])).fired).toMatchObject([{ at }])
+})
+
+test('an occurrence whose commit went unanswered is not enqueued again', async ({ place }) => {
+  const at = await dueAt(place)
+  const proxy = await place.proxy()
+  const victim = await place.store({ url: proxy.url })
+  const lost = proxy.lose('answer', /^COMMIT/, /UPDATE .*schedules/s)
+  const firing = victim.fireSchedules([task])
+  await lost
+  await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
+  const other = await place.store()
+  expect((await other.fireSchedules([task])).fired).toEqual([])
+  expect(await other.countTasks({})).toMatchObject({ queued: 1 })
+  expect(await other.listSchedules()).toMatchObject([{ lastAt: at, lastTask: '1' }])
+})
+
+test("a schedule goes by the server's clock, not by that of the process", async ({ place }) => {
+  const store = await place.store()
+  vi.setSystemTime(0)
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  await store.planSchedules([hourly])
+  const [{ now }] = await place.rows('SELECT gleaner.now_ms()::float8 AS now')
+  const [planned] = await store.listSchedules()
+  expect(planned!.nextAt! - now).toBeLessThanOrEqual(3_600_000)
+  expect(planned!.nextAt).toBeGreaterThan(now)
+  expect((await store.fireSchedules([task])).nextInMs).toBeLessThanOrEqual(3_600_000)
+})
+
+/** A schedule that a process has seen to be due; it is about to write when something else happens. */
+async function scene(place: Place) {
+  await dueAt(place)
+  const store = await place.store()
+  const database = openDatabase(place)
+  const lanes = new LaneBook(database.sql)
+  await lanes.learn([task])
+  const { due } = await dueSchedules(database.sql, [task], null)
+  expect(due).toHaveLength(1)
+  const write = async () =>
+    (await database.transaction((own) => fireSchedules(own, lanes, due, [task], null))).fired
+  return { store, write }
+}
+
+function openDatabase(place: Place): Database {
+  const database = new Database({ url: place.url, schema: place.schema })
+  place.atEnd(() => database.close())
+  return database
+}
+
+describe('an occurrence that was seen to be due', () => {
+  test('is enqueued', async ({ place }) => {
+    const { store, write } = await scene(place)
+    expect(await write()).toHaveLength(1)
+    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+  })
+
+  test('and was enqueued, and even ended, meanwhile, is not enqueued again', async ({ place }) => {
+    const { store, write } = await scene(place)
+    const { fired } = await store.fireSchedules([task])
+    await store.cancelTask(fired[0]!.task)
+    expect(await write()).toEqual([])
+    expect(await store.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
+  })
+
+  test('and was paused meanwhile is not enqueued', async ({ place }) => {
+    const { store, write } = await scene(place)
+    await store.setSchedulePaused('job', true)
+    expect(await write()).toEqual([])
+  })
+
+  test('and was planned anew meanwhile, for the same moment, is left to the new plan', async ({ place }) => {
+    const { write } = await scene(place)
+    await place.rows(`UPDATE gleaner.schedules SET every = '2h'`)
+    expect(await write()).toEqual([])
+  })
+})
+
+test('a schedule that another process has planned, and missed since, is not planned away', async ({
+  place,
+}) => {
+  const database = openDatabase(place)
+  await place.store()
+  const changed = await changedSchedules(database.sql, [hourly])
+  const at = await dueAt(place)
+  await database.transaction((own) => planSchedules(own, changed, null))
+  expect(await place.rows('SELECT next_at::float8 AS at FROM gleaner.schedules')).toEqual([{ at }])
+})

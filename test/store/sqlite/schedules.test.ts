@@ -1,0 +1,54 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { laneId } from '../../../src/store/sqlite/lanes.ts'
+import { dueSchedules, fireSchedules } from '../../../src/store/sqlite/schedules.ts'
+import { Statements } from '../../../src/store/sqlite/statements.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { connect, freshPath } from './folder.ts'
+
+const task = newTask()
+
+/** A schedule that a process has seen to be due; it is about to write when something else happens. */
+async function scene() {
+  const path = freshPath()
+  const clock = new ManualClock()
+  const store = await openSqliteStore({ path, clock })
+  onTestFinished(() => store.close())
+  await store.planSchedules([{ name: 'job', every: '10s', timezone: null }])
+  clock.advance(10_000)
+  const db = new Statements(connect(path))
+  const { due } = dueSchedules(db, [task], clock.now())
+  expect(due).toHaveLength(1)
+  const write = () =>
+    fireSchedules(db, due, [task], clock.now(), ({ queue, name }) => laneId(db, queue, name, null)).fired
+  return { db, store, write }
+}
+
+describe('an occurrence that was seen to be due', () => {
+  test('is enqueued', async () => {
+    const { store, write } = await scene()
+    expect(write()).toHaveLength(1)
+    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+  })
+
+  test('and was enqueued, and even ended, meanwhile, is not enqueued again', async () => {
+    const { store, write } = await scene()
+    const { fired } = await store.fireSchedules([task])
+    await store.cancelTask(fired[0]!.task)
+    expect(write()).toEqual([])
+    expect(await store.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
+  })
+
+  test('and was paused meanwhile is not enqueued', async () => {
+    const { store, write } = await scene()
+    await store.setSchedulePaused('job', true)
+    expect(write()).toEqual([])
+  })
+
+  test('and was planned anew meanwhile, for the same moment, is left to the new plan', async () => {
+    const { db, write } = await scene()
+    db.sql(`UPDATE gleaner_schedules SET every = '20s'`).run()
+    expect(write()).toEqual([])
+  })
+})
