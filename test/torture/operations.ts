@@ -208,8 +208,9 @@ export const OPERATIONS: Operation[] = [
     prepare: (gleaner) => gleaner.enqueue(effect),
     // Taken and enqueued, or neither.
     afterwards: {
-      sql: `SELECT (next_at > 1000) = (SELECT count(*) FROM gleaner_tasks WHERE input = '"recurring"')
-              AND (next_at > 1000) = (last_task IS NOT NULL) FROM gleaner_schedules`,
+      sql: `SELECT CASE WHEN (next_at > 1000) = (last_task IS NOT NULL) AND (next_at > 1000) =
+                ((SELECT count(*) FROM gleaner.tasks WHERE input = '"recurring"') = 1) THEN 1 ELSE 0 END AS whole
+            FROM gleaner.schedules`,
       rows: [1],
     },
     async run({ database, begin, end }) {

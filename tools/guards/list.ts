@@ -1162,8 +1162,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/postgres/claim.ts',
-    find: 'const alone = want.empty && outlook.suspects',
-    replace: 'const alone = outlook.suspects',
+    find: 'const alone = want.empty && (outlook.suspects || due)',
+    replace: 'const alone = outlook.suspects || due',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',

@@ -118,10 +118,12 @@ export async function claimTasks(
   now: number,
 ): Promise<Claim[]> {
   const { open, dueAt } = outlook
-  if (dueAt !== null && dueAt <= now) await promoteDue(sql, now)
+  const due = dueAt !== null && dueAt <= now
+  if (due) await promoteDue(sql, now)
   if (open.length === 0) return []
   const lanes = open.map((lane) => lane.id)
-  const alone = want.empty && outlook.suspects
+  // What has become due may be a suspect.
+  const alone = want.empty && (outlook.suspects || due)
   const suspects = alone ? await take(sql, SUSPECT, wholePath(lanes), session, want.start, 1, now) : []
   const rows = suspects.length > 0 ? suspects : await takeReady(sql, outlook, lowWater, session, want, now)
   const laneOf = new Map(open.map((lane) => [lane.id, lane]))
