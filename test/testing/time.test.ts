@@ -247,3 +247,21 @@ describe('time', () => {
     await expect(t.advance(-1)).rejects.toMatchObject({ code: 'BAD_DURATION' })
   })
 })
+
+test('what recurs follows the time of the test', async ({ open }) => {
+  const minutes: number[] = []
+  let elapsedMs = () => 0
+  const feed = defineTask({
+    name: 'feed',
+    every: '10m',
+    run: () => {
+      minutes.push(elapsedMs() / MINUTE_MS)
+    },
+  })
+  const t = await open({ tasks: [feed] })
+  elapsedMs = stopwatch(t)
+  await t.runUntilIdle()
+  expect(minutes).toEqual([])
+  await t.advance('1h')
+  expect(minutes).toEqual([10, 20, 30, 40, 50, 60])
+})
