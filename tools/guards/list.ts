@@ -372,14 +372,14 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
-    name: 'enqueues share commits',
+    name: 'concurrent writes share a commit',
     promise: 'A hundred callers cost one sync of the disk, not a hundred.',
     file: 'src/store/sqlite/writer.ts',
     find: 'const GROUP_MAX = 1_000',
     replace: 'const GROUP_MAX = 1',
     test: {
       file: 'test/store/sqlite/durability.test.ts',
-      title: 'share commits: 100 callers need at most 1',
+      title: 'share commits, as all that is asked for in one turn does: 100 cancels need 1',
     },
   },
   {
@@ -1552,8 +1552,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: drained means everywhere',
     promise: 'A worker is not drained while a task waits behind a mark.',
     file: 'src/store/postgres/claim.ts',
-    find: 'return ahead.ready || path.whole || !thorough ?',
-    replace: 'return ahead.ready || path.whole || thorough !== null ?',
+    find: 'return rows.length > 0 || path.whole || !want.thorough ?',
+    replace: 'return rows.length > 0 || path.whole || want.thorough !== null ?',
     test: {
       file: 'test/store/postgres/low-water.test.ts',
       title: 'who must know that there is nothing looks everywhere',

@@ -90,6 +90,15 @@ describe('enqueues at the same time', () => {
     expect(commits).toBeLessThanOrEqual(commitsMax)
   })
 
+  test('share commits, as all that is asked for in one turn does: 100 cancels need 1', async () => {
+    const path = freshPath()
+    const store = await openStore(path)
+    const tasks = await store.enqueue(Array.from({ length: 100 }, () => newTask()))
+    const before = commitsInLog(path)
+    await Promise.all(tasks.map(({ id }) => store.cancelTask(id)))
+    expect(commitsInLog(path) - before).toBe(1)
+  })
+
   test('one by one, each has a commit of its own', async () => {
     const path = freshPath()
     const store = await openStore(path)
