@@ -202,7 +202,9 @@ export class Worker {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
-    if (asked) this.#services.household.suspectsWaiting(this.#hands, answer.suspectsWaiting)
+    // Who leaves holds nobody back: he will not claim it.
+    const waiting = answer.suspectsWaiting && this.#state === 'working'
+    if (asked) this.#services.household.suspectsWaiting(this.#hands, waiting)
     const now = this.#services.clock.monotonicMs()
     this.#nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
     if (answer.claims.length > 0) this.#pace.awake()

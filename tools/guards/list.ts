@@ -86,6 +86,17 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'the event loop turns now and then',
+    promise: 'Whoever enqueues in a loop does not stop the timers and sockets of his process.',
+    file: 'src/store/sqlite/writer.ts',
+    find: 'return performance.now() - this.#answeringSinceMs >= GO_ON_MS',
+    replace: 'return false',
+    test: {
+      file: 'test/store/sqlite/durability.test.ts',
+      title: 'awaited one after the other, at normal, leave timers and sockets their turn',
+    },
+  },
+  {
     name: 'the log begins anew when it has grown',
     promise: 'The write-ahead log stays bounded.',
     file: 'src/store/sqlite/store.ts',
@@ -846,6 +857,17 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/worker/household.test.ts',
       title: 'in an empty house the worker goes first whose suspect waits',
+    },
+  },
+  {
+    name: 'who leaves holds nobody back',
+    promise: 'Work goes on while a worker drains.',
+    file: 'src/worker/worker.ts',
+    find: "answer.suspectsWaiting && this.#state === 'working'",
+    replace: 'answer.suspectsWaiting',
+    test: {
+      file: 'test/worker/leaving.test.ts',
+      title: 'a worker that was told to stop holds nobody back for a suspect of its own',
     },
   },
   {

@@ -38,11 +38,6 @@ export class Wakeups {
     this.#tell = tell
   }
 
-  /** The words to notify with inside a transaction of the user's own. */
-  get channel(): string {
-    return this.#sql.schema
-  }
-
   async listen(): Promise<void> {
     const client = new pg.Client(connectionConfig(this.#options))
     // Once: a broken connection may tell of its end several times, also when the next one is being opened.
@@ -52,7 +47,7 @@ export class Wakeups {
     client.on('notification', ({ payload }) => this.#heard(payload ?? ''))
     try {
       await client.connect()
-      await client.query(`LISTEN "${this.channel}"`)
+      await client.query(`LISTEN "${this.#sql.schema}"`)
       this.#client = client
     } catch {
       lost()
@@ -65,7 +60,7 @@ export class Wakeups {
     const now = performance.now()
     if (!this.#mayTell || this.#sendTimer !== undefined || now - this.#lastSentMs < QUIET_MS) return null
     this.#lastSentMs = now
-    return { channel: this.channel, words: this.#words([topic]) }
+    return { channel: this.#sql.schema, words: this.#words([topic]) }
   }
 
   /** After a commit: soon, and once for everything that happens until then. */
@@ -94,7 +89,7 @@ export class Wakeups {
     // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
     await this.#sql
       .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
-        this.channel,
+        this.#sql.schema,
         this.#words(topics),
       ])
       .catch(() => {})

@@ -28,13 +28,10 @@ export class Checkpoints {
 
   committed(durability: Durability): void {
     this.#commits += 1
-    if (this.#commits < this.#lookAt) return
-    const max = FRAMES_MAX[durability]
-    // Who does nothing but await his own writes keeps the event loop from turning.
-    if (this.#lookIsDue) return this.#look(max)
-    // Not at once: whoever waits for this commit is answered first.
+    if (this.#commits < this.#lookAt || this.#lookIsDue) return
     this.#lookIsDue = true
-    setImmediate(() => this.#look(max))
+    // Not at once: whoever waits for this commit is answered first.
+    setImmediate(() => this.#look(FRAMES_MAX[durability]))
   }
 
   #look(max: number): void {

@@ -18,10 +18,6 @@ export function insertTasks(
   now: number,
   laneOf: (task: NewTask) => number,
 ): Enqueued[] {
-  const [only] = tasks
-  if (only !== undefined && tasks.length === 1 && isPlain(only)) {
-    return [insertAlone(db, only, laneOf(only), now)]
-  }
   const tally = new Tally()
   const sequence = new IdSequence(db)
   const before = sequence.last
@@ -36,22 +32,6 @@ export function insertTasks(
   tally.write(db)
   countNewTasks(db, before, sequence.last)
   return answers
-}
-
-/** The most frequent case, in one statement: it waits for the disk, after which everything costs twice. */
-function insertAlone(
-  db: Statements,
-  { priority, maxAttempts, input }: NewTask,
-  lane: number,
-  now: number,
-): Enqueued {
-  const { lastInsertRowid } = db
-    .sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
-          VALUES (1 + ${LAST_ID}, ?, 'queued', ?, ?, ?, ?, ?)`)
-    .run(lane, priority, rankOf(priority, now), maxAttempts, now, input)
-  const id = Number(lastInsertRowid)
-  countNewTasks(db, id - 1, id)
-  return { id: String(id), created: true }
 }
 
 /** Without anything of its own but its input, and that is short. */
@@ -164,14 +144,14 @@ export function holderOf(db: Statements, key: string): number | null {
 }
 
 /** Ids grow, and one that was removed never comes back: somebody may still hold its handle. */
-const LAST_ID = `max(coalesce((SELECT max(id) FROM gleaner_tasks), 0),
-  (SELECT value FROM gleaner_meta WHERE key = 'removed_through'))`
-
 class IdSequence {
   last: number
 
   constructor(db: Statements) {
-    this.last = db.scalar(`SELECT ${LAST_ID}`).get() as number
+    this.last = db
+      .scalar(`SELECT max(coalesce((SELECT max(id) FROM gleaner_tasks), 0),
+                 (SELECT value FROM gleaner_meta WHERE key = 'removed_through'))`)
+      .get() as number
   }
 
   next(): number {

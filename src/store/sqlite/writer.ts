@@ -48,18 +48,18 @@ export class Writer {
       this.#jobs.push({ run, durability, isolated, since: performance.now(), resolve, reject })
       if (this.#flushing) return
       this.#flushing = true
-      // A sync takes long enough to wait for all that this turn of the event loop brings.
-      if (durability === 'full' && !this.#asksAgain()) setImmediate(this.#flush)
+      if (this.#isWorthATurn(durability)) setImmediate(this.#flush)
       else queueMicrotask(this.#flush)
     })
   }
 
-  /**
-   * He was answered just now. Those who were answered with him ask again in the same breath, and nobody else can before
-   * the event loop turns, which would cost a tenth of the sync.
-   */
-  #asksAgain(): boolean {
-    return this.#answering && performance.now() - this.#answeringSinceMs < GO_ON_MS
+  /** Whether to wait for all that this turn of the event loop brings. */
+  #isWorthATurn(durability: Durability): boolean {
+    // A sync takes long enough for it.
+    if (!this.#answering) return durability === 'full'
+    // He was answered just now. Those who were answered with him ask again in the same breath, and nobody else can before
+    // the event loop turns, which would cost a tenth of the sync; but it must turn now and then.
+    return performance.now() - this.#answeringSinceMs >= GO_ON_MS
   }
 
   #beginAnswering(): void {

@@ -99,6 +99,30 @@ describe('enqueues at the same time', () => {
     expect(commitsInLog(path) - before).toBe(1)
   })
 
+  test('share commits also when they ask again and again: 100 callers with 5 each need 5', async () => {
+    const path = freshPath()
+    const store = await openStore(path)
+    const before = commitsInLog(path)
+    const caller = async () => {
+      for (let i = 0; i < 5; i++) await store.enqueue([newTask()])
+    }
+    await Promise.all(Array.from({ length: 100 }, caller))
+    expect(commitsInLog(path) - before).toBe(5)
+  })
+
+  test.for(['full', 'normal'] as const)(
+    'awaited one after the other, at %s, leave timers and sockets their turn',
+    async (durability) => {
+      const store = await openStore(freshPath(), { durability })
+      let turned = false
+      setImmediate(() => {
+        turned = true
+      })
+      for (let i = 0; i < 10_000 && !turned; i++) await store.enqueue([newTask()])
+      expect(turned).toBe(true)
+    },
+  )
+
   test('one by one, each has a commit of its own', async () => {
     const path = freshPath()
     const store = await openStore(path)
