@@ -46,15 +46,18 @@ export class Emitter {
     return () => listeners.delete(listener)
   }
 
+  hears(event: keyof Events): boolean {
+    return (this.#listeners.get(event)?.size ?? 0) > 0
+  }
+
   /** The event is made only when somebody listens. */
   emit<E extends keyof Events>(event: E, make: () => Events[E]): void {
-    const listeners = this.#listeners.get(event)
-    if (listeners === undefined || listeners.size === 0) {
+    if (!this.hears(event)) {
       if (event === 'problem') warn(make() as Events['problem'])
       return
     }
     const made = make()
-    for (const listener of listeners) {
+    for (const listener of this.#listeners.get(event)!) {
       harmless(
         () => listener(made),
         (error) => {

@@ -22,6 +22,8 @@ import type { Hooks } from './hooks.ts'
 const MESSAGE_MAX = 2_000
 const STACK_MAX = 8_000
 
+type OnEnd = (execution: Execution, outcome: Outcome) => void
+
 /** One run of one item: from its claim to its outcome. */
 export class Execution {
   readonly claim: Claim
@@ -33,6 +35,8 @@ export class Execution {
   startIsKnown: boolean
   /** Its outcome was handed in (or is nobody's any more), though the handler may still be running. */
   settled = false
+  /** Among the runs of its worker. */
+  place = 0
   readonly #random: () => number
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
@@ -52,15 +56,17 @@ export class Execution {
     return this.claim.overrides?.timeoutMs ?? this.definition.timeoutMs
   }
 
-  /** Parse, run, encode; whatever happens becomes an outcome. Never throws. */
-  async run(hooks: Hooks, payloadLimit: number): Promise<Outcome> {
+  /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
+  async run(hooks: Hooks, payloadLimit: number, onEnd: OnEnd): Promise<void> {
+    let outcome: Outcome
     try {
       const input = this.#input()
       const result = await this.#handle(input instanceof Promise ? await input : input, hooks)
-      return { kind: 'completed', result: this.#encoded(result, payloadLimit) }
+      outcome = { kind: 'completed', result: this.#encoded(result, payloadLimit) }
     } catch (error) {
-      return this.outcomeOf(error)
+      outcome = this.outcomeOf(error)
     }
+    onEnd(this, outcome)
   }
 
   #input(): unknown {
@@ -72,8 +78,8 @@ export class Execution {
 
   #handle(input: unknown, hooks: Hooks): unknown {
     const { context } = this
-    const run = () => this.definition.run!(input, context)
-    return hooks.aroundRun === undefined ? run() : hooks.aroundRun(context, async () => run())
+    if (hooks.aroundRun === undefined) return this.definition.run!(input, context)
+    return hooks.aroundRun(context, async () => this.definition.run!(input, context))
   }
 
   #encoded(result: unknown, payloadLimit: number): string | null {

@@ -11,6 +11,7 @@ import type { Hooks } from './hooks.ts'
 import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
+import { Runs } from './runs.ts'
 
 /** What the engine shares among all its workers. */
 export interface HandsServices {
@@ -40,7 +41,8 @@ export interface HandsOptions extends HandsServices {
 export class Hands implements Desk {
   readonly news = new News()
   readonly #options: HandsOptions
-  readonly #running = new Set<Execution>()
+  readonly #running = new Runs()
+  /** The next one is the last of them. */
   #ahead: Claim[] = []
   #aheadSinceMs = 0
   #deadlineMs = Number.POSITIVE_INFINITY
@@ -86,10 +88,9 @@ export class Hands implements Desk {
   take(claims: readonly Claim[]): void {
     // An exchange that brings nothing makes those that wait no younger.
     if (claims.length > 0) this.#aheadSinceMs = this.clock.monotonicMs()
-    for (const claim of claims) {
-      if (claim.started) this.#start(claim)
-      else this.#ahead.push(claim)
-    }
+    for (const claim of claims) if (claim.started) this.#start(claim)
+    const ahead = claims.filter((claim) => !claim.started).reverse()
+    this.#ahead = this.#ahead.length === 0 ? ahead : [...ahead, ...this.#ahead]
   }
 
   #start(claim: Claim): void {
@@ -97,28 +98,28 @@ export class Hands implements Desk {
     const execution = new Execution(claim, definitions.get(claim.name)!, this)
     this.#running.add(execution)
     this.#armDeadline(execution.deadlineMs)
-    emitter.emit('started', () => this.eventOf(execution))
-    void execution.run(hooks, this.payloadLimit).then((outcome) => this.#finish(execution, outcome))
+    if (emitter.hears('started')) emitter.emit('started', () => this.eventOf(execution))
+    void execution.run(hooks, this.payloadLimit, this.#finish)
   }
 
-  #finish(execution: Execution, outcome: Outcome): void {
+  readonly #finish = (execution: Execution, outcome: Outcome): void => {
     const now = this.clock.monotonicMs()
     this.#running.delete(execution)
     this.#options.pace.ran(now - execution.startedMs)
-    if (!execution.settled) this.#settle(execution, outcome)
+    if (!execution.settled) this.#settle(execution, outcome, now)
     this.#options.onEnd(execution.claim.suspect)
-    const next = this.#ahead.shift()
+    const next = this.#ahead.pop()
     if (next !== undefined) return this.#start(next)
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     this.#options.onFree()
   }
 
-  #settle(execution: Execution, outcome: Outcome): void {
+  #settle(execution: Execution, outcome: Outcome, nowMs: number): void {
     execution.settled = true
-    this.news.finished(execution, outcome, this.clock.monotonicMs())
+    this.news.finished(execution, outcome, nowMs)
   }
 
-  eventOf({ claim }: Execution): TaskEvent {
+  readonly eventOf = ({ claim }: Execution): TaskEvent => {
     const { id, name, queue, attempt, maxAttempts } = claim
     return { id, name, queue, attempt, maxAttempts, worker: this.#options.worker }
   }
@@ -166,12 +167,7 @@ export class Hands implements Desk {
     const proof = { id: claim.id, fence: claim.fence, startedAt }
     const done = holder !== null && (await store.completeWith(holder, proof, result, effects))
     execution.settled = true
-    reportOutcome(
-      this.#options,
-      () => this.eventOf(execution),
-      execution,
-      done ? { kind: 'completed', result } : null,
-    )
+    reportOutcome(this.#options, this.eventOf, execution, done ? { kind: 'completed', result } : null)
     return done
   }
 
@@ -273,7 +269,7 @@ export class Hands implements Desk {
     if (abortReason === undefined) return this.#abort(execution, new TimeoutError(execution.timeoutMs))
     if (execution.settled) return
     // It did not heed the signal: the item is settled without it. Its slot stays taken until it returns.
-    this.#settle(execution, execution.outcomeOf(abortReason))
+    this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())
     this.#options.onFree()
   }
 }

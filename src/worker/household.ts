@@ -12,6 +12,8 @@ interface Member {
  */
 export class Household {
   readonly #members = new Map<Hands, Member>()
+  /** Known without a look at the members: it is asked at the end of every run. */
+  #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
 
   join(hands: Hands, nudge: () => void): void {
@@ -42,18 +44,13 @@ export class Household {
     const member = this.#members.get(hands)!
     const done = member.suspectWaits && !waiting
     member.suspectWaits = waiting
+    this.#suspectWaits = [...this.#members.values()].some((one) => one.suspectWaits)
     if (done) this.#nudgeAll()
   }
 
   /** Whoever waits for an empty house, or for the end of a suspect's run, looks again. */
   ended(wasSuspect: boolean): void {
     if (wasSuspect || this.#suspectWaits) this.#nudgeAll()
-  }
-
-  get #suspectWaits(): boolean {
-    // Asked at the end of every run: without making anything.
-    for (const member of this.#members.values()) if (member.suspectWaits) return true
-    return false
   }
 
   #nudgeAll(): void {

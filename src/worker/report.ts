@@ -6,10 +6,13 @@ import type { Hooks } from './hooks.ts'
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
 export function reportOutcome(
   { emitter, hooks, clock }: { emitter: Emitter; hooks: Hooks; clock: { monotonicMs(): number } },
-  event: () => TaskEvent,
+  eventOf: (execution: Execution) => TaskEvent,
   execution: Execution,
   outcome: Outcome | null,
 ): void {
+  // Most end like this, and mostly nobody listens.
+  if (outcome?.kind === 'completed' && !emitter.hears('completed')) return
+  const event = () => eventOf(execution)
   const durationMs = () => clock.monotonicMs() - execution.startedMs
   if (outcome === null) return emitter.emit('claim-lost', event)
   switch (outcome.kind) {

@@ -194,7 +194,7 @@ export class Worker {
     const refused = new Set(answer.refused)
     for (const { execution, outcome } of handedIn) {
       const lost = answer.sessionEnded || refused.has(execution.claim.id)
-      reportOutcome(this.#services, () => this.#hands.eventOf(execution), execution, lost ? null : outcome)
+      reportOutcome(this.#services, this.#hands.eventOf, execution, lost ? null : outcome)
     }
   }
 

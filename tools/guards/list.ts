@@ -795,7 +795,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a handler that ignores its signal is given up after the grace',
     promise: 'A task ends in time, even if its handler never does.',
     file: 'src/worker/hands.ts',
-    find: 'this.#settle(execution, execution.outcomeOf(abortReason))',
+    find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
     replace: '',
     test: {
       file: 'test/journeys/timeouts.test.ts',
@@ -807,8 +807,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'the slot stays taken until the handler returns',
     promise: 'Handlers that ignore their time-out do not pile up beyond the concurrency.',
     file: 'src/worker/hands.ts',
-    find: 'this.#settle(execution, execution.outcomeOf(abortReason))',
-    replace: 'this.#running.delete(execution)\n    this.#settle(execution, execution.outcomeOf(abortReason))',
+    find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
+    replace:
+      'this.#running.delete(execution)\n    this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
     test: {
       file: 'test/journeys/timeouts.test.ts',
       title:
@@ -929,7 +930,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'other processes are woken',
     promise: 'An idle worker in another process picks up at once.',
     file: 'src/store/sqlite/watch.ts',
-    find: 'this.#notify()',
+    find: 'if (changed) this.#notify()',
     replace: '',
     test: {
       file: 'test/journeys/waking.test.ts',

@@ -3,9 +3,9 @@ import { alikeInARow } from './alike.ts'
 import type { Statements } from './statements.ts'
 import { rowid } from './task-records.ts'
 
-/** A run whose handler returned; `result` is JSON. */
+/** A run whose handler returned. */
 export interface Completion extends Run {
-  result: string | null
+  outcome: { kind: 'completed'; result: string | null }
 }
 
 const COMPLETE = `UPDATE gleaner_tasks SET status = 'completed', fence = NULL, cancel_requested = 0, started_at = ?,
@@ -15,28 +15,28 @@ const COMPLETE = `UPDATE gleaner_tasks SET status = 'completed', fence = NULL, c
 export function complete(db: Statements, session: number, done: Completion, now: number): boolean {
   const { changes } = db
     .sql(`${COMPLETE} WHERE id = ? AND fence = ? AND session = ?`)
-    .run(done.startedAt, now, done.result, rowid(done.id), done.fence, session)
+    .run(done.startedAt, now, done.outcome.result, rowid(done.id), done.fence, session)
   return changes > 0
 }
 
-/** Answers the ids that were not ours. */
+/** Answers those that were ours, in groups of one fence each. */
 export function completeAll(
   db: Statements,
   session: number,
   completions: readonly Completion[],
   now: number,
-): Set<string> {
-  const refused = new Set<string>()
-  for (const alike of alikeInARow(completions, endedAlike)) {
-    if (alike.length > 1 && completeTogether(db, session, alike, now)) continue
-    for (const done of alike) if (!complete(db, session, done, now)) refused.add(done.id)
-  }
-  return refused
+): (readonly Completion[])[] {
+  return alikeInARow(completions, endedAlike).map((alike) => {
+    if (alike.length > 1 && completeTogether(db, session, alike, now)) return alike
+    return alike.filter((done) => complete(db, session, done, now))
+  })
 }
 
 /** Short tasks start within the same millisecond, and most return nothing. */
 function endedAlike(one: Completion, next: Completion): boolean {
-  return one.fence === next.fence && one.startedAt === next.startedAt && one.result === next.result
+  return (
+    one.fence === next.fence && one.startedAt === next.startedAt && one.outcome.result === next.outcome.result
+  )
 }
 
 /** All or none, because the count does not tell which of them were not ours. */
@@ -46,12 +46,12 @@ function completeTogether(
   alike: readonly Completion[],
   now: number,
 ): boolean {
-  const { startedAt, result, fence } = alike[0]!
+  const { startedAt, outcome, fence } = alike[0]!
   const ids = `[${alike.map((done) => rowid(done.id)).join()}]`
   db.sql('SAVEPOINT gleaner_alike').run()
   const { changes } = db
     .sql(`${COMPLETE} WHERE id IN (SELECT value FROM json_each(?)) AND fence = ? AND session = ?`)
-    .run(startedAt, now, result, ids, fence, session)
+    .run(startedAt, now, outcome.result, ids, fence, session)
   const all = changes === alike.length
   if (!all) db.sql('ROLLBACK TO gleaner_alike').run()
   db.sql('RELEASE gleaner_alike').run()

@@ -54,11 +54,12 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
   const refused: string[] = []
   const ended: string[] = []
   let requeued = false
-  for (const { id, fence, outcome, startedAt } of exchange.outcomes) {
-    if (outcome.kind === 'completed') {
-      completions.push({ id, fence, startedAt, result: outcome.result })
+  for (const handedIn of exchange.outcomes) {
+    if (isCompletion(handedIn)) {
+      completions.push(handedIn)
       continue
     }
+    const { id, fence, outcome, startedAt } = handedIn
     const task = heldBy(db, session, Number(id), fence)
     if (task === null) {
       refused.push(id)
@@ -72,19 +73,30 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
     if (transition.to === 'waiting') requeued = true
     else ended.push(id)
   }
-  const notOurs = completeAll(db, session, completions, now)
-  for (const done of completions) {
-    if (notOurs.has(done.id)) {
-      refused.push(done.id)
-      continue
-    }
-    tally.add(lanes.ofTask(done), 'completed', 1)
-    tally.settled(done.fence)
-    ended.push(done.id)
+  const completed = completeAll(db, session, completions, now)
+  for (const group of completed) {
+    lanes.countCompleted(group, tally)
+    for (const { id } of group) ended.push(id)
   }
+  refused.push(...notAmong(completions, completed))
   tally.write(db)
   if (ended.length > 0) markUseful(db, session)
   return { refused, ended, requeued }
+}
+
+function isCompletion(handedIn: Exchange['outcomes'][number]): handedIn is Completion {
+  return handedIn.outcome.kind === 'completed'
+}
+
+/** Almost always none. */
+function notAmong(
+  completions: readonly Completion[],
+  completed: readonly (readonly Completion[])[],
+): string[] {
+  const count = completed.reduce((sum, group) => sum + group.length, 0)
+  if (count === completions.length) return []
+  const done = new Set(completed.flat())
+  return completions.filter((completion) => !done.has(completion)).map(({ id }) => id)
 }
 
 /** What an exchange claimed whose answer never arrived. */

@@ -2,6 +2,7 @@ import type { Requires } from '../../model/task.ts'
 import type { Able, ClaimProof, LaneFilter } from '../contract.ts'
 import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
 import type { Statements } from './statements.ts'
+import type { Tally } from './tally.ts'
 
 /** Batches, of which few have anything left that runs. Of the others the rows tell. */
 const REMEMBERED_MAX = 100
@@ -17,6 +18,10 @@ export function laneId(db: Statements, queue: string, name: string, requires: Re
       .scalar('INSERT INTO gleaner_lanes (queue, name, requires) VALUES (?, ?, ?) RETURNING id')
       .get(queue, name, words) as number)
   )
+}
+
+function laneOfTask(db: Statements, id: number): number {
+  return db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(id) as number
 }
 
 /** The lanes as last seen. They are only ever added, so what was committed once stays true. */
@@ -59,10 +64,16 @@ export class LaneCache {
     this.#ofBatch.set(fence, one ? lane : new Map(batch.map((task) => [task.id, task.lane])))
   }
 
-  ofTask({ id, fence }: ClaimProof): number {
+  /** Tasks of one batch. */
+  countCompleted(tasks: readonly ClaimProof[], tally: Tally): void {
+    if (tasks.length === 0) return
+    const { fence } = tasks[0]!
+    tally.settled(fence, tasks.length)
     const lanes = this.#ofBatch.get(fence)
-    const lane = typeof lanes === 'object' ? lanes.get(Number(id)) : lanes
-    return lane ?? (this.#db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(Number(id)) as number)
+    if (typeof lanes === 'number') return tally.add(lanes, 'completed', tasks.length)
+    for (const { id } of tasks) {
+      tally.add(lanes?.get(Number(id)) ?? laneOfTask(this.#db, Number(id)), 'completed', 1)
+    }
   }
 
   get(id: number): Lane {

@@ -145,12 +145,12 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         promised,
         () => {
           const now = clock.now()
+          const completion = { ...run, outcome: { kind: 'completed', result } } as const
           if (!isLive(db, Number(session))) return false
-          if (!complete(db, Number(session), { ...run, result }, now)) return false
+          if (!complete(db, Number(session), completion, now)) return false
           enqueued = runEffects(connection, ours, effects)
           const tally = new Tally()
-          tally.add(lanes.ofTask(run), 'completed', 1)
-          tally.settled(run.fence)
+          lanes.countCompleted([completion], tally)
           tally.write(db)
           markUseful(db, Number(session))
           return true

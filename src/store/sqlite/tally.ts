@@ -20,9 +20,9 @@ export class Tally {
     counters[counter] += change
   }
 
-  /** One of those claimed under this fence is held no more. */
-  settled(fence: number): void {
-    this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + 1)
+  /** So many of those claimed under this fence are held no more. */
+  settled(fence: number, count: number): void {
+    this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + count)
   }
 
   write(db: Statements): void {

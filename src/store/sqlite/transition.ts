@@ -69,7 +69,7 @@ export function apply(
 ): void {
   const attempt = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(db, task, outcome, error, now)
-  tally.settled(task.fence)
+  tally.settled(task.fence, 1)
   switch (transition.to) {
     case 'completed':
       finish(db, task, 'completed', { result: transition.result }, now)

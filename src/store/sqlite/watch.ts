@@ -82,10 +82,15 @@ export class FileWatch {
   }
 
   #look(): void {
-    if (!this.#changed()) return this.#lookLater()
+    if (!this.#tellIfChanged()) return this.#lookLater()
     this.#looks = 0
-    this.#notify()
     if (this.#isBurst()) this.#pause()
+  }
+
+  #tellIfChanged(): boolean {
+    const changed = this.#changed()
+    if (changed) this.#notify()
+    return changed
   }
 
   #changed(): boolean {
@@ -107,10 +112,11 @@ export class FileWatch {
     return this.#recent.length === BURST_LOOKS && now - this.#recent[0]! < BURST_PAUSE_MS * BURST_LOOKS
   }
 
-  /** Not even the events are read meanwhile. */
+  /** Not even the events are read until a look finds nothing new: they, and watching anew, are what costs. */
   #pause(): void {
     this.#unwatch()
     this.#schedule(BURST_PAUSE_MS, () => {
+      if (this.#tellIfChanged()) return this.#pause()
       this.#watch()
       this.#look()
     })
