@@ -707,7 +707,10 @@ export const GUARDS: readonly Guard[] = [
     file: 'src/maintenance/sweeper.ts',
     find: 'Math.min(now - this.#lastSweepMs, this.#options.everyMs * 2)',
     replace: 'now - this.#lastSweepMs',
-    test: { file: 'test/journeys/lease.test.ts', title: 'a machine that sleeps expires nobody' },
+    test: {
+      file: 'test/maintenance/sweeper.test.ts',
+      title: 'is not judged for a time in which nobody watched: a closed lid, a stopped sweeper',
+    },
   },
   {
     name: 'a completion and its effects are one transaction',
