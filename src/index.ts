@@ -56,6 +56,7 @@ export type {
 } from './model/task.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
+export type { TaskQuery } from './queue/task-query.ts'
 export type { QueueRecord } from './store/contract.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -1,14 +1,8 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
-import {
-  type AttemptRecord,
-  type Counts,
-  type LogLine,
-  type Page,
-  TASK_STATUSES,
-  type TaskRecord,
-} from '../model/task.ts'
-import type { LaneFilter, QueueRecord, Store, TaskFilter } from '../store/contract.ts'
+import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
+import type { LaneFilter, QueueRecord, Store } from '../store/contract.ts'
+import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000
@@ -22,8 +16,11 @@ export interface PageOptions {
 
 export interface TaskManagement {
   get(id: string): Promise<TaskRecord | null>
-  /** Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. */
-  list(filter?: TaskFilter & PageOptions): Promise<Page<TaskRecord>>
+  /**
+   * Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. A page looks
+   * at a bounded number of tasks: it may be short, or empty, and still have a `next` that goes on from there.
+   */
+  list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>
   counts(filter?: LaneFilter): Promise<Counts>
   logs(id: string, page?: PageOptions): Promise<Page<LogLine>>
   attempts(id: string): Promise<AttemptRecord[]>
@@ -44,10 +41,10 @@ export interface QueueManagement {
 export function taskManagement(store: Store): TaskManagement {
   return {
     get: (id) => store.getTask(String(id)),
-    async list({ limit, cursor, ...filter } = {}) {
-      return store.listTasks(checkFilter(filter), pageRequest({ limit, cursor }))
+    async list({ limit, cursor, ...query } = {}) {
+      return store.listTasks(checkQuery(query), pageRequest({ limit, cursor }))
     },
-    counts: async (filter = {}) => store.countTasks(checkFilter(filter)),
+    counts: async (filter = {}) => store.countTasks(checkQuery(filter, ['queue', 'name'])),
     logs: async (id, page = {}) => store.taskLogs(String(id), pageRequest(page)),
     attempts: (id) => store.taskAttempts(String(id)),
     async retry(id) {
@@ -75,24 +72,6 @@ export function queueManagement(store: Store): QueueManagement {
     pause: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), true),
     resume: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), false),
   }
-}
-
-function checkFilter<F extends TaskFilter>(filter: F): F {
-  for (const name of Object.keys(filter)) {
-    if (!['status', 'queue', 'name'].includes(name)) {
-      throw new InputError(`there is no filter ${shown(name)}`, {
-        code: 'BAD_OPTION',
-        hint: 'There are: status, queue, name.',
-      })
-    }
-  }
-  if (filter.status !== undefined && !TASK_STATUSES.includes(filter.status)) {
-    throw new InputError(`status: ${shown(filter.status)} is none`, {
-      code: 'BAD_OPTION',
-      hint: `There are: ${TASK_STATUSES.join(', ')}.`,
-    })
-  }
-  return filter
 }
 
 function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {

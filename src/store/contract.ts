@@ -251,8 +251,16 @@ export interface LaneFilter {
   name?: string
 }
 
+/** Times are from `…After` on, and before `…Before`. */
 export interface TaskFilter extends LaneFilter {
   status?: TaskStatus
+  key?: string
+  createdAfter?: number
+  createdBefore?: number
+  finishedAfter?: number
+  finishedBefore?: number
+  /** Text in the message of the error; a to z and A to Z are the same. */
+  error?: string
 }
 
 export interface PageRequest {

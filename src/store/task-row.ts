@@ -43,14 +43,20 @@ export function userKey(name: string, stored: string | null): string | null {
   return stored === null ? null : stored.slice(name.length + 1)
 }
 
+/** Due counts as queued, even before anybody moved it. */
+export function statusOf(
+  { status, run_after }: Pick<TaskRow, 'status' | 'run_after'>,
+  now: number,
+): TaskStatus {
+  return status === 'scheduled' && (run_after ?? 0) <= now ? 'queued' : status
+}
+
 export function taskRecord(row: TaskRow, lane: Lane, worker: string | null, now: number): TaskRecord {
-  // Due counts as queued, even before anybody moved it.
-  const due = row.status === 'scheduled' && (row.run_after ?? 0) <= now
   return {
     id: String(row.id),
     name: lane.name,
     queue: lane.queue,
-    status: due ? 'queued' : row.status,
+    status: statusOf(row, now),
     priority: row.priority,
     attempts: row.attempts,
     maxAttempts: row.max_attempts,

@@ -1,21 +1,30 @@
-import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
-import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
+import { PRIORITY_STEP } from '../../model/rank.ts'
+import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
-import { readCursor, writeCursor } from '../cursor.ts'
+import type { Lane } from '../lane.ts'
+import { PageScan, type Passed } from '../page-scan.ts'
+import {
+  createdRange,
+  errorNeedle,
+  finishedRange,
+  hasText,
+  isSelective,
+  type Route,
+  routeOf,
+  storedKeys,
+} from '../task-filter.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
 import { FULL, type FullRow, recordOf } from './task-records.ts'
 
-/** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
-const SCAN_MAX = 10_000
-
-/** What one listing reads of each lane: an index, in that index's order. */
+/** What one listing reads: an index, in that index's order. */
 interface Walk {
-  /** `$3` and `$4` are the position after which to go on. */
+  /** Rows of tasks as `t`, after the place ($3, $4), in order, $2 at most of each source. $1: the lanes. */
   sources: string[]
-  order: string
-  first: [number, number]
-  position: (row: FullRow) => [number, number]
+  /** The place of a row: this, and its id. */
+  place: string
+  descending: boolean
+  first: readonly [number, number]
 }
 
 export async function listTasks(
@@ -25,89 +34,162 @@ export async function listTasks(
   page: PageRequest,
   now: number,
 ): Promise<Page<TaskRecord>> {
-  const among = (await lanes.matching(filter)).map((lane) => lane.id)
-  if (filter.status === undefined) return newestFirst(sql, lanes, among, page, now)
-  const walk = walkOf(filter.status, now)
-  const [a = walk.first[0], b = walk.first[1]] = readCursor(page.cursor, 2)
-  const reads = walk.sources.map(
-    (source) => `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
-       SELECT ${FULL} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${source} ORDER BY ${walk.order} LIMIT $2) t`,
-  )
-  const rows = await sql.rows<FullRow>(
-    `SELECT * FROM (${reads.join(' UNION ALL ')}) t WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL
-     ORDER BY ${walk.order} LIMIT $2`,
-    [among, page.limit + 1, a, b],
-  )
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  return {
-    items: await Promise.all(shown.map((row) => recordOf(lanes, row, now))),
-    next: rows.length > page.limit && last !== undefined ? writeCursor(walk.position(last)) : null,
-  }
+  const scan = await scanTasks(sql, lanes, filter, page, now)
+  return scan.page(await Promise.all(scan.rows.map((row) => recordOf(lanes, row, now))))
 }
 
-/** Without a status: by id, newest first. */
-async function newestFirst(
+/** Each look is one statement, and so one moment. */
+export async function scanTasks(
   sql: Sql,
   lanes: LaneBook,
-  among: readonly number[],
-  { limit, cursor }: PageRequest,
+  filter: TaskFilter,
+  page: PageRequest,
   now: number,
-): Promise<Page<TaskRecord>> {
-  const [before = Number.MAX_SAFE_INTEGER] = readCursor(cursor, 1)
-  const rows = await sql.rows<FullRow>(
-    `SELECT ${FULL} FROM (SELECT * FROM gleaner.tasks WHERE id < $1 ORDER BY id DESC LIMIT ${SCAN_MAX}) t
-     WHERE lane = ANY($2) ORDER BY id DESC LIMIT $3`,
-    [before, among, limit + 1],
+): Promise<PageScan<FullRow>> {
+  const among = await lanes.matching(filter)
+  const route = routeOf(filter)
+  const walk = walkOf(route, filter, now)
+  const scan = new PageScan<FullRow>(page, 2, isSelective(filter, route))
+  for (let look = scan.look; look !== null; look = scan.look) {
+    const [place = walk.first[0], id = walk.first[1]] = look.after
+    scan.saw(await passedBy(sql, walk, filter, among, [look.count, place, id]))
+  }
+  return scan
+}
+
+async function passedBy(
+  sql: Sql,
+  { sources, place, descending }: Walk,
+  filter: TaskFilter,
+  among: readonly Lane[],
+  look: readonly number[],
+): Promise<Passed<FullRow>[]> {
+  const { from, to } = createdRange(filter)
+  const order = (row: string) => (descending ? `${row}place DESC, ${row}id DESC` : `${row}place, ${row}id`)
+  const union = sources.map((source) => `(${source})`).join(' UNION ALL ')
+  // Whole rows only of those that fit: the others may be large, and many.
+  const rows = await sql.rows<FullRow & { passed_place: number; passed_id: number; fits: boolean }>(
+    `SELECT p.place AS passed_place, p.id AS passed_id, p.fits, t.* FROM (
+       SELECT u.id, ${place} AS place,
+              lane = ANY($1::int[]) AND created_at >= $5::bigint AND created_at < $6::bigint
+              AND ($7::text[] IS NULL OR coalesce(key = ANY($7), false))
+              AND ($8::text IS NULL OR coalesce(position($8 IN lower(error COLLATE "C")) > 0, false)) AS fits
+       FROM (${union}) u WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL ORDER BY ${order('')} LIMIT $2) p
+     LEFT JOIN LATERAL (SELECT ${FULL} FROM gleaner.tasks t WHERE t.id = p.id AND p.fits) t ON true
+     ORDER BY ${order('p.')}`,
+    [among.map((lane) => lane.id), ...look, from, to, storedKeys(filter, among), errorNeedle(filter)],
   )
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1)?.id : await endOfScan(sql, before)
+  return rows.map((row) => ({
+    at: [row.passed_place, row.passed_id],
+    row: row.fits && hasText(row.error, filter) ? row : null,
+  }))
+}
+
+const BEGINNING = [-1, 0] as const
+const END = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
+
+/** As much of a row as it takes to pass it. */
+const PASSED =
+  't.id, t.lane, t.priority, t.rank, t.created_at, t.run_after, t.started_at, t.finished_at, t.key, t.error'
+
+function walkOf(route: Route, filter: TaskFilter, now: number): Walk {
+  switch (route.by) {
+    case 'newest':
+      return newestWalk('true')
+    case 'key':
+      return newestWalk(`t.key = ANY($7) AND ${inStatus(route.status, now)}`)
+    case 'finished':
+      return finishedWalk(route.statuses, filter)
+    case 'scheduled':
+      return scheduledWalk(now)
+    case 'running':
+      return runningWalk()
+    case 'queued':
+      return queuedWalk(now)
+  }
+}
+
+function inEachLane(condition: string, order: string): string {
+  return `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
+    SELECT ${PASSED} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${condition} ORDER BY ${order} LIMIT $2) t`
+}
+
+function acrossLanes(condition: string, order: string): string {
+  return `SELECT ${PASSED} FROM gleaner.tasks t WHERE ${condition} ORDER BY ${order} LIMIT $2`
+}
+
+/** In the words of the index of keys. */
+function inStatus(status: TaskStatus, now: number): string {
+  const due = `t.status = 'scheduled' AND t.run_after <= ${now}`
+  const words: Partial<Record<TaskStatus, string>> = {
+    scheduled: `t.status = 'scheduled' AND t.run_after > ${now}`,
+    queued: `(t.status = 'queued' OR ${due})`,
+  }
+  return `t.status IN ('scheduled', 'queued', 'running') AND ${words[status] ?? `t.status = '${status}'`}`
+}
+
+/** By id, the newest first. */
+function newestWalk(condition: string): Walk {
   return {
-    items: await Promise.all(shown.map((row) => recordOf(lanes, row, now))),
-    next: last === undefined ? null : writeCursor([last]),
+    sources: [acrossLanes(`t.id < $3 AND ${condition}`, 't.id DESC')],
+    place: 'u.id',
+    descending: true,
+    first: END,
   }
 }
 
-/** Where a scan that filled no page ended, if there is more behind it. */
-async function endOfScan(sql: Sql, before: number): Promise<number | undefined> {
-  const row = await sql.row<{ id: number }>(
-    `SELECT id FROM gleaner.tasks WHERE id < $1 ORDER BY id DESC OFFSET ${SCAN_MAX - 1} LIMIT 1`,
-    [before],
-  )
-  return row?.id
+/** The last to finish first. */
+function finishedWalk(statuses: readonly FinishedStatus[], filter: TaskFilter): Walk {
+  const { from, to } = finishedRange(filter)
+  return {
+    sources: statuses.map((status) =>
+      inEachLane(
+        `t.status = '${status}' AND t.finished_at IS NOT NULL AND t.finished_at >= ${from}
+         AND (t.finished_at, t.id) < ($3, $4)`,
+        't.finished_at DESC, t.id DESC',
+      ),
+    ),
+    place: 'finished_at',
+    descending: true,
+    first: [to, 0],
+  }
 }
 
-const BEGINNING: [number, number] = [-1, 0]
+/** The next to be due first: one index for all lanes. */
+function scheduledWalk(now: number): Walk {
+  return {
+    sources: [
+      acrossLanes(
+        `t.status = 'scheduled' AND t.run_after >= $3 AND (t.run_after, t.id) > ($3, $4)`,
+        't.run_after, t.id',
+      ),
+    ],
+    place: 'run_after',
+    descending: false,
+    first: [now, Number.MAX_SAFE_INTEGER],
+  }
+}
 
-function walkOf(status: TaskStatus, now: number): Walk {
-  // The last to finish first.
-  if (isFinished(status)) {
-    return {
-      sources: [`t.status = '${status}' AND t.finished_at IS NOT NULL AND (t.finished_at, t.id) < ($3, $4)`],
-      order: 'finished_at DESC, id DESC',
-      first: [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-      position: (row) => [row.finished_at ?? 0, row.id],
-    }
+/** Few at any time. */
+function runningWalk(): Walk {
+  return {
+    sources: [
+      inEachLane(
+        `t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
+        't.started_at, t.id',
+      ),
+    ],
+    place: 'started_at',
+    descending: false,
+    first: BEGINNING,
   }
-  // The next to be due first.
-  if (status === 'scheduled') {
-    return {
-      sources: [`t.status = 'scheduled' AND (t.run_after, t.id) > ($3, $4)`],
-      order: 'run_after, id',
-      first: [now, Number.MAX_SAFE_INTEGER],
-      position: (row) => [row.run_after ?? 0, row.id],
-    }
-  }
-  if (status === 'running') {
-    return {
-      sources: [`t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`],
-      order: 'started_at, id',
-      first: BEGINNING,
-      position: (row) => [row.started_at ?? 0, row.id],
-    }
-  }
-  // In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along.
-  // A due one stands where its rank will put it, so that it does not move in the listing when it is moved.
+}
+
+/**
+ * In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. A due one
+ * stands where its rank will put it, so that it does not move in the listing when it is moved.
+ */
+function queuedWalk(now: number): Walk {
   const place = `coalesce(rank, priority * ${PRIORITY_STEP} + run_after)`
   const waiting = [
     't.fence IS NULL AND NOT t.suspect',
@@ -116,11 +198,16 @@ function walkOf(status: TaskStatus, now: number): Walk {
   ]
   return {
     sources: [
-      ...waiting.map((held) => `t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`),
-      `t.status = 'scheduled' AND t.run_after <= ${now} AND (${place}, t.id) > ($3, $4)`,
+      ...waiting.map((held) =>
+        inEachLane(`t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`, 't.rank, t.id'),
+      ),
+      inEachLane(
+        `t.status = 'scheduled' AND t.run_after <= ${now} AND (${place}, t.id) > ($3, $4)`,
+        `${place}, t.id`,
+      ),
     ],
-    order: `${place}, id`,
+    place,
+    descending: false,
     first: BEGINNING,
-    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
   }
 }

@@ -1,21 +1,57 @@
 import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
-import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
+import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
-import { readCursor, writeCursor } from '../cursor.ts'
 import type { Lane } from '../lane.ts'
-import { pageOf, type TaskRow } from '../task-row.ts'
+import { PageScan } from '../page-scan.ts'
+import {
+  createdRange,
+  errorNeedle,
+  finishedRange,
+  hasText,
+  isSelective,
+  type Route,
+  routeOf,
+  storedKeys,
+} from '../task-filter.ts'
+import { statusOf, type TaskRow } from '../task-row.ts'
 import type { LaneCache } from './lanes.ts'
 import type { Statements } from './statements.ts'
 import { recordOf } from './task-records.ts'
 
-/** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
-const SCAN_MAX = 10_000
-
 /** A listing walks an index in that index's order: every page costs the same, however many tasks there are. */
 interface Walk {
-  /** The rows after `position`, at most `limit` of one lane. */
-  rows(lane: Lane, position: number[], limit: number): TaskRow[]
-  position(row: TaskRow): [number, number]
+  /** The numbers of a place. */
+  size: number
+  /** The rows after a place, in order. */
+  rows(after: number[], count: number): PassedRow[]
+  position(row: PassedRow): number[]
+}
+
+/** As much of a row as it takes to pass it. */
+type PassedRow = Pick<
+  TaskRow,
+  | 'id'
+  | 'lane'
+  | 'status'
+  | 'priority'
+  | 'rank'
+  | 'created_at'
+  | 'run_after'
+  | 'started_at'
+  | 'finished_at'
+  | 'key'
+  | 'error'
+>
+
+/** What a walk needs to know. */
+interface Listing {
+  db: Statements
+  lanes: readonly Lane[]
+  filter: TaskFilter
+  now: number
+  /** The columns of a `PassedRow`, and what is to be bound for them. */
+  columns: string
+  bound: readonly string[]
 }
 
 export function listTasks(
@@ -25,84 +61,165 @@ export function listTasks(
   page: PageRequest,
   now: number,
 ): Page<TaskRecord> {
-  const among = lanes.matching(filter)
-  const record = (row: TaskRow) => recordOf(db, lanes, row, now)
-  if (filter.status === undefined) return newestFirst(db, among, filter, page, record)
-  const walk = walkOf(db, filter.status, now)
-  const position = readCursor(page.cursor, 2)
-  const rows = among
-    .flatMap((lane) => walk.rows(lane, position, page.limit + 1))
-    .map((row) => ({ row, at: walk.position(row) }))
-    .sort((a, b) => a.at[0] - b.at[0] || a.at[1] - b.at[1])
-    .map(({ row }) => row)
-  return pageOf(rows.slice(0, page.limit + 1), page.limit, record, (last) => writeCursor(walk.position(last)))
+  const { ids, next } = listIds(db, lanes, filter, page, now)
+  const row = db.sql('SELECT * FROM gleaner_tasks WHERE id = ?')
+  return { items: ids.map((id) => recordOf(db, lanes, row.get(id) as TaskRow, now)), next }
 }
 
-/** Without a status: by id, newest first. */
-function newestFirst(
+export function listIds(
   db: Statements,
-  among: readonly Lane[],
+  lanes: LaneCache,
   filter: TaskFilter,
-  { limit, cursor }: PageRequest,
-  record: (row: TaskRow) => TaskRecord,
-): Page<TaskRecord> {
-  const [before = Number.MAX_SAFE_INTEGER] = readCursor(cursor, 1)
-  const everything = filter.queue === undefined && filter.name === undefined
-  const wanted = new Set(among.map((lane) => lane.id))
-  const items: TaskRow[] = []
-  let last = 0
-  let seen = 0
-  const walk = db.sql('SELECT * FROM gleaner_tasks WHERE id < ? ORDER BY id DESC')
-  for (const row of walk.iterate(before) as Iterable<TaskRow>) {
-    if (items.length === limit || seen === SCAN_MAX) {
-      return { items: items.map(record), next: writeCursor([last]) }
-    }
-    last = row.id
-    seen += 1
-    if (everything || wanted.has(row.lane)) items.push(row)
+  page: PageRequest,
+  now: number,
+): { ids: number[]; next: string | null } {
+  const among = lanes.matching(filter)
+  const route = routeOf(filter)
+  const walk = walkOf({ db, lanes: among, filter, now, ...columnsOf(filter) }, route)
+  const fits = fitting(filter, among)
+  const scan = new PageScan<number>(page, walk.size, isSelective(filter, route))
+  for (let look = scan.look; look !== null; look = scan.look) {
+    const rows = walk.rows(look.after, look.count)
+    scan.saw(rows.map((row) => ({ at: walk.position(row), row: fits(row) ? row.id : null })))
   }
-  return { items: items.map(record), next: null }
+  return { ids: scan.rows, next: scan.next }
 }
 
-function walkOf(db: Statements, status: TaskStatus, now: number): Walk {
-  if (isFinished(status)) return finishedWalk(db, status)
-  if (status === 'scheduled') return scheduledWalk(db, now)
-  return status === 'running' ? runningWalk(db) : queuedWalk(db, now)
+/** Of an error only what may have the text: they can be long. */
+function columnsOf(filter: TaskFilter): Pick<Listing, 'columns' | 'bound'> {
+  const needle = errorNeedle(filter)
+  const error = needle === null ? 'NULL' : 'iif(instr(lower(error), ?) > 0, error, NULL)'
+  return {
+    columns: `id, lane, status, priority, rank, created_at, run_after, started_at, finished_at, key, ${error} AS error`,
+    bound: needle === null ? [] : [needle],
+  }
+}
+
+function fitting(filter: TaskFilter, among: readonly Lane[]): (row: PassedRow) => boolean {
+  const lanes = new Set(among.map((lane) => lane.id))
+  const keys = storedKeys(filter, among)
+  const { from, to } = createdRange(filter)
+  return ({ lane, key, created_at, error }) =>
+    lanes.has(lane) &&
+    (keys === null || (key !== null && keys.includes(key))) &&
+    created_at >= from &&
+    created_at < to &&
+    hasText(error, filter)
+}
+
+function walkOf(listing: Listing, route: Route): Walk {
+  switch (route.by) {
+    case 'newest':
+      return newestWalk(listing)
+    case 'key':
+      return keyWalk(listing, route.status)
+    case 'finished':
+      return finishedWalk(listing, route.statuses)
+    case 'scheduled':
+      return scheduledWalk(listing)
+    case 'running':
+      return runningWalk(listing)
+    case 'queued':
+      return queuedWalk(listing)
+  }
+}
+
+/** Each of them is in order already. */
+function merged(walk: Pick<Walk, 'position'>, parts: PassedRow[][], count: number): PassedRow[] {
+  return parts
+    .flat()
+    .map((row) => ({ row, at: walk.position(row) }))
+    .sort((a, b) => a.at[0]! - b.at[0]! || a.at[1]! - b.at[1]!)
+    .slice(0, count)
+    .map(({ row }) => row)
+}
+
+function newestWalk({ db, columns, bound }: Listing): Walk {
+  return {
+    size: 1,
+    rows: ([before = Number.MAX_SAFE_INTEGER], count) =>
+      db
+        .sql(`SELECT ${columns} FROM gleaner_tasks WHERE id < ? ORDER BY id DESC LIMIT ?`)
+        .all(...bound, before, count) as PassedRow[],
+    position: (row) => [row.id],
+  }
+}
+
+/** At most one unfinished task of each name has it. */
+function keyWalk({ db, lanes, filter, now, columns, bound }: Listing, status: TaskStatus): Walk {
+  return {
+    size: 1,
+    rows: ([before = Number.MAX_SAFE_INTEGER], count) =>
+      (storedKeys(filter, lanes) ?? [])
+        .flatMap(
+          (key) =>
+            db
+              .sql(`SELECT ${columns} FROM gleaner_tasks
+                    WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+              .all(...bound, key) as PassedRow[],
+        )
+        .filter((row) => row.id < before && statusOf(row, now) === status)
+        .sort((a, b) => b.id - a.id)
+        .slice(0, count),
+    position: (row) => [row.id],
+  }
 }
 
 /** The last to finish first. */
-function finishedWalk(db: Statements, status: TaskStatus): Walk {
+function finishedWalk(
+  { db, lanes, filter, columns, bound }: Listing,
+  statuses: readonly FinishedStatus[],
+): Walk {
+  const { from, to } = finishedRange(filter)
+  const position = (row: PassedRow) => [-(row.finished_at ?? 0), -row.id]
+  const part = (lane: Lane, status: FinishedStatus, at: number, id: number, count: number) =>
+    db
+      .sql(`SELECT ${columns} FROM gleaner_tasks WHERE lane = ? AND status = ? AND finished_at IS NOT NULL
+              AND finished_at >= ? AND (finished_at, id) < (?, ?) ORDER BY finished_at DESC, id DESC LIMIT ?`)
+      .all(...bound, lane.id, status, from, -at, -id, count) as PassedRow[]
   return {
-    rows: (lane, [at = Number.MIN_SAFE_INTEGER, id = Number.MIN_SAFE_INTEGER], limit) =>
-      db
-        .sql(`SELECT * FROM gleaner_tasks WHERE lane = ? AND status = ? AND finished_at IS NOT NULL
-                AND (finished_at, id) < (?, ?) ORDER BY finished_at DESC, id DESC LIMIT ?`)
-        .all(lane.id, status, -at, -id, limit) as TaskRow[],
-    position: (row) => [-(row.finished_at ?? 0), -row.id],
+    size: 2,
+    rows: ([at = -to, id = 0], count) =>
+      merged(
+        { position },
+        lanes.flatMap((lane) => statuses.map((status) => part(lane, status, at, id, count))),
+        count,
+      ),
+    position,
   }
 }
 
-/** The next to be due first. */
-function scheduledWalk(db: Statements, now: number): Walk {
+/** The next to be due first: one index for all lanes. */
+function scheduledWalk({ db, now, columns, bound }: Listing): Walk {
   return {
-    rows: (lane, [at = now, id = Number.MAX_SAFE_INTEGER], limit) =>
+    size: 2,
+    rows: ([at = now, id = Number.MAX_SAFE_INTEGER], count) =>
       db
-        .sql(`SELECT * FROM gleaner_tasks WHERE status = 'scheduled' AND lane = ?
+        .sql(`SELECT ${columns} FROM gleaner_tasks WHERE status = 'scheduled'
                 AND run_after >= ? AND (run_after, id) > (?, ?) ORDER BY run_after, id LIMIT ?`)
-        .all(lane.id, at, at, id, limit) as TaskRow[],
+        .all(...bound, at, at, id, count) as PassedRow[],
     position: (row) => [row.run_after ?? 0, row.id],
   }
 }
 
 /** Few at any time. */
-function runningWalk(db: Statements): Walk {
+function runningWalk({ db, lanes, columns, bound }: Listing): Walk {
+  const position = (row: PassedRow) => [row.started_at ?? 0, row.id]
   return {
-    rows: (lane, [at = 0, id = 0], limit) =>
-      db
-        .sql(`SELECT * FROM gleaner_held WHERE status = 'running' AND lane = ?
-                AND (started_at, id) > (?, ?) ORDER BY started_at, id LIMIT ?`)
-        .all(lane.id, at, id, limit) as TaskRow[],
-    position: (row) => [row.started_at ?? 0, row.id],
+    size: 2,
+    rows: ([at = 0, id = 0], count) =>
+      merged(
+        { position },
+        lanes.map(
+          (lane) =>
+            db
+              .sql(`SELECT ${columns} FROM gleaner_held WHERE status = 'running' AND lane = ?
+                      AND (started_at, id) > (?, ?) ORDER BY started_at, id LIMIT ?`)
+              .all(...bound, lane.id, at, id, count) as PassedRow[],
+        ),
+        count,
+      ),
+    position,
   }
 }
 
@@ -110,27 +227,35 @@ function runningWalk(db: Statements): Walk {
 const DUE_RANK = `priority * ${PRIORITY_STEP} + run_after`
 
 /** In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. */
-function queuedWalk(db: Statements, now: number): Walk {
+function queuedWalk({ db, lanes, now, columns, bound }: Listing): Walk {
+  const position = (row: PassedRow) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id]
   const sources = [
     `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
     `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
     `gleaner_held WHERE status = 'queued' AND lane = ?`,
   ]
+  const waiting = (lane: Lane, rank: number, id: number, count: number) =>
+    sources.map(
+      (source) =>
+        db
+          .sql(`SELECT ${columns} FROM ${source} AND rank >= ? AND (rank, id) > (?, ?)
+                ORDER BY rank, id LIMIT ?`)
+          .all(...bound, lane.id, rank, rank, id, count) as PassedRow[],
+    )
+  const due = (lane: Lane, rank: number, id: number, count: number) =>
+    db
+      .sql(`SELECT ${columns} FROM (SELECT *, ${DUE_RANK} AS due_rank FROM gleaner_tasks
+              WHERE status = 'scheduled' AND run_after <= ? AND lane = ?)
+            WHERE (due_rank, id) > (?, ?) ORDER BY due_rank, id LIMIT ?`)
+      .all(...bound, now, lane.id, rank, id, count) as PassedRow[]
   return {
-    rows: (lane, [rank = -1, id = 0], limit) => [
-      ...sources.flatMap(
-        (source) =>
-          db
-            .sql(`SELECT * FROM ${source} AND rank >= ? AND (rank, id) > (?, ?)
-                  ORDER BY rank, id LIMIT ?`)
-            .all(lane.id, rank, rank, id, limit) as TaskRow[],
+    size: 2,
+    rows: ([rank = -1, id = 0], count) =>
+      merged(
+        { position },
+        lanes.flatMap((lane) => [...waiting(lane, rank, id, count), due(lane, rank, id, count)]),
+        count,
       ),
-      ...(db
-        .sql(`SELECT * FROM (SELECT *, ${DUE_RANK} AS due_rank FROM gleaner_tasks
-                WHERE status = 'scheduled' AND run_after <= ? AND lane = ?)
-              WHERE (due_rank, id) > (?, ?) ORDER BY due_rank, id LIMIT ?`)
-        .all(now, lane.id, rank, id, limit) as TaskRow[]),
-    ],
-    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
+    position,
   }
 }

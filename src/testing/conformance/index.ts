@@ -14,6 +14,7 @@ import { endedSessions } from './ended-sessions.ts'
 import { endings } from './endings.ts'
 import { enqueueing } from './enqueueing.ts'
 import { fences } from './fences.ts'
+import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
 import { keys } from './keys.ts'
 import { listing } from './listing.ts'
@@ -62,6 +63,7 @@ const THEMES: Record<string, Theme> = {
   pausing,
   counting,
   listing,
+  filtering,
   logs,
   attempts,
   endings,

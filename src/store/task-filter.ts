@@ -1,0 +1,70 @@
+import { FINISHED_STATUSES, type FinishedStatus, isFinished, type TaskStatus } from '../model/task.ts'
+import type { TaskFilter } from './contract.ts'
+import { storedKey } from './task-row.ts'
+
+/** The order in which a listing goes: each has an index of its own. */
+export type Route =
+  | { by: 'newest' }
+  | { by: 'key'; status: TaskStatus }
+  | { by: 'finished'; statuses: readonly FinishedStatus[] }
+  | { by: 'scheduled' | 'running' | 'queued' }
+
+export function routeOf(filter: TaskFilter): Route {
+  const { status } = filter
+  if (status === undefined) {
+    return hasFinishedTime(filter) ? { by: 'finished', statuses: FINISHED_STATUSES } : { by: 'newest' }
+  }
+  if (isFinished(status)) return { by: 'finished', statuses: [status] }
+  return filter.key === undefined ? { by: status } : { by: 'key', status }
+}
+
+/** Whether rows on the route may not fit, so that a page has to look at more than it shows. */
+export function isSelective(filter: TaskFilter, { by }: Route): boolean {
+  const acrossLanes = by === 'newest' || by === 'scheduled'
+  return (
+    filter.key !== undefined ||
+    filter.error !== undefined ||
+    filter.createdAfter !== undefined ||
+    filter.createdBefore !== undefined ||
+    (acrossLanes && (filter.queue !== undefined || filter.name !== undefined))
+  )
+}
+
+function hasFinishedTime({ finishedAfter, finishedBefore }: TaskFilter): boolean {
+  return finishedAfter !== undefined || finishedBefore !== undefined
+}
+
+/** From `from` on, and before `to`. */
+export function finishedRange({ finishedAfter, finishedBefore }: TaskFilter): { from: number; to: number } {
+  return { from: finishedAfter ?? 0, to: finishedBefore ?? Number.MAX_SAFE_INTEGER }
+}
+
+export function createdRange({ createdAfter, createdBefore }: TaskFilter): { from: number; to: number } {
+  return { from: createdAfter ?? 0, to: createdBefore ?? Number.MAX_SAFE_INTEGER }
+}
+
+/** The key as it is stored, for each task name it may belong to. Null: any key, or none. */
+export function storedKeys({ key }: TaskFilter, lanes: readonly { name: string }[]): string[] | null {
+  if (key === undefined) return null
+  return [...new Set(lanes.map(({ name }) => storedKey({ name, key })!))]
+}
+
+/**
+ * What the stored error (JSON) must hold, in small letters, if its message is to have the text. It may be found elsewhere in
+ * it, so this only sorts out; `hasText` decides.
+ */
+export function errorNeedle({ error }: TaskFilter): string | null {
+  return error === undefined ? null : smallLetters(JSON.stringify(error).slice(1, -1))
+}
+
+export function hasText(storedError: string | null, { error }: TaskFilter): boolean {
+  if (error === undefined) return true
+  if (storedError === null) return false
+  const { message } = JSON.parse(storedError) as { message: string }
+  return smallLetters(message).includes(smallLetters(error))
+}
+
+/** As both databases do it: the letters of ASCII alone. */
+function smallLetters(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
