@@ -54,9 +54,10 @@ export type {
   TaskRecord,
   TaskStatus,
 } from './model/task.ts'
+export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
-export type { QueueRecord } from './store/contract.ts'
+export type { QueueRecord, Refusal } from './store/contract.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -2,6 +2,7 @@ import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
 import type { LaneFilter, QueueRecord, Store } from '../store/contract.ts'
+import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
@@ -29,6 +30,12 @@ export interface TaskManagement {
   /** What waits is cancelled at once; what runs is asked to stop. False when it had finished. */
   cancel(id: string): Promise<boolean>
   remove(id: string): Promise<void>
+  /** All that the query names; without a status, those that have failed. */
+  retryAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
+  /** All that are unfinished and that the query names. */
+  cancelAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
+  /** All that the query names; without a status, those that have finished. */
+  removeAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
 }
 
 export interface QueueManagement {
@@ -63,6 +70,9 @@ export function taskManagement(store: Store): TaskManagement {
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'running') throw stillHeld(id)
     },
+    retryAll: (query, options) => changeAll(store, 'retry', query, options),
+    cancelAll: (query, options) => changeAll(store, 'cancel', query, options),
+    removeAll: (query, options) => changeAll(store, 'remove', query, options),
   }
 }
 

@@ -55,6 +55,8 @@ export interface Store {
   retryTask(id: string): Promise<RetryAnswer>
   cancelTask(id: string): Promise<CancelAnswer>
   removeTask(id: string): Promise<RemoveAnswer>
+  /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
+  changeTasks(step: BulkStep): Promise<BulkStepDone>
   /** How those of these tasks ended that did; the others are left out. */
   endings(ids: readonly string[]): Promise<Map<string, Ending>>
 
@@ -271,6 +273,35 @@ export interface PageRequest {
 export type RetryAnswer = 'retried' | 'gone' | 'not-finished' | { keyHeldBy: string }
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'gone'
 export type RemoveAnswer = 'removed' | 'running' | 'gone'
+
+export type BulkChange = 'retry' | 'cancel' | 'remove'
+
+export interface BulkStep {
+  change: BulkChange
+  /** With a status, so that it names no task to which the change cannot apply. */
+  filter: TaskFilter & { status: TaskStatus }
+  page: PageRequest
+  /** Tasks enqueued later are left alone; null in the first step. */
+  upTo: string | null
+  /** Says what would be done, and does nothing. Keys that its steps would take are noted here, each with its task. */
+  dryRun: { taken: Map<string, string> } | null
+}
+
+export interface BulkStepDone {
+  changed: number
+  refused: Refusal[]
+  /** Somebody else was just writing them: they are to be looked at once more. */
+  passedOver: number
+  next: string | null
+  upTo: string
+}
+
+/** A task that could not be changed: `by` holds its key, or it is held by a worker itself. */
+export interface Refusal {
+  id: string
+  reason: 'key-held' | 'running'
+  by: string | null
+}
 
 /** `gone`: there is no such task (any more). */
 export type Ending =

@@ -36,11 +36,8 @@ async function withoutHolder(
   tasks: readonly NewTask[],
   answers: (Enqueued | undefined)[],
 ): Promise<number[]> {
-  const keys = [...new Set(tasks.map(storedKey).filter((key) => key !== null))].sort()
-  await sql.run(
-    `SELECT pg_advisory_xact_lock(hashtextextended(key, 7)) FROM (SELECT unnest($1::text[]) AS key ORDER BY 1) k`,
-    [keys],
-  )
+  const keys = [...new Set(tasks.map(storedKey).filter((key) => key !== null))]
+  await lockKeys(sql, keys)
   const holders = await holdersOf(sql, keys)
   const taken = new Set<string>()
   return [...tasks.keys()].filter((position) => {
@@ -52,6 +49,14 @@ async function withoutHolder(
     taken.add(key)
     return holder === undefined && !twin
   })
+}
+
+/** Until the end of the transaction, and in one order, so that nobody waits for one who waits for him. */
+export async function lockKeys(sql: Sql, keys: readonly string[]): Promise<void> {
+  await sql.run(
+    `SELECT pg_advisory_xact_lock(hashtextextended(key, 7)) FROM (SELECT unnest($1::text[]) AS key ORDER BY 1) k`,
+    [keys],
+  )
 }
 
 /** The same key twice in one call: the first holds it. */

@@ -13,6 +13,7 @@ import {
   routeOf,
   storedKeys,
 } from '../task-filter.ts'
+import type { TaskRow } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
 import { FULL, type FullRow, recordOf } from './task-records.ts'
@@ -34,48 +35,51 @@ export async function listTasks(
   page: PageRequest,
   now: number,
 ): Promise<Page<TaskRecord>> {
-  const scan = await scanTasks(sql, lanes, filter, page, now)
+  const scan = await scanTasks<FullRow>(sql, await lanes.matching(filter), filter, page, now, FULL)
   return scan.page(await Promise.all(scan.rows.map((row) => recordOf(lanes, row, now))))
 }
 
+type Scanned = Pick<TaskRow, 'error'>
+
 /** Each look is one statement, and so one moment. */
-export async function scanTasks(
+export async function scanTasks<Row extends Scanned>(
   sql: Sql,
-  lanes: LaneBook,
+  among: readonly Lane[],
   filter: TaskFilter,
   page: PageRequest,
   now: number,
-): Promise<PageScan<FullRow>> {
-  const among = await lanes.matching(filter)
+  columns: string,
+): Promise<PageScan<Row>> {
   const route = routeOf(filter)
   const walk = walkOf(route, filter, now)
-  const scan = new PageScan<FullRow>(page, 2, isSelective(filter, route))
+  const scan = new PageScan<Row>(page, 2, isSelective(filter, route))
   for (let look = scan.look; look !== null; look = scan.look) {
     const [place = walk.first[0], id = walk.first[1]] = look.after
-    scan.saw(await passedBy(sql, walk, filter, among, [look.count, place, id]))
+    scan.saw(await passedBy(sql, walk, filter, among, [look.count, place, id], columns))
   }
   return scan
 }
 
-async function passedBy(
+async function passedBy<Row extends Scanned>(
   sql: Sql,
   { sources, place, descending }: Walk,
   filter: TaskFilter,
   among: readonly Lane[],
   look: readonly number[],
-): Promise<Passed<FullRow>[]> {
+  columns: string,
+): Promise<Passed<Row>[]> {
   const { from, to } = createdRange(filter)
   const order = (row: string) => (descending ? `${row}place DESC, ${row}id DESC` : `${row}place, ${row}id`)
   const union = sources.map((source) => `(${source})`).join(' UNION ALL ')
   // Whole rows only of those that fit: the others may be large, and many.
-  const rows = await sql.rows<FullRow & { passed_place: number; passed_id: number; fits: boolean }>(
+  const rows = await sql.rows<Row & { passed_place: number; passed_id: number; fits: boolean }>(
     `SELECT p.place AS passed_place, p.id AS passed_id, p.fits, t.* FROM (
        SELECT u.id, ${place} AS place,
               lane = ANY($1::int[]) AND created_at >= $5::bigint AND created_at < $6::bigint
               AND ($7::text[] IS NULL OR coalesce(key = ANY($7), false))
               AND ($8::text IS NULL OR coalesce(position($8 IN lower(error COLLATE "C")) > 0, false)) AS fits
        FROM (${union}) u WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL ORDER BY ${order('')} LIMIT $2) p
-     LEFT JOIN LATERAL (SELECT ${FULL} FROM gleaner.tasks t WHERE t.id = p.id AND p.fits) t ON true
+     LEFT JOIN LATERAL (SELECT ${columns} FROM gleaner.tasks t WHERE t.id = p.id AND p.fits) t ON true
      ORDER BY ${order('p.')}`,
     [among.map((lane) => lane.id), ...look, from, to, storedKeys(filter, among), errorNeedle(filter)],
   )

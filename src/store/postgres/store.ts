@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
+import { changeTasks } from './bulk.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -177,6 +178,17 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async removeTask(id) {
       const answer = await write((own) => removeTask(own, id))
       if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
+      return answer
+    },
+    async changeTasks(step) {
+      const among = await read(() => lanes.matching(step.filter))
+      const change = async (own: Sql) => changeTasks(own, among, step, clockMs() ?? (await serverTime(own)))
+      const { answer, ended, requested } = await (step.dryRun === null
+        ? write(change)
+        : read(() => change(sql)))
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (requested) spread({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
       return answer
     },
     endings: (ids) => read(() => readEndings(sql, ids)),

@@ -9,6 +9,7 @@ import {
   type NewTask,
   type Store,
 } from '../contract.ts'
+import { changeTasks } from './bulk.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
@@ -185,6 +186,16 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => removeTask(db, id),
         (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
       ),
+    async changeTasks(step) {
+      const change = () => changeTasks(db, lanes, step, clock.now())
+      const { answer, ended, requested } = await (step.dryRun === null
+        ? write(promised, change)
+        : read(change))
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (requested) tell({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
+      return answer
+    },
     endings: (ids) => read(() => readEndings(db, ids)),
 
     listQueues: () => read(() => listQueues(db, lanes.all(), clock.now())),

@@ -2,6 +2,7 @@ import { attempts } from './attempts.ts'
 import { cancelling } from './cancelling.ts'
 import { capabilities } from './capabilities.ts'
 import { changes } from './changes.ts'
+import { changingMany } from './changing-many.ts'
 import { claiming } from './claiming.ts'
 import { closing } from './closing.ts'
 import { contention } from './contention.ts'
@@ -64,6 +65,7 @@ const THEMES: Record<string, Theme> = {
   counting,
   listing,
   filtering,
+  'changing many': changingMany,
   logs,
   attempts,
   endings,

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
 import type { EndCause } from '../../../src/model/session.ts'
+import { changeAll } from '../../../src/queue/bulk.ts'
+import type { BulkChange } from '../../../src/store/contract.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { expectAgreement } from './agreement.ts'
 import type { ModelStore, ModelTask, Spec } from './model-store.ts'
@@ -141,6 +143,41 @@ export const retry = (pick: number) =>
 export const remove = (pick: number) =>
   withTask(pick, 'remove', async (model, real, task) => {
     expect(await real.store.removeTask(task.id)).toEqual(model.remove(task))
+  })
+
+/** All of one name: first as a dry run, which must say the same and do nothing. */
+export const changeEvery = (change: BulkChange, name: string) =>
+  new Step(`${change} all of ${name}`, async (model, real) => {
+    const query = { name }
+    const dry = await changeAll(real.store, change, query, { dryRun: true })
+    await expectAgreement(model, real)
+    const answer = await changeAll(real.store, change, query)
+    expect({ ...answer, dryRun: true }, 'the dry run').toEqual(dry)
+    const now = real.clock.now()
+    const ours = model.tasks.filter((task) => task.name === name)
+    let changed = 0
+    if (change === 'cancel') {
+      const waiting = ours.filter((task) => ['waiting', 'held'].includes(task.state) && !task.cancelRequested)
+      for (const task of waiting) model.cancel(task)
+      changed = waiting.length
+    } else if (change === 'remove') {
+      for (const task of ours) if (!['waiting', 'held'].includes(task.state)) changed += 1
+      for (const task of ours) if (!['waiting', 'held'].includes(task.state)) model.remove(task)
+    } else {
+      const refused = new Set(answer.refusals.map(({ id }) => id))
+      const failed = ours.filter((task) => task.state === 'failed')
+      for (const task of failed) {
+        if (refused.has(task.id)) continue
+        expect(model.retry(task, now), `retry ${task.id}`).toBe('retried')
+        changed += 1
+      }
+      for (const { id, by } of answer.refusals) {
+        const task = failed.find((one) => one.id === id)!
+        expect(model.retry(task, now), `retry ${id}`).toEqual({ keyHeldBy: by })
+      }
+    }
+    expect(answer.changed, 'changed').toBe(changed)
+    return `${change} all of ${name}: ${changed}, refused ${answer.refused}`
   })
 
 export const pause = (queue: string | null, paused: boolean) =>

@@ -8,6 +8,7 @@ import { RealStore } from './real-store.ts'
 import {
   advance,
   cancel,
+  changeEvery,
   claim,
   completeWith,
   endSession,
@@ -80,6 +81,9 @@ const steps = fc.commands<ModelStore, RealStore, false>(
     any.map(cancel),
     ...often(2, any.map(retry)),
     any.map(remove),
+    fc
+      .tuple(fc.constantFrom('retry', 'cancel', 'remove'), fc.constantFrom('a', 'b'))
+      .map(([change, name]) => changeEvery(change, name)),
     fc.tuple(fc.constantFrom('x', 'y', null), fc.boolean()).map(([queue, paused]) => pause(queue, paused)),
     ...often(
       2,

@@ -1,0 +1,124 @@
+import { shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import { FINISHED_STATUSES, type TaskStatus } from '../model/task.ts'
+import type { BulkChange, BulkStepDone, Refusal, Store, TaskFilter } from '../store/contract.ts'
+import { checkQuery, type TaskQuery } from './task-query.ts'
+
+export interface BulkOptions {
+  /** Says what would be done, and does nothing. */
+  dryRun?: boolean
+  /** An empty filter names every task there is: it is refused unless you say so. */
+  all?: boolean
+  /** Called after each step, with what was done so far. */
+  onProgress?: (soFar: { changed: number; refused: number }) => void
+}
+
+export interface BulkAnswer {
+  /** Retried, cancelled (or asked to stop), or removed; in a dry run: what would be. */
+  changed: number
+  /** Left as they are: another task holds their key, or a worker holds them. */
+  refused: number
+  /** The first hundred of those, and why. */
+  refusals: Refusal[]
+  dryRun: boolean
+}
+
+/** Tasks of one step, each a transaction of its own: work goes on between them. */
+const STEP_TASKS = 250
+const REFUSALS_MAX = 100
+/** Tasks change while we go through them: as long as a round finds something, another one follows. */
+const ROUNDS_MAX = 20
+
+/** What a change applies to; the first are meant when no status is given. */
+const STATUSES: Record<BulkChange, { meant: readonly TaskStatus[]; possible: readonly TaskStatus[] }> = {
+  // What has completed is run again only if that is asked for.
+  retry: { meant: ['failed'], possible: FINISHED_STATUSES },
+  // In the direction in which they move, so that few slip through.
+  cancel: { meant: ['scheduled', 'queued', 'running'], possible: ['scheduled', 'queued', 'running'] },
+  // What still waits is removed only if that is asked for.
+  remove: { meant: FINISHED_STATUSES, possible: [...FINISHED_STATUSES, 'scheduled', 'queued'] },
+}
+
+/** Changes all tasks that a query names, in bounded steps. Killed in between, it is simply called again. */
+export async function changeAll(
+  store: Store,
+  change: BulkChange,
+  query: TaskQuery,
+  options: BulkOptions = {},
+): Promise<BulkAnswer> {
+  const filters = filtersOf(change, query, options)
+  const { dryRun = false } = options
+  const taken = dryRun ? { taken: new Map<string, string>() } : null
+  const answer: BulkAnswer = { changed: 0, refused: 0, refusals: [], dryRun }
+  let upTo: string | null = null
+
+  /** True: something slipped through, or may have. */
+  const round = async (): Promise<boolean> => {
+    let again = false
+    for (const filter of filters) {
+      let cursor: string | null = null
+      do {
+        const page = { limit: STEP_TASKS, cursor }
+        const done: BulkStepDone = await store.changeTasks({ change, filter, page, upTo, dryRun: taken })
+        if (add(answer, done)) options.onProgress?.({ changed: answer.changed, refused: answer.refused })
+        if (change === 'cancel' && done.changed + done.passedOver > 0) again = true
+        upTo = done.upTo
+        cursor = done.next
+        await new Promise(setImmediate)
+      } while (cursor !== null)
+    }
+    return again
+  }
+
+  for (let rounds = 0; rounds < ROUNDS_MAX && (await round()) && !dryRun; rounds++);
+  return answer
+}
+
+function add(answer: BulkAnswer, { changed, refused }: BulkStepDone): boolean {
+  answer.changed += changed
+  answer.refused += refused.length
+  answer.refusals.push(...refused.slice(0, REFUSALS_MAX - answer.refusals.length))
+  return changed + refused.length > 0
+}
+
+function filtersOf(
+  change: BulkChange,
+  query: TaskQuery,
+  options: BulkOptions,
+): (TaskFilter & { status: TaskStatus })[] {
+  refuseUnknown(change, options)
+  const filter = checkQuery(query)
+  const { status } = filter
+  if (Object.keys(filter).length === 0 && options.all !== true) {
+    throw bad(
+      `${change}All: an empty filter names every task`,
+      `Narrow it, or say so: ${change}All({}, { all: true }). With { dryRun: true } it tells how many there are.`,
+    )
+  }
+  const { meant, possible } = STATUSES[change]
+  if (status !== undefined && !possible.includes(status)) {
+    throw bad(
+      `${change}All: tasks that are ${status} cannot be`,
+      `It is possible for: ${possible.join(', ')}.`,
+    )
+  }
+  return (status === undefined ? meant : [status]).map((one) => checked({ ...filter, status: one }))
+}
+
+/** The status that is meant may contradict the times. */
+function checked<F extends TaskFilter>(filter: F): F {
+  checkQuery(filter)
+  return filter
+}
+
+const OPTIONS = ['dryRun', 'all', 'onProgress']
+
+function refuseUnknown(change: BulkChange, options: BulkOptions): void {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined)
+    throw bad(`${change}All has no option ${shown(unknown)}`, `There are: ${OPTIONS.join(', ')}.`)
+}
+
+function bad(message: string, hint: string): InputError {
+  return new InputError(message, { code: 'BAD_OPTION', hint })
+}
