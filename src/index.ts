@@ -42,6 +42,7 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { Explanation, Reason } from './model/explanation.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,

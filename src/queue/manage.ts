@@ -1,6 +1,8 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
+import { type Explanation, explain } from '../model/explanation.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
+import { isProvedDead } from '../process-identity.ts'
 import type { LaneFilter, QueueRecord, Store } from '../store/contract.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
@@ -30,6 +32,8 @@ export interface TaskManagement {
   /** What waits is cancelled at once; what runs is asked to stop. False when it had finished. */
   cancel(id: string): Promise<boolean>
   remove(id: string): Promise<void>
+  /** Why does it not run? Each condition in order, pass or fail, with what to do. */
+  explain(id: string): Promise<Explanation>
   /** All that the query names; without a status, those that have failed. */
   retryAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
   /** All that are unfinished and that the query names. */
@@ -69,6 +73,12 @@ export function taskManagement(store: Store): TaskManagement {
       const answer = await store.removeTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'running') throw stillHeld(id)
+    },
+    async explain(id) {
+      const at = await store.circumstancesOf(String(id))
+      if (at === null) throw new TaskGone(id)
+      // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
+      return explain({ ...at, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
     },
     retryAll: (query, options) => changeAll(store, 'retry', query, options),
     cancelAll: (query, options) => changeAll(store, 'cancel', query, options),

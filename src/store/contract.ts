@@ -1,4 +1,5 @@
 import type { Capabilities } from '../model/capabilities.ts'
+import type { Circumstances } from '../model/explanation.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
 import type { EndCause } from '../model/session.ts'
@@ -48,6 +49,8 @@ export interface Store {
 
   // Tasks
   getTask(id: string): Promise<TaskRecord | null>
+  /** All that decides whether it can run now, as of one moment. */
+  circumstancesOf(id: string): Promise<Circumstances | null>
   listTasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskRecord>>
   countTasks(filter: LaneFilter): Promise<Counts>
   taskLogs(id: string, page: PageRequest): Promise<Page<LogLine>>
@@ -123,6 +126,8 @@ export interface NewSession {
   worker: string
   process: ProcessIdentity
   queues: readonly string[]
+  /** The tasks it has code for. */
+  names: readonly string[]
   capabilities: Capabilities
 }
 

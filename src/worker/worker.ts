@@ -145,11 +145,12 @@ export class Worker {
 
   async #openSession(): Promise<string> {
     const { store, keeper } = this.#services
-    const { queues, capabilities } = this.#options.able
+    const { queues, names, capabilities } = this.#options.able
     const session = await store.openSession({
       worker: this.id,
       process: identifySelf(),
       queues,
+      names,
       capabilities,
     })
     keeper.hold(session, () => this.#loseSession(session))

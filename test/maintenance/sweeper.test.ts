@@ -26,6 +26,7 @@ async function scene() {
     worker: 'worker:test:0',
     process: identifySelf(),
     queues: [],
+    names: [],
     capabilities: {},
   })
   const live = async () => (await store.liveSessions()).length === 1

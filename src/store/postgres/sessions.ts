@@ -7,8 +7,9 @@ import { allHeldBy, apply } from './transition.ts'
 export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
   const { host, boot, pid, startTime } = session.process
   const row = await sql.row<{ id: string }>(
-    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, capabilities, opened_at, renewed_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, now, now FROM (SELECT coalesce($8::bigint, gleaner.now_ms()) AS now) moment
+    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, opened_at,
+       renewed_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now FROM (SELECT coalesce($9::bigint, gleaner.now_ms()) AS now) moment
      RETURNING id::text AS id`,
     [
       session.worker,
@@ -17,6 +18,7 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
       pid,
       startTime,
       JSON.stringify(session.queues),
+      JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
       clockMs,
     ],

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
+import { readCircumstances } from './circumstances.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -159,6 +160,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     getTask: (id) => read(() => readTask(sql, lanes, id, clockMs())),
+    circumstancesOf: (id) => read(() => readCircumstances(sql, lanes, id, clockMs())),
     listTasks: (filter, page) =>
       read(async () => listTasks(sql, lanes, filter, page, clockMs() ?? (await serverTime(sql)))),
     countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),

@@ -41,7 +41,7 @@ function highestId(db: Statements): number {
 
 function changeOne(db: Statements, change: BulkChange, id: string, now: number): Done {
   if (change === 'cancel') {
-    if (isAskedToStop(db, id)) return 'already'
+    if (rowOf(db, id)!.cancel_requested === 1) return 'already'
     return cancelTask(db, id, now) === 'requested' ? 'requested' : 'changed'
   }
   if (change === 'remove') {
@@ -53,7 +53,7 @@ function changeOne(db: Statements, change: BulkChange, id: string, now: number):
 
 function wouldChange(db: Statements, change: BulkChange, id: string, taken: Map<string, string>): Done {
   const row = rowOf(db, id)!
-  if (change === 'cancel') return isAskedToStop(db, id) ? 'already' : 'changed'
+  if (change === 'cancel') return row.cancel_requested === 1 ? 'already' : 'changed'
   if (change === 'remove') return row.fence !== null ? { reason: 'running', by: null } : 'changed'
   if (row.key === null) return 'changed'
   const active = holderOf(db, row.key)
@@ -61,8 +61,4 @@ function wouldChange(db: Statements, change: BulkChange, id: string, taken: Map<
   if (holder !== undefined) return { reason: 'key-held', by: holder }
   taken.set(row.key, id)
   return 'changed'
-}
-
-function isAskedToStop(db: Statements, id: string): boolean {
-  return db.scalar('SELECT cancel_requested FROM gleaner_tasks WHERE id = ?').get(rowid(id)) === 1
 }

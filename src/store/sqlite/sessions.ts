@@ -9,8 +9,8 @@ export function insertSession(db: Statements, session: NewSession, now: number):
   const { host, boot, pid, startTime } = session.process
   const id = db
     .scalar(`INSERT INTO gleaner_sessions
-               (worker, host, boot, pid, start_time, queues, capabilities, opened_at, renewed_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+               (worker, host, boot, pid, start_time, queues, names, capabilities, opened_at, renewed_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
     .get(
       session.worker,
       host,
@@ -18,6 +18,7 @@ export function insertSession(db: Statements, session: NewSession, now: number):
       pid,
       startTime,
       JSON.stringify(session.queues),
+      JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
       now,
       now,

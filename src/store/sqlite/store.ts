@@ -11,6 +11,7 @@ import {
 } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
 import { Checkpoints } from './checkpoints.ts'
+import { readCircumstances } from './circumstances.ts'
 import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
 import { insertTasks } from './enqueue.ts'
@@ -164,6 +165,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     getTask: (id) => read(() => readTask(db, lanes, id, clock.now())),
+    circumstancesOf: (id) => read(() => readCircumstances(db, lanes, id, clock.now())),
     listTasks: (filter, page) => read(() => listTasks(db, lanes, filter, page, clock.now())),
     countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
     taskLogs: (id, page) => read(() => readLogs(db, rowid(id), page)),

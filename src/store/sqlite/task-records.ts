@@ -17,10 +17,11 @@ export function rowid(id: string): number {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0
 }
 
-export function rowOf(db: Statements, id: string): (TaskRow & { fence: number | null }) | undefined {
-  return db.sql('SELECT * FROM gleaner_tasks WHERE id = ?').get(rowid(id)) as
-    | (TaskRow & { fence: number | null })
-    | undefined
+/** All there is of it. */
+type WholeRow = TaskRow & { fence: number | null; suspect: number; cancel_requested: number }
+
+export function rowOf(db: Statements, id: string): WholeRow | undefined {
+  return db.sql('SELECT * FROM gleaner_tasks WHERE id = ?').get(rowid(id)) as WholeRow | undefined
 }
 
 export function readTask(db: Statements, lanes: LaneCache, id: string, now: number): TaskRecord | null {

@@ -53,10 +53,10 @@ export class Claimant {
 
   /** A new life, after the last one ended. */
   async begin(): Promise<this> {
-    const { queues, capabilities } = this.able
+    const { queues, names, capabilities } = this.able
     this.process = this.#options.process ?? anotherProcess()
     const { worker, process } = this
-    this.session = await this.store.openSession({ worker, process, queues, capabilities })
+    this.session = await this.store.openSession({ worker, process, queues, names, capabilities })
     this.#held.clear()
     return this
   }

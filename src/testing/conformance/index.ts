@@ -14,6 +14,7 @@ import { effects } from './effects.ts'
 import { endedSessions } from './ended-sessions.ts'
 import { endings } from './endings.ts'
 import { enqueueing } from './enqueueing.ts'
+import { explaining } from './explaining.ts'
 import { fences } from './fences.ts'
 import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
@@ -65,6 +66,7 @@ const THEMES: Record<string, Theme> = {
   counting,
   listing,
   filtering,
+  explaining,
   'changing many': changingMany,
   logs,
   attempts,

@@ -169,6 +169,7 @@ describe('poolSize', () => {
       worker: 'worker:small:0',
       process: { host: 'far', boot: 'far', pid: 1, startTime: null },
       queues: ['default', 'new'],
+      names: [],
       capabilities: {},
     })
     const exchange = { session, starts: [], outcomes: [], progress: [], logs: [] }

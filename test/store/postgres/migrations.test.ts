@@ -22,7 +22,13 @@ async function applied(place: Place): Promise<number[]> {
   return (await place.rows('SELECT version FROM gleaner.migrations ORDER BY 1')).map(({ version }) => version)
 }
 
-const session = { worker: 'worker:old:0', process: identifySelf(), queues: ['default'], capabilities: {} }
+const session = {
+  worker: 'worker:old:0',
+  process: identifySelf(),
+  queues: ['default'],
+  names: [],
+  capabilities: {},
+}
 
 test('8 engines that open a fresh schema at the same moment all work: one migrates, the others wait', async ({
   place,

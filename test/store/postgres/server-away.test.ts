@@ -129,6 +129,7 @@ test('a session that nobody renews is ended by the clock of the server, and its 
     worker: 'worker:far:0',
     process: { host: 'far', boot: 'far', pid: 1, startTime: null },
     queues: ['default'],
+    names: [],
     capabilities: {},
   })
   const { claims } = await store.exchange({

@@ -10,6 +10,7 @@ function openSession(store: Store): Promise<string> {
     worker: 'worker:far:0',
     process: { host: 'far', boot: 'far', pid: 1, startTime: null },
     queues: ['default'],
+    names: [],
     capabilities: {},
   })
 }

@@ -31,7 +31,11 @@ async function fileOfOlderVersion(worker?: { name: string; process: ProcessIdent
   await migrate(connection, Date.now, migrations.slice(0, 1))
   if (worker !== undefined) {
     const { name, process } = worker
-    insertSession(connection.statements, { worker: name, process, queues: [], capabilities: {} }, Date.now())
+    insertSession(
+      connection.statements,
+      { worker: name, process, queues: [], names: [], capabilities: {} },
+      Date.now(),
+    )
   }
   connection.close()
   return path

@@ -124,6 +124,7 @@ CREATE TABLE ${schema}.sessions (
   pid          integer NOT NULL,
   start_time   text,
   queues       text NOT NULL,
+  names        text NOT NULL,
   capabilities text NOT NULL,
   renewals     bigint NOT NULL DEFAULT 0,
   opened_at    bigint NOT NULL,

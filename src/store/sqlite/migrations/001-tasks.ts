@@ -131,6 +131,7 @@ CREATE TABLE gleaner_sessions (
   pid          INTEGER NOT NULL,
   start_time   TEXT,
   queues       TEXT NOT NULL,
+  names        TEXT NOT NULL,
   capabilities TEXT NOT NULL,
   renewals     INTEGER NOT NULL DEFAULT 0,
   opened_at    INTEGER NOT NULL,

@@ -1,0 +1,240 @@
+import type { ProcessIdentity } from '../process-identity.ts'
+import { type Capabilities, satisfies } from './capabilities.ts'
+import { isFinished, type TaskRecord } from './task.ts'
+
+/** Why a task does not run: each condition in order, pass or fail. */
+export interface Explanation {
+  /** Nothing stands in its way: the next worker with a free hand takes it. */
+  runnable: boolean
+  reasons: Reason[]
+}
+
+export interface Reason {
+  check: Check
+  ok: boolean
+  detail: string
+  /** What to do; null when nothing is to be done, or nobody can. */
+  fix: string | null
+}
+
+export type Check =
+  | 'unfinished'
+  | 'not-quarantined'
+  | 'key-free'
+  | 'not-held'
+  | 'due'
+  | 'not-backing-off'
+  | 'not-paused'
+  | 'queue-not-paused'
+  | 'worker-serves-queue'
+  | 'worker-knows-task'
+  | 'worker-has-capabilities'
+  | 'runs-alone'
+
+/** All that decides whether a task can run now. */
+export interface Circumstances {
+  task: TaskRecord
+  now: number
+  /** A worker holds it, started or not. */
+  held: boolean
+  /** It is run alone, because its worker died while it was in its hands. */
+  suspect: boolean
+  cancelRequested: boolean
+  everythingPaused: boolean
+  queuePaused: boolean
+  /** Another task that holds its key. */
+  keyHolder: string | null
+  workers: readonly Serving[]
+}
+
+/** A live worker, and what it serves. */
+export interface Serving {
+  worker: string
+  process: ProcessIdentity
+  queues: readonly string[]
+  names: readonly string[]
+  capabilities: Capabilities
+}
+
+export function explain(at: Circumstances): Explanation {
+  const reasons = isFinished(at.task.status) ? ended(at) : waiting(at)
+  return { runnable: reasons.every((reason) => reason.ok), reasons }
+}
+
+function passed(check: Check, detail: string): Reason {
+  return { check, ok: true, detail, fix: null }
+}
+
+function failed(check: Check, detail: string, fix: string | null): Reason {
+  return { check, ok: false, detail, fix }
+}
+
+function ended({ task, keyHolder }: Circumstances): Reason[] {
+  const { id, status, error, finishedAt, crashes } = task
+  const why = status === 'failed' ? `: ${error?.message ?? 'unknown'}` : ''
+  const reasons = [
+    failed(
+      'unfinished',
+      `it is ${status} since ${time(finishedAt)}${why}`,
+      `To run it again: tasks.retry('${id}').`,
+    ),
+  ]
+  if (error?.kind === 'crash') {
+    reasons.push(
+      failed(
+        'not-quarantined',
+        `it was put aside: its worker died ${times(crashes)} while running it`,
+        `Mend what kills the worker, then release it with tasks.retry('${id}'); it is run alone.`,
+      ),
+    )
+  }
+  if (task.key !== null) reasons.push(keyReason(task.key, keyHolder))
+  return reasons
+}
+
+function keyReason(key: string, holder: string | null): Reason {
+  if (holder === null) return passed('key-free', `nobody else holds its key ${quoted(key)}`)
+  return failed(
+    'key-free',
+    `its key ${quoted(key)} is held by task ${holder}`,
+    `It cannot be retried before task ${holder} has finished, or was cancelled or removed.`,
+  )
+}
+
+/** One line for each condition. */
+function waiting(at: Circumstances): Reason[] {
+  const reasons = [
+    passed('unfinished', 'it has not finished'),
+    heldReason(at),
+    dueReason(at),
+    backoffReason(at),
+    pausedReason(at),
+    queueReason(at),
+    ...workerReasons(at),
+  ]
+  if (at.suspect) {
+    reasons.push(
+      passed(
+        'runs-alone',
+        'its worker died with it in its hands: it waits for a process that runs nothing else',
+      ),
+    )
+  }
+  return reasons
+}
+
+function heldReason({ task, held, cancelRequested }: Circumstances): Reason {
+  if (!held) return passed('not-held', 'no worker holds it')
+  const since =
+    task.startedAt === null ? 'and is about to start it' : `and runs it since ${time(task.startedAt)}`
+  const fix = cancelRequested
+    ? 'It was asked to stop; a handler that heeds ctx.signal ends soon.'
+    : `Wait for it, or stop it with tasks.cancel('${task.id}').`
+  return failed('not-held', `${task.worker} holds it ${since}`, fix)
+}
+
+function dueReason({ task, now }: Circumstances): Reason {
+  const { runAfter } = task
+  if (task.status !== 'scheduled' || hasFailed(task)) return passed('due', 'its time has come')
+  return failed(
+    'due',
+    `it is to run at ${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
+    'Wait for it; a task that should run at once is enqueued without runAfter.',
+  )
+}
+
+function backoffReason({ task, now }: Circumstances): Reason {
+  const { runAfter, attempts, maxAttempts, error } = task
+  if (task.status !== 'scheduled' || !hasFailed(task))
+    return passed('not-backing-off', 'it is not backing off')
+  return failed(
+    'not-backing-off',
+    `attempt ${attempts} of ${maxAttempts} failed (${error?.message ?? 'unknown'}); it is tried again at ` +
+      `${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
+    'Wait for it. How long is decided by `retry` of the task.',
+  )
+}
+
+function hasFailed({ attempts }: TaskRecord): boolean {
+  return attempts > 0
+}
+
+function pausedReason({ everythingPaused }: Circumstances): Reason {
+  return everythingPaused
+    ? failed('not-paused', 'everything is paused', 'gleaner.resume()')
+    : passed('not-paused', 'Gleaner is not paused')
+}
+
+function queueReason({ task: { queue }, queuePaused }: Circumstances): Reason {
+  return queuePaused
+    ? failed('queue-not-paused', `queue ${queue} is paused`, `queues.resume('${queue}')`)
+    : passed('queue-not-paused', `queue ${queue} is open`)
+}
+
+/** Each narrows the circle; behind the first that leaves nobody there is nothing to say. */
+function workerReasons({ task, workers }: Circumstances): Reason[] {
+  const { name, queue, requires } = task
+  const serving = workers.filter((worker) => worker.queues.includes(queue))
+  if (serving.length === 0) {
+    const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
+    return [
+      failed(
+        'worker-serves-queue',
+        `no live worker serves queue ${queue}; ${others}`,
+        `Start one: gleaner.work({ queues: ['${queue}'] }).`,
+      ),
+    ]
+  }
+  const knowing = serving.filter((worker) => worker.names.includes(name))
+  const reasons = [passed('worker-serves-queue', `served by ${namesOf(serving)}`)]
+  if (knowing.length === 0) {
+    const fix = `Give ${name}, with its run, to openGleaner({ tasks }) where the worker is started.`
+    return [...reasons, failed('worker-knows-task', `none of them has code for ${name}`, fix)]
+  }
+  reasons.push(passed('worker-knows-task', `${namesOf(knowing)} can run ${name}`))
+  const able = knowing.filter((worker) => satisfies(requires, worker.capabilities))
+  if (able.length > 0) {
+    reasons.push(
+      passed('worker-has-capabilities', requires === null ? 'it requires nothing' : `fits ${namesOf(able)}`),
+    )
+    return reasons
+  }
+  const offered = knowing
+    .slice(0, SHOWN_MAX)
+    .map(({ worker, capabilities }) => `${worker} ${JSON.stringify(capabilities)}`)
+  return [
+    ...reasons,
+    failed(
+      'worker-has-capabilities',
+      `it requires ${JSON.stringify(requires)}; there are: ${offered.join(', ')}`,
+      'Start a worker with these capabilities: gleaner.work({ capabilities }).',
+    ),
+  ]
+}
+
+const SHOWN_MAX = 5
+
+function namesOf(workers: readonly Serving[]): string {
+  const shown = workers.slice(0, SHOWN_MAX).map(({ worker }) => worker)
+  const more = workers.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+function time(ms: number | null): string {
+  return ms === null ? 'an unknown time' : new Date(ms).toISOString()
+}
+
+function times(n: number): string {
+  return n === 1 ? 'once' : `${n} times`
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, ms)} ms`
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return `${Math.round(ms / 3_600_000)} h`
+}

@@ -1,0 +1,50 @@
+import type { Circumstances } from '../../model/explanation.ts'
+import { type ServingRow, serving } from '../serving-row.ts'
+import { taskRecord } from '../task-row.ts'
+import { holdersOf } from './enqueue.ts'
+import type { LaneBook } from './lanes.ts'
+import type { Sql } from './sql.ts'
+import { FULL, type FullRow, rowid } from './task-records.ts'
+
+type Row = FullRow & {
+  now: number
+  fence: number | null
+  suspect: boolean
+  cancel_requested: boolean
+  everything: boolean
+  queue_paused: boolean
+  workers: ServingRow[]
+}
+
+export async function readCircumstances(
+  sql: Sql,
+  lanes: LaneBook,
+  id: string,
+  clockMs: number | null,
+): Promise<Circumstances | null> {
+  const row = await sql.row<Row>(
+    `SELECT ${FULL}, gleaner.now_ms() AS now,
+            (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
+            coalesce((SELECT q.paused FROM gleaner.lanes l JOIN gleaner.queues q ON q.name = l.queue
+                      WHERE l.id = t.lane), false) AS queue_paused,
+            (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
+                      'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities)
+                      ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers
+     FROM gleaner.tasks t WHERE t.id = $1`,
+    [rowid(id)],
+  )
+  if (row === undefined) return null
+  const now = clockMs ?? row.now
+  const holder = row.key === null ? undefined : (await holdersOf(sql, [row.key])).get(row.key)
+  return {
+    task: taskRecord(row, await lanes.get(row.lane), row.worker, now),
+    now,
+    held: row.fence !== null,
+    suspect: row.suspect,
+    cancelRequested: row.cancel_requested,
+    everythingPaused: row.everything,
+    queuePaused: row.queue_paused,
+    keyHolder: holder === undefined || holder === row.id ? null : String(holder),
+    workers: row.workers.map(serving),
+  }
+}

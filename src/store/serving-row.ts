@@ -1,0 +1,24 @@
+import type { Serving } from '../model/explanation.ts'
+
+/** A live session's row, in either store, as far as it says what its worker serves. */
+export interface ServingRow {
+  worker: string
+  host: string
+  boot: string
+  pid: number
+  start_time: string | null
+  queues: string
+  names: string
+  capabilities: string
+}
+
+export function serving(row: ServingRow): Serving {
+  const { worker, host, boot, pid, start_time: startTime } = row
+  return {
+    worker,
+    process: { host, boot, pid, startTime },
+    queues: JSON.parse(row.queues),
+    names: JSON.parse(row.names),
+    capabilities: JSON.parse(row.capabilities),
+  }
+}

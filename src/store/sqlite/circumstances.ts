@@ -1,0 +1,33 @@
+import type { Circumstances } from '../../model/explanation.ts'
+import { type ServingRow, serving } from '../serving-row.ts'
+import { holderOf } from './enqueue.ts'
+import type { LaneCache } from './lanes.ts'
+import type { Statements } from './statements.ts'
+import { recordOf, rowOf } from './task-records.ts'
+
+export function readCircumstances(
+  db: Statements,
+  lanes: LaneCache,
+  id: string,
+  now: number,
+): Circumstances | null {
+  const row = rowOf(db, id)
+  if (row === undefined) return null
+  const task = recordOf(db, lanes, row, now)
+  const holder = row.key === null ? null : holderOf(db, row.key)
+  const workers = db
+    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities
+          FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
+    .all() as ServingRow[]
+  return {
+    task,
+    now,
+    held: row.fence !== null,
+    suspect: row.suspect === 1,
+    cancelRequested: row.cancel_requested === 1,
+    everythingPaused: db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0,
+    queuePaused: db.scalar('SELECT paused FROM gleaner_queues WHERE name = ?').get(task.queue) === 1,
+    keyHolder: holder === null || holder === row.id ? null : String(holder),
+    workers: workers.map(serving),
+  }
+}
