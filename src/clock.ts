@@ -6,6 +6,8 @@ export interface Clock {
   monotonicMs(): number
   /** Calls `fn` once after `ms`; the answer cancels it. */
   after(ms: number, fn: () => void): () => void
+  /** The same, but nobody stays alive for it: a process that has nothing else to do ends before. */
+  afterIfAlive(ms: number, fn: () => void): () => void
 }
 
 /** `setTimeout` overflows beyond this and would fire at once. */
@@ -16,6 +18,10 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(ms, fn) {
     const timer = setTimeout(fn, Math.min(Math.max(0, ms), TIMER_MAX_MS))
+    return () => clearTimeout(timer)
+  },
+  afterIfAlive(ms, fn) {
+    const timer = setTimeout(fn, Math.min(Math.max(0, ms), TIMER_MAX_MS)).unref()
     return () => clearTimeout(timer)
   },
 }

@@ -43,6 +43,7 @@ export {
   WaitTimeout,
 } from './errors.ts'
 export type { Explanation, Reason } from './model/explanation.ts'
+export type { Gauges, Metrics } from './model/metrics.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
@@ -57,6 +58,7 @@ export type {
 } from './model/task.ts'
 export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
+export type { MetricsOptions } from './queue/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
 export type { QueueRecord, Refusal } from './store/contract.ts'

@@ -9,7 +9,9 @@ import type {
 } from '../define/types.ts'
 import type { Duration } from '../duration.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import type { Metrics } from '../model/metrics.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
+import type { MetricsOptions } from '../queue/metrics.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
@@ -59,6 +61,8 @@ export interface TimingOptions {
   idleMax?: Duration
   /** How soon a result or a cancel is noticed should no wake-up tell of it. Default 1 s. */
   poll?: Duration
+  /** How often this process writes down what it has counted for `metrics()`. Default 5 s. */
+  metrics?: Duration
 }
 
 export interface WorkOptions {
@@ -94,6 +98,8 @@ export interface Gleaner {
   readonly queues: QueueManagement
   /** What recurs. */
   readonly schedules: ScheduleManagement
+  /** Depth, rates, errors and durations: over all, per queue and per task. */
+  metrics(options?: MetricsOptions): Promise<Metrics>
   /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
   pause(): Promise<void>
   resume(): Promise<void>

@@ -9,6 +9,8 @@ import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
+import { Meter } from '../queue/meter.ts'
+import { readMetrics } from '../queue/metrics.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
@@ -75,7 +77,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const { registry, hooks, timings, payloadLimit } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
-  const enqueuer = new Enqueuer(registry, office, payloadLimit)
+  const meter = new Meter(store, clock, timings.metricsMs)
+  const enqueuer = new Enqueuer(registry, office, payloadLimit, meter)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
@@ -85,10 +88,11 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
     everyMs: timings.sweepMs,
-    onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks }, session, cause, end),
+    onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks, meter }, session, cause, end),
   })
   const recurring = new Recurring(store, clock, occurrences, {
     restMs: timings.idleMaxMs,
+    onEnqueued: (task) => meter.enqueued(task),
     onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
   })
   const household = new Household()
@@ -102,6 +106,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     office.endings.close()
     sweeper.stop()
     await keeper.close()
+    await meter.close()
     await store.close()
   }
 
@@ -126,14 +131,15 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
           payloadLimit,
           timings,
         },
-        { store, clock, random, keeper, household, emitter, hooks, enqueue, enqueueWithin },
+        { store, clock, random, keeper, household, emitter, hooks, meter, enqueue, enqueueWithin },
       )
       workers.add(worker)
       return worker
     },
     tasks: taskManagement(store),
     queues: queueManagement(store),
-    schedules: scheduleManagement(office, registry, occurrences),
+    schedules: scheduleManagement(office, registry, occurrences, meter),
+    metrics: (options) => readMetrics(store, meter, options),
     pause: () => store.setPaused(null, true),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),
@@ -180,6 +186,7 @@ function checkTimings(timings: TimingOptions) {
     idleMinMs: ms('idleMin', '1s'),
     idleMaxMs: ms('idleMax', '30s'),
     pollMs: ms('poll', '1s'),
+    metricsMs: ms('metrics', '5s'),
   }
 }
 

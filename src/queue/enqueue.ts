@@ -3,6 +3,7 @@ import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define
 import { InputError, StoreError } from '../errors.ts'
 import type { Enqueued, NewTask } from '../store/contract.ts'
 import { type HandleOffice, TaskHandle } from './handle.ts'
+import type { Meter } from './meter.ts'
 import { newTask } from './new-task.ts'
 import type { Registry } from './registry.ts'
 
@@ -14,17 +15,20 @@ export class Enqueuer {
   readonly #registry: Registry
   readonly #office: HandleOffice
   readonly #payloadLimit: number
+  readonly #meter: Meter
 
-  constructor(registry: Registry, office: HandleOffice, payloadLimit: number) {
+  constructor(registry: Registry, office: HandleOffice, payloadLimit: number, meter: Meter) {
     this.#registry = registry
     this.#office = office
     this.#payloadLimit = payloadLimit
+    this.#meter = meter
   }
 
   async enqueue(task: Task, input?: unknown, options?: EnqueueOptions): Promise<Handle<any>> {
     const definition = this.#registry.of(task)
     const checked = newTask(definition, input, options, this.#payloadLimit)
-    const answers = await this.#office.store.enqueue([checked instanceof Promise ? await checked : checked])
+    const tasks = [checked instanceof Promise ? await checked : checked]
+    const answers = this.#counted(tasks, await this.#office.store.enqueue(tasks))
     return this.#handle(definition, answers[0]!)
   }
 
@@ -53,7 +57,7 @@ export class Enqueuer {
       const answers = await this.#office.store.enqueue(chunk).catch((error) => {
         throw stoppedAt(handles.length, tasks.length, error)
       })
-      for (const answer of answers) handles.push(this.#handle(definition, answer))
+      for (const answer of this.#counted(chunk, answers)) handles.push(this.#handle(definition, answer))
     }
     return handles
   }
@@ -67,9 +71,9 @@ export class Enqueuer {
         const checked = newTask(definition, input, options, this.#payloadLimit)
         if (checked instanceof Promise) throw asynchronousSchema(definition, checked)
         const answers = within.enqueue([checked])
-        return answers instanceof Promise
-          ? answers.then(([answer]) => this.#handle(definition, answer!))
-          : this.#handle(definition, answers[0]!)
+        const handleOf = (enqueued: Enqueued[]) =>
+          this.#handle(definition, this.#counted([checked], enqueued)[0]!)
+        return answers instanceof Promise ? answers.then(handleOf) : handleOf(answers)
       },
     }
   }
@@ -93,6 +97,14 @@ export class Enqueuer {
       if (position % CHUNK === CHUNK - 1) await new Promise(setImmediate)
     }
     return tasks
+  }
+
+  /** Of one name in one queue. What a user's own transaction takes back later is counted, too. */
+  #counted([task]: readonly NewTask[], answers: Enqueued[]): Enqueued[] {
+    let created = 0
+    for (const answer of answers) if (answer.created) created += 1
+    if (task !== undefined) this.#meter.enqueued(task, created)
+    return answers
   }
 
   #handle(definition: TaskDefinition, { id, created }: Enqueued): Handle<any> {

@@ -29,6 +29,7 @@ const RETRY_MS = 1_000
 export interface RecurringOptions {
   /** How long to rest at most, should nobody tell that something was planned anew. */
   restMs: number
+  onEnqueued: (task: NewTask) => void
   onProblem: (message: string, error: unknown) => void
 }
 
@@ -100,7 +101,8 @@ export class Recurring {
 
   async #fire(): Promise<number> {
     try {
-      const { nextInMs } = await this.#store.fireSchedules(this.#tasks)
+      const { fired, nextInMs } = await this.#store.fireSchedules(this.#tasks)
+      for (const { name } of fired) this.#options.onEnqueued(this.#tasks.find((task) => task.name === name)!)
       this.#troubled = false
       return Math.min(nextInMs ?? this.#options.restMs, this.#options.restMs)
     } catch (error) {

@@ -3,6 +3,7 @@ import type { Handle } from '../define/types.ts'
 import { InputError } from '../errors.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
 import { type HandleOffice, TaskHandle } from './handle.ts'
+import type { Meter } from './meter.ts'
 import type { Occurrences } from './recurring.ts'
 import type { Registry } from './registry.ts'
 
@@ -21,6 +22,7 @@ export function scheduleManagement(
   office: HandleOffice,
   registry: Registry,
   { tasks }: Occurrences,
+  meter: Meter,
 ): ScheduleManagement {
   const { store } = office
   const setPaused = async (name: string, paused: boolean) => {
@@ -34,6 +36,7 @@ export function scheduleManagement(
       const task = tasks.find((candidate) => candidate.name === name)
       const answer = task === undefined ? null : await store.triggerSchedule(task)
       if (answer === null) throw unknown(name)
+      if (answer.created) meter.enqueued(task!)
       return new TaskHandle(answer.id, answer.created, registry.get(name)!, office)
     },
   }

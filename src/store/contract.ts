@@ -1,23 +1,34 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Circumstances } from '../model/explanation.ts'
+import type { Measured, Readings } from '../model/metrics.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
 import type { EndCause } from '../model/session.ts'
 import type {
   AttemptRecord,
   Counts,
-  Failure,
-  FinishedStatus,
   LogLevel,
   LogLine,
   Page,
   Progress,
   Requires,
   TaskRecord,
-  TaskStatus,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type {
+  BulkStep,
+  BulkStepDone,
+  CancelAnswer,
+  Ending,
+  LaneFilter,
+  PageRequest,
+  RemoveAnswer,
+  RetryAnswer,
+  TaskFilter,
+} from './managing.ts'
 import type { PostgresOptions } from './postgres/options.ts'
+
+export type * from './managing.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -67,6 +78,12 @@ export interface Store {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>
+
+  // Metrics
+  /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
+  addMetrics(measured: readonly Measured[]): Promise<void>
+  /** What there is now, and what happened within this time. */
+  readMetrics(windowMs: number): Promise<Readings>
 
   // Schedules
   /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
@@ -252,66 +269,6 @@ export interface Exchanged {
 
 /** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */
 export type Effects = (tx: any) => unknown
-
-export interface LaneFilter {
-  queue?: string
-  name?: string
-}
-
-/** Times are from `…After` on, and before `…Before`. */
-export interface TaskFilter extends LaneFilter {
-  status?: TaskStatus
-  key?: string
-  createdAfter?: number
-  createdBefore?: number
-  finishedAfter?: number
-  finishedBefore?: number
-  /** Text in the message of the error; a to z and A to Z are the same. */
-  error?: string
-}
-
-export interface PageRequest {
-  limit: number
-  cursor: string | null
-}
-
-export type RetryAnswer = 'retried' | 'gone' | 'not-finished' | { keyHeldBy: string }
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'gone'
-export type RemoveAnswer = 'removed' | 'running' | 'gone'
-
-export type BulkChange = 'retry' | 'cancel' | 'remove'
-
-export interface BulkStep {
-  change: BulkChange
-  /** With a status, so that it names no task to which the change cannot apply. */
-  filter: TaskFilter & { status: TaskStatus }
-  page: PageRequest
-  /** Tasks enqueued later are left alone; null in the first step. */
-  upTo: string | null
-  /** Says what would be done, and does nothing. Keys that its steps would take are noted here, each with its task. */
-  dryRun: { taken: Map<string, string> } | null
-}
-
-export interface BulkStepDone {
-  changed: number
-  refused: Refusal[]
-  /** Somebody else was just writing them: they are to be looked at once more. */
-  passedOver: number
-  next: string | null
-  upTo: string
-}
-
-/** A task that could not be changed: `by` holds its key, or it is held by a worker itself. */
-export interface Refusal {
-  id: string
-  reason: 'key-held' | 'running'
-  by: string | null
-}
-
-/** `gone`: there is no such task (any more). */
-export type Ending =
-  | { status: FinishedStatus; result: unknown; error: Failure | null }
-  | { status: 'gone'; result: null; error: null }
 
 export interface QueueRecord extends Counts {
   name: string

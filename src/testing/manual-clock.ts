@@ -33,6 +33,8 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
+  readonly afterIfAlive = this.after
+
   /** Calls what becomes due on the way, each at its own time, also what was set meanwhile. */
   advance(ms: number): void {
     const untilMs = this.#elapsedMs + ms

@@ -37,6 +37,8 @@ export class Execution {
   settled = false
   /** Among the runs of its worker. */
   place = 0
+  /** When its outcome was known; 0 before. */
+  endedMs = 0
   readonly #random: () => number
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number

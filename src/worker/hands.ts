@@ -3,6 +3,7 @@ import type { TaskDefinition } from '../define/task.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { Meter } from '../queue/meter.ts'
 import type { Claim, Store } from '../store/contract.ts'
 import type { Desk } from './desk.ts'
 import type { Emitter, TaskEvent } from './events.ts'
@@ -20,6 +21,7 @@ export interface HandsServices {
   random: () => number
   emitter: Emitter
   hooks: Hooks
+  meter: Meter
   enqueue: Enqueue
   enqueueWithin: (tx: Tx) => Enqueue
 }
@@ -116,6 +118,7 @@ export class Hands implements Desk {
 
   #settle(execution: Execution, outcome: Outcome, nowMs: number): void {
     execution.settled = true
+    execution.endedMs = nowMs
     this.news.finished(execution, outcome, nowMs)
   }
 

@@ -1,17 +1,31 @@
+import type { Clock } from '../clock.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { Meter } from '../queue/meter.ts'
 import { type Emitter, harmless, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
 
+export interface Reporting {
+  emitter: Emitter
+  hooks: Hooks
+  clock: Pick<Clock, 'monotonicMs'>
+  meter: Meter
+}
+
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
 export function reportOutcome(
-  { emitter, hooks, clock }: { emitter: Emitter; hooks: Hooks; clock: { monotonicMs(): number } },
+  { emitter, hooks, clock, meter }: Reporting,
   eventOf: (execution: Execution) => TaskEvent,
   execution: Execution,
   outcome: Outcome | null,
 ): void {
-  // Most end like this, and mostly nobody listens.
-  if (outcome?.kind === 'completed' && !emitter.hears('completed')) return
+  // It may have waited since for others to share its transaction.
+  const ranMs = (execution.endedMs || clock.monotonicMs()) - execution.startedMs
+  if (outcome?.kind === 'completed') {
+    meter.ran(execution.claim, 'completed', ranMs)
+    // Most end like this, and mostly nobody listens.
+    if (!emitter.hears('completed')) return
+  }
   const event = () => eventOf(execution)
   const durationMs = () => clock.monotonicMs() - execution.startedMs
   if (outcome === null) return emitter.emit('claim-lost', event)
@@ -26,6 +40,7 @@ export function reportOutcome(
     case 'failed': {
       const { failure, retryAfterMs } = outcome
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
+      meter.ran(execution.claim, final ? 'failed' : 'retried', ranMs)
       tellOfFailure(emitter, hooks, event(), failure, final)
       if (final)
         return emitter.emit('failed', () => ({ ...event(), durationMs: durationMs(), error: failure }))

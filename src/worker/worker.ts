@@ -145,14 +145,8 @@ export class Worker {
 
   async #openSession(): Promise<string> {
     const { store, keeper } = this.#services
-    const { queues, names, capabilities } = this.#options.able
-    const session = await store.openSession({
-      worker: this.id,
-      process: identifySelf(),
-      queues,
-      names,
-      capabilities,
-    })
+    const { able } = this.#options
+    const session = await store.openSession({ worker: this.id, process: identifySelf(), ...able })
     keeper.hold(session, () => this.#loseSession(session))
     return session
   }

@@ -39,6 +39,7 @@ class Process {
     const occurrences = { schedules: [everyTenMinutes], tasks: [newTask()] }
     this.#loop = new Recurring(watched, database.clock, occurrences, {
       restMs,
+      onEnqueued: () => {},
       onProblem: (_, error) => this.problems.push(error),
     })
     onTestFinished(() => this.#loop.stop())

@@ -4,10 +4,10 @@ import type { Sql } from './sql.ts'
 
 const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
 
-type LaneCounts = Counts & { queue: string; name: string }
+type LaneCounts = Counts & { id: number; queue: string; name: string }
 
 /** One statement, so one moment: counters, what was not yet added to them, what runs, and what is due. */
-async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts[]> {
+export async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts[]> {
   return sql.rows<LaneCounts>(
     `WITH sums AS (
        SELECT id, queue, name, sum(created) AS created, sum(scheduled) AS scheduled, sum(completed) AS completed,
@@ -21,7 +21,7 @@ async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts
        SELECT lane, count(*) AS n FROM gleaner.tasks
        WHERE status = 'scheduled' AND run_after <= coalesce($1::bigint, gleaner.now_ms()) GROUP BY lane
      )
-     SELECT queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,
+     SELECT id, queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,
             created - scheduled - completed - failed - cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued,
             completed, failed, cancelled
      FROM sums LEFT JOIN running ON running.lane = id LEFT JOIN due ON due.lane = id`,

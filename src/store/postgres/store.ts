@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
+import { firstMinute } from '../../model/metrics.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances } from './circumstances.ts'
@@ -12,6 +13,7 @@ import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { LowWater } from './low-water.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { addMetrics, readMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
@@ -200,6 +202,16 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       await write((own) => setPaused(own, queue, paused))
       if (!paused) spread({ kind: 'work' })
     },
+
+    addMetrics: (measured) =>
+      write(async (own) => addMetrics(own, measured, clockMs() ?? (await serverTime(own))), {
+        durable: false,
+      }),
+    readMetrics: (windowMs) =>
+      read(async () => {
+        const now = clockMs() ?? (await serverTime(sql))
+        return readMetrics(sql, firstMinute(now, windowMs), clockMs(), now)
+      }),
 
     async planSchedules(schedules) {
       const changed = await read(() => changedSchedules(sql, schedules))

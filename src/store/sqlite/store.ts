@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError, StoreError } from '../../errors.ts'
+import { firstMinute } from '../../model/metrics.ts'
 import {
   type Change,
   type Effects,
@@ -21,6 +22,7 @@ import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { addMetrics, readMetrics } from './metrics.ts'
 import { migrate } from './migrate.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import {
@@ -206,6 +208,12 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => setPaused(db, queue, paused),
         () => (paused ? null : { kind: 'work' }),
       ),
+
+    addMetrics: (measured) => write('normal', () => addMetrics(db, measured, clock.now())),
+    readMetrics: (windowMs) => {
+      const now = clock.now()
+      return read(() => readMetrics(db, lanes.all(), firstMinute(now, windowMs), now))
+    },
 
     async planSchedules(schedules) {
       // Looks before it locks: almost every open finds nothing to do.

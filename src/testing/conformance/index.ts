@@ -22,6 +22,7 @@ import { keys } from './keys.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
 import { managingSchedules } from './managing-schedules.ts'
+import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { removing } from './removing.ts'
@@ -71,6 +72,7 @@ const THEMES: Record<string, Theme> = {
   logs,
   attempts,
   endings,
+  metrics,
   schedules,
   'managing schedules': managingSchedules,
   changes,

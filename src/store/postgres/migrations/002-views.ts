@@ -44,7 +44,7 @@ FROM ${schema}.lanes l
 JOIN ${schema}.tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
 
 -- Steps from priority to priority instead of over all tasks: a rank is priority * ${PRIORITY_STEP} + time.
-CREATE VIEW ${schema}.oldest AS
+CREATE VIEW ${schema}.lane_oldest AS
 WITH RECURSIVE head (lane, rank) AS (
   SELECT l.id, (SELECT min(rank) FROM ${schema}.tasks
                 WHERE lane = l.id AND status = 'queued' AND fence IS NULL AND NOT suspect)
@@ -55,10 +55,12 @@ WITH RECURSIVE head (lane, rank) AS (
                        AND t.rank >= (head.rank / ${PRIORITY_STEP} + 1) * ${PRIORITY_STEP})
   FROM head WHERE head.rank IS NOT NULL
 )
-SELECT l.queue, min(head.rank % ${PRIORITY_STEP}) AS waiting_since,
-       ${schema}.now_ms() - min(head.rank % ${PRIORITY_STEP}) AS waiting_ms
-FROM head JOIN ${schema}.lanes l ON l.id = head.lane
-WHERE head.rank IS NOT NULL
+SELECT head.lane, min(head.rank % ${PRIORITY_STEP}) AS waiting_since
+FROM head WHERE head.rank IS NOT NULL GROUP BY head.lane;
+
+CREATE VIEW ${schema}.oldest AS
+SELECT l.queue, min(o.waiting_since) AS waiting_since, ${schema}.now_ms() - min(o.waiting_since) AS waiting_ms
+FROM ${schema}.lane_oldest o JOIN ${schema}.lanes l ON l.id = o.lane
 GROUP BY l.queue;
 
 CREATE VIEW ${schema}.workers AS

@@ -52,9 +52,9 @@ SELECT t.id, l.queue, l.name, t.error ->> 'kind' AS kind, t.error ->> 'message' 
 FROM gleaner_lanes l
 JOIN gleaner_tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
 
--- Since when the longest waiting task of each queue waits. A rank is priority * 2^42 + time, so the walk
+-- Since when the longest waiting task of each lane waits. A rank is priority * 2^42 + time, so the walk
 -- steps from priority to priority instead of over all tasks.
-CREATE VIEW gleaner_oldest AS
+CREATE VIEW gleaner_lane_oldest AS
 WITH RECURSIVE head (lane, rank) AS (
   SELECT l.id, (SELECT min(rank) FROM gleaner_tasks
                 WHERE lane = l.id AND status = 'queued' AND fence IS NULL AND suspect = 0)
@@ -65,10 +65,12 @@ WITH RECURSIVE head (lane, rank) AS (
                        AND t.rank >= (head.rank / 4398046511104 + 1) * 4398046511104)
   FROM head WHERE head.rank IS NOT NULL
 )
-SELECT l.queue, min(head.rank % 4398046511104) AS waiting_since,
-       ${NOW_MS} - min(head.rank % 4398046511104) AS waiting_ms
-FROM head JOIN gleaner_lanes l ON l.id = head.lane
-WHERE head.rank IS NOT NULL
+SELECT head.lane, min(head.rank % 4398046511104) AS waiting_since
+FROM head WHERE head.rank IS NOT NULL GROUP BY head.lane;
+
+CREATE VIEW gleaner_oldest AS
+SELECT l.queue, min(o.waiting_since) AS waiting_since, ${NOW_MS} - min(o.waiting_since) AS waiting_ms
+FROM gleaner_lane_oldest o JOIN gleaner_lanes l ON l.id = o.lane
 GROUP BY l.queue;
 
 CREATE VIEW gleaner_workers AS

@@ -1,0 +1,148 @@
+import { addTo, type Histogram, percentileMs } from './histogram.ts'
+
+export const MINUTE_MS = 60_000
+
+/** What happened to the tasks of one name in one queue, in one minute or since it was last written down. */
+export interface Measured {
+  queue: string
+  name: string
+  enqueued: number
+  completed: number
+  /** For good. */
+  failed: number
+  /** Attempts that failed, after which the task is tried again. */
+  retried: number
+  durations: Histogram
+}
+
+/** What there is now of one name in one queue. */
+export interface Present {
+  queue: string
+  name: string
+  scheduled: number
+  queued: number
+  running: number
+  /** Since when the one that waits longest does. */
+  waitingSince: number | null
+}
+
+export interface Readings {
+  now: number
+  present: readonly Present[]
+  minutes: readonly (Measured & { minute: number })[]
+}
+
+export interface Gauges {
+  /** Tasks that are there now and unfinished. */
+  depth: { scheduled: number; queued: number; running: number }
+  /** For how long the one that waits longest has been waiting; null when none waits. */
+  oldestWaitingMs: number | null
+  perMinute: { enqueued: number; completed: number; failed: number; retried: number }
+  /** The share of attempts that failed, from 0 to 1; null when there was none. */
+  errorRate: number | null
+  /** How long attempts took, in ms, true to 5 %; null when there was none. */
+  durationMs: { p50: number; p95: number; p99: number } | null
+}
+
+export interface Metrics extends Gauges {
+  asOf: number
+  /** What rates, error rate and durations are of: from then until now, whole minutes but for the last. */
+  since: number
+  queues: (Gauges & { queue: string })[]
+  tasks: (Gauges & { queue: string; name: string })[]
+  /** Each minute since then, over all; those without anything have no entry. */
+  minutes: { minute: number; enqueued: number; completed: number; failed: number; retried: number }[]
+}
+
+/** The first minute of a window that ends now. */
+export function firstMinute(now: number, windowMs: number): number {
+  return Math.floor((now - windowMs) / MINUTE_MS) * MINUTE_MS + MINUTE_MS
+}
+
+export function summarise({ now, present, minutes }: Readings, since: number): Metrics {
+  const gauges = <P extends Present, M extends Measured>(there: readonly P[], then: readonly M[]) =>
+    gaugesOf(there, then, now, since)
+  const queues = distinct([...present, ...minutes].map(({ queue }) => [queue]))
+  const tasks = distinct([...present, ...minutes].map(({ queue, name }) => [queue, name]))
+  return {
+    asOf: now,
+    since,
+    ...gauges(present, minutes),
+    queues: queues.map(([queue]) => ({
+      queue: queue!,
+      ...gauges(
+        present.filter((one) => one.queue === queue),
+        minutes.filter((one) => one.queue === queue),
+      ),
+    })),
+    tasks: tasks.map(([queue, name]) => ({
+      queue: queue!,
+      name: name!,
+      ...gauges(
+        present.filter((one) => one.queue === queue && one.name === name),
+        minutes.filter((one) => one.queue === queue && one.name === name),
+      ),
+    })),
+    minutes: [...Map.groupBy(minutes, ({ minute }) => minute)]
+      .sort(([a], [b]) => a - b)
+      .map(([minute, measured]) => ({ minute, ...sumOf(measured) })),
+  }
+}
+
+function gaugesOf(
+  present: readonly Present[],
+  measured: readonly Measured[],
+  now: number,
+  since: number,
+): Gauges {
+  const { enqueued, completed, failed, retried } = sumOf(measured)
+  const inMinutes = Math.max(now - since, 1) / MINUTE_MS
+  const perMinute = (count: number) => Number((count / inMinutes).toPrecision(4))
+  const attempts = completed + failed + retried
+  return {
+    depth: {
+      scheduled: total(present, 'scheduled'),
+      queued: total(present, 'queued'),
+      running: total(present, 'running'),
+    },
+    oldestWaitingMs: oldestMs(present, now),
+    perMinute: {
+      enqueued: perMinute(enqueued),
+      completed: perMinute(completed),
+      failed: perMinute(failed),
+      retried: perMinute(retried),
+    },
+    errorRate: attempts === 0 ? null : (failed + retried) / attempts,
+    durationMs: percentiles(measured),
+  }
+}
+
+function oldestMs(present: readonly Present[], now: number): number | null {
+  const since = present.map((one) => one.waitingSince).filter((at) => at !== null)
+  return since.length === 0 ? null : Math.max(0, now - Math.min(...since))
+}
+
+function percentiles(measured: readonly Measured[]): Gauges['durationMs'] {
+  const all: Histogram = new Map()
+  for (const { durations } of measured) addTo(all, durations)
+  const p50 = percentileMs(all, 0.5)
+  return p50 === null ? null : { p50, p95: percentileMs(all, 0.95)!, p99: percentileMs(all, 0.99)! }
+}
+
+function sumOf(measured: readonly Measured[]) {
+  return {
+    enqueued: total(measured, 'enqueued'),
+    completed: total(measured, 'completed'),
+    failed: total(measured, 'failed'),
+    retried: total(measured, 'retried'),
+  }
+}
+
+function total<K extends string>(rows: readonly Record<K, number>[], counter: K): number {
+  return rows.reduce((sum, row) => sum + row[counter], 0)
+}
+
+/** In order; names hold no slash. */
+function distinct(parts: readonly string[][]): string[][] {
+  return [...new Set(parts.map((part) => part.join('/')))].sort().map((joined) => joined.split('/'))
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../clock.ts'
+import { BUCKETS, bucketOf } from '../model/histogram.ts'
+import type { Measured } from '../model/metrics.ts'
+import type { Store } from '../store/contract.ts'
+
+/**
+ * Counts what this process enqueues and runs, in memory, and writes it down every few seconds: what happens a thousand
+ * times a second must not cost a thousand writes. A process that dies loses the counts of its last seconds, and no task.
+ */
+export class Meter {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #everyMs: number
+  #queues = new Map<string, Map<string, Counting>>()
+  /** Mostly it is the same as the last time, and this is asked for every task. */
+  #last: Counting | undefined
+  #cancel: (() => void) | undefined
+  #writing: Promise<void> | undefined
+  #closed = false
+
+  constructor(store: Store, clock: Clock, everyMs: number) {
+    this.#store = store
+    this.#clock = clock
+    this.#everyMs = everyMs
+  }
+
+  enqueued({ queue, name }: { queue: string; name: string }, count = 1): void {
+    if (count > 0) this.#of(queue, name).enqueued += count
+  }
+
+  /** An attempt has ended: `ms` is how long it took, null if nobody knows. */
+  ran(
+    { queue, name }: { queue: string; name: string },
+    how: 'completed' | 'failed' | 'retried',
+    ms: number | null,
+  ): void {
+    const counting = this.#of(queue, name)
+    counting[how] += 1
+    if (ms !== null) counting.buckets[bucketOf(ms)]! += 1
+  }
+
+  /** Now; what is being written is waited for. */
+  async flush(): Promise<void> {
+    await this.#writing
+    this.#cancel?.()
+    this.#cancel = undefined
+    const measured = [...this.#queues.values()].flatMap((names) => [...names.values()].map(measuredBy))
+    if (measured.length === 0) return
+    this.#queues = new Map()
+    this.#last = undefined
+    // What could not be written is kept for the next time: the names of tasks are few.
+    this.#writing = this.#store.addMetrics(measured).catch(() => this.#putBack(measured))
+    await this.#writing
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+    this.#closed = true
+    this.#cancel?.()
+  }
+
+  #putBack(measured: readonly Measured[]): void {
+    for (const one of measured) {
+      const again = this.#of(one.queue, one.name)
+      for (const counter of ['enqueued', 'completed', 'failed', 'retried'] as const)
+        again[counter] += one[counter]
+      for (const [bucket, count] of one.durations) again.buckets[bucket]! += count
+    }
+  }
+
+  #of(queue: string, name: string): Counting {
+    const last = this.#last
+    if (last !== undefined && last.name === name && last.queue === queue) return last
+    this.#last = this.#queues.get(queue)?.get(name) ?? this.#begin(queue, name)
+    return this.#last
+  }
+
+  #begin(queue: string, name: string): Counting {
+    const names = this.#queues.get(queue) ?? new Map<string, Counting>()
+    const buckets = new Uint32Array(BUCKETS)
+    const counting = { queue, name, enqueued: 0, completed: 0, failed: 0, retried: 0, buckets }
+    this.#queues.set(queue, names.set(name, counting))
+    if (!this.#closed) this.#cancel ??= this.#clock.afterIfAlive(this.#everyMs, () => void this.flush())
+    return counting
+  }
+}
+
+type Counting = Omit<Measured, 'durations'> & { buckets: Uint32Array }
+
+function measuredBy({ buckets, ...counts }: Counting): Measured {
+  const durations = new Map([...buckets.entries()].filter(([, count]) => count > 0))
+  return { ...counts, durations }
+}

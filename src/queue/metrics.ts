@@ -1,0 +1,38 @@
+import { shown } from '../define/names.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { firstMinute, type Metrics, MINUTE_MS, summarise } from '../model/metrics.ts'
+import type { Store } from '../store/contract.ts'
+import type { Meter } from './meter.ts'
+
+export interface MetricsOptions {
+  /** What rates, error rate and durations are of; 1 minute to 1 day, default 5 minutes. */
+  window?: Duration
+}
+
+const WINDOW_DEFAULT = '5m'
+const WINDOW_MAX_MS = 24 * 60 * MINUTE_MS
+
+/** What this process has counted so far is part of it; of other processes, what they have written down. */
+export async function readMetrics(
+  store: Store,
+  meter: Meter,
+  options: MetricsOptions = {},
+): Promise<Metrics> {
+  const windowMs = checkOptions(options)
+  await meter.flush()
+  const readings = await store.readMetrics(windowMs)
+  return summarise(readings, firstMinute(readings.now, windowMs))
+}
+
+function checkOptions(options: MetricsOptions): number {
+  const unknown = Object.keys(options).find((name) => name !== 'window')
+  if (unknown !== undefined) throw bad(`metrics has no option ${shown(unknown)}`, 'There is: window.')
+  const windowMs = durationMs(options.window ?? WINDOW_DEFAULT, 'window')
+  if (windowMs >= MINUTE_MS && windowMs <= WINDOW_MAX_MS) return windowMs
+  throw bad(`window: ${shown(options.window)} is not possible`, "Use '1m' to '1d'.")
+}
+
+function bad(message: string, hint: string): InputError {
+  return new InputError(message, { code: 'BAD_OPTION', hint })
+}

@@ -1,0 +1,63 @@
+import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
+
+/** What management asks of a store, and what it is answered. */
+
+export interface LaneFilter {
+  queue?: string
+  name?: string
+}
+
+/** Times are from `…After` on, and before `…Before`. */
+export interface TaskFilter extends LaneFilter {
+  status?: TaskStatus
+  key?: string
+  createdAfter?: number
+  createdBefore?: number
+  finishedAfter?: number
+  finishedBefore?: number
+  /** Text in the message of the error; a to z and A to Z are the same. */
+  error?: string
+}
+
+export interface PageRequest {
+  limit: number
+  cursor: string | null
+}
+
+export type RetryAnswer = 'retried' | 'gone' | 'not-finished' | { keyHeldBy: string }
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'gone'
+export type RemoveAnswer = 'removed' | 'running' | 'gone'
+
+export type BulkChange = 'retry' | 'cancel' | 'remove'
+
+export interface BulkStep {
+  change: BulkChange
+  /** With a status, so that it names no task to which the change cannot apply. */
+  filter: TaskFilter & { status: TaskStatus }
+  page: PageRequest
+  /** Tasks enqueued later are left alone; null in the first step. */
+  upTo: string | null
+  /** Says what would be done, and does nothing. Keys that its steps would take are noted here, each with its task. */
+  dryRun: { taken: Map<string, string> } | null
+}
+
+export interface BulkStepDone {
+  changed: number
+  refused: Refusal[]
+  /** Somebody else was just writing them: they are to be looked at once more. */
+  passedOver: number
+  next: string | null
+  upTo: string
+}
+
+/** A task that could not be changed: `by` holds its key, or it is held by a worker itself. */
+export interface Refusal {
+  id: string
+  reason: 'key-held' | 'running'
+  by: string | null
+}
+
+/** `gone`: there is no such task (any more). */
+export type Ending =
+  | { status: FinishedStatus; result: unknown; error: Failure | null }
+  | { status: 'gone'; result: null; error: null }

@@ -1,0 +1,36 @@
+import { addTo, readHistogram, writeHistogram } from '../model/histogram.ts'
+import { type Measured, MINUTE_MS } from '../model/metrics.ts'
+
+/** How long minutes are kept. */
+export const MINUTES_KEPT_MS = 7 * 24 * 60 * MINUTE_MS
+/** Old minutes that one writing down takes away, at most. */
+export const PRUNED_MAX = 500
+
+/** A minute's row, in either store. */
+export interface MinuteRow extends Omit<Measured, 'durations'> {
+  minute: number
+  durations: string
+}
+
+export function minuteOf(now: number): number {
+  return Math.floor(now / MINUTE_MS) * MINUTE_MS
+}
+
+export function measuredIn(row: MinuteRow): Measured & { minute: number } {
+  return { ...row, durations: readHistogram(row.durations) }
+}
+
+/** What was there and what came, together. */
+export function addedUp(row: MinuteRow | undefined, more: Measured, minute: number): MinuteRow {
+  const before = row ?? { enqueued: 0, completed: 0, failed: 0, retried: 0, durations: '[]' }
+  return {
+    minute,
+    queue: more.queue,
+    name: more.name,
+    enqueued: before.enqueued + more.enqueued,
+    completed: before.completed + more.completed,
+    failed: before.failed + more.failed,
+    retried: before.retried + more.retried,
+    durations: writeHistogram(addTo(readHistogram(before.durations), more.durations)),
+  }
+}

@@ -1,0 +1,72 @@
+import type { Measured, Present, Readings } from '../../model/metrics.ts'
+import { addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, minuteOf, PRUNED_MAX } from '../metrics-row.ts'
+import { countByLane } from './queues.ts'
+import type { Sql } from './sql.ts'
+
+/** In a transaction. Rows are locked in one order, so that processes that write the same minute do not wait in a circle. */
+export async function addMetrics(sql: Sql, measured: readonly Measured[], now: number): Promise<void> {
+  const minute = minuteOf(now)
+  const of = (column: 'queue' | 'name') => measured.map((one) => one[column])
+  await sql.run(
+    `INSERT INTO gleaner.minutes (minute, queue, name)
+     SELECT $1, queue, name FROM unnest($2::text[], $3::text[]) m(queue, name) ORDER BY queue, name
+     ON CONFLICT DO NOTHING`,
+    [minute, of('queue'), of('name')],
+  )
+  const rows = await sql.rows<MinuteRow>(
+    `SELECT minutes.* FROM gleaner.minutes JOIN unnest($2::text[], $3::text[]) m(queue, name) USING (queue, name)
+     WHERE minute = $1 ORDER BY queue, name FOR UPDATE OF minutes`,
+    [minute, of('queue'), of('name')],
+  )
+  const before = new Map(rows.map((row) => [`${row.queue}/${row.name}`, row]))
+  const sums = measured.map((one) => addedUp(before.get(`${one.queue}/${one.name}`), one, minute))
+  await sql.run(
+    `UPDATE gleaner.minutes SET enqueued = m.enqueued, completed = m.completed, failed = m.failed, retried = m.retried,
+       durations = m.durations
+     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])
+       m(queue, name, enqueued, completed, failed, retried, durations)
+     WHERE minute = $1 AND minutes.queue = m.queue AND minutes.name = m.name`,
+    [
+      minute,
+      of('queue'),
+      of('name'),
+      sums.map((sum) => sum.enqueued),
+      sums.map((sum) => sum.completed),
+      sums.map((sum) => sum.failed),
+      sums.map((sum) => sum.retried),
+      sums.map((sum) => sum.durations),
+    ],
+  )
+  await sql.run(
+    `DELETE FROM gleaner.minutes WHERE (minute, queue, name) IN (
+       SELECT minute, queue, name FROM gleaner.minutes WHERE minute < $1 ORDER BY minute LIMIT ${PRUNED_MAX}
+       FOR UPDATE SKIP LOCKED)`,
+    [minute - MINUTES_KEPT_MS],
+  )
+}
+
+export async function readMetrics(
+  sql: Sql,
+  since: number,
+  clockMs: number | null,
+  now: number,
+): Promise<Readings> {
+  const minutes = await sql.rows<MinuteRow>('SELECT * FROM gleaner.minutes WHERE minute >= $1', [since])
+  return { now, present: await presentIn(sql, clockMs), minutes: minutes.map(measuredIn) }
+}
+
+async function presentIn(sql: Sql, clockMs: number | null): Promise<Present[]> {
+  const lanes = await countByLane(sql, clockMs)
+  const rows = await sql.rows<{ lane: number; waiting_since: number }>(
+    'SELECT lane, waiting_since FROM gleaner.lane_oldest',
+  )
+  const oldest = new Map(rows.map((row) => [row.lane, row.waiting_since]))
+  return lanes.map(({ id, queue, name, scheduled, queued, running }) => ({
+    queue,
+    name,
+    scheduled,
+    queued,
+    running,
+    waitingSince: oldest.get(id) ?? null,
+  }))
+}

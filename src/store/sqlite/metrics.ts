@@ -1,0 +1,52 @@
+import type { Measured, Present, Readings } from '../../model/metrics.ts'
+import type { Lane } from '../lane.ts'
+import { addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, minuteOf, PRUNED_MAX } from '../metrics-row.ts'
+import { countByLane } from './queues.ts'
+import type { Statements } from './statements.ts'
+
+/** Inside a write transaction. */
+export function addMetrics(db: Statements, measured: readonly Measured[], now: number): void {
+  const minute = minuteOf(now)
+  for (const one of measured) {
+    const before = db
+      .sql('SELECT * FROM gleaner_minutes WHERE minute = ? AND queue = ? AND name = ?')
+      .get(minute, one.queue, one.name) as MinuteRow | undefined
+    const { enqueued, completed, failed, retried, durations } = addedUp(before, one, minute)
+    db.sql(`INSERT OR REPLACE INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+      minute,
+      one.queue,
+      one.name,
+      enqueued,
+      completed,
+      failed,
+      retried,
+      durations,
+    )
+  }
+  db.sql(`DELETE FROM gleaner_minutes WHERE (minute, queue, name) IN (
+            SELECT minute, queue, name FROM gleaner_minutes WHERE minute < ? ORDER BY minute LIMIT ${PRUNED_MAX})`).run(
+    minute - MINUTES_KEPT_MS,
+  )
+}
+
+export function readMetrics(db: Statements, lanes: readonly Lane[], since: number, now: number): Readings {
+  const minutes = db.sql('SELECT * FROM gleaner_minutes WHERE minute >= ?').all(since) as MinuteRow[]
+  return { now, present: presentIn(db, lanes, now), minutes: minutes.map(measuredIn) }
+}
+
+function presentIn(db: Statements, lanes: readonly Lane[], now: number): Present[] {
+  const counts = countByLane(db, now)
+  const oldest = new Map(
+    (
+      db.sql('SELECT lane, waiting_since FROM gleaner_lane_oldest').all() as {
+        lane: number
+        waiting_since: number
+      }[]
+    ).map((row) => [row.lane, row.waiting_since]),
+  )
+  return lanes.map(({ id, queue, name }) => {
+    const { scheduled, queued, running } = counts.get(id)!
+    return { queue, name, scheduled, queued, running, waitingSince: oldest.get(id) ?? null }
+  })
+}

@@ -1,0 +1,108 @@
+import { type Measured, MINUTE_MS } from '../../model/metrics.ts'
+import type { Theme } from './theme.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
+const WEEK_MS = 7 * 24 * HOUR_MS
+
+export const metrics: Theme = (specify, expect) => {
+  specify('what is added in one minute is added up, whoever adds it', async (world) => {
+    const other = await world.database.open()
+    await world.store.addMetrics([measured({ enqueued: 2, completed: 1, durations: [[10, 1]] })])
+    await other.addMetrics([
+      measured({
+        completed: 2,
+        failed: 1,
+        retried: 3,
+        durations: [
+          [10, 1],
+          [11, 5],
+        ],
+      }),
+      measured({ name: 'other', completed: 7 }),
+    ])
+    const { minutes } = await world.store.readMetrics(HOUR_MS)
+    expect(minutes).toHaveLength(2)
+    expect(minutes.find(({ name }) => name === 'job')).toEqual({
+      ...measured({
+        enqueued: 2,
+        completed: 3,
+        failed: 1,
+        retried: 3,
+        durations: [
+          [10, 2],
+          [11, 5],
+        ],
+      }),
+      minute: Math.floor(world.clock.now() / MINUTE_MS) * MINUTE_MS,
+    })
+  })
+
+  specify('stores that add to the same minute at the same time lose nothing', async (world) => {
+    const stores = [world.store, await world.database.open(), await world.database.open()]
+    const names = ['a', 'b', 'c']
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => {
+        const inTurn = i % 2 ? names : names.toReversed()
+        return stores[i % 3]!.addMetrics(
+          inTurn.map((name) => measured({ name, completed: 1, durations: [[i % 4, 1]] })),
+        )
+      }),
+    )
+    const { minutes } = await world.store.readMetrics(HOUR_MS)
+    expect(minutes.map(({ completed }) => completed)).toEqual([30, 30, 30])
+    for (const { durations } of minutes) {
+      expect([...durations.values()].reduce((sum, count) => sum + count, 0)).toBe(30)
+    }
+  })
+
+  specify('each minute is kept by itself, and read as far back as is asked for', async (world) => {
+    for (let minute = 0; minute < 4; minute++) {
+      await world.store.addMetrics([measured({ completed: minute })])
+      world.clock.advance(MINUTE_MS)
+    }
+    const completed = async (windowMs: number) =>
+      (await world.store.readMetrics(windowMs)).minutes.map((one) => one.completed).sort()
+    expect(await completed(HOUR_MS)).toEqual([0, 1, 2, 3])
+    expect(await completed(3 * MINUTE_MS)).toEqual([2, 3])
+  })
+
+  specify('minutes older than a week are taken away, a few hundred at a time', async (world) => {
+    const many = Array.from({ length: 700 }, (_, i) => measured({ name: `n${i}`, completed: 1 }))
+    await world.store.addMetrics(many)
+    world.clock.advance(WEEK_MS + 2 * MINUTE_MS)
+    const kept = async () => (await world.store.readMetrics(2 * WEEK_MS)).minutes.length
+    expect(await kept()).toBe(700)
+    await world.store.addMetrics([measured({ completed: 1 })])
+    expect(await kept()).toBe(201)
+    await world.store.addMetrics([measured({ completed: 1 })])
+    expect(await kept()).toBe(1)
+  })
+
+  specify(
+    'what there is now is told for each name in each queue, with the one that waits longest',
+    async (world) => {
+      const start = world.clock.now()
+      await world.enqueue({ name: 'a', queue: 'x', priority: 500 })
+      world.clock.advance(1_000)
+      await world.enqueueMany(2, { name: 'a', queue: 'x' })
+      await world.enqueue({ name: 'a', queue: 'x', runAfter: { ms: 60_000 } })
+      await world.enqueue({ name: 'b', queue: 'x', runAfter: { ms: 60_000 } })
+      const worker = await world.worker({ names: ['a'], queues: ['x'] })
+      await worker.claim(1)
+      const { now, present } = await world.store.readMetrics(HOUR_MS)
+      expect(now).toBe(start + 1_000)
+      expect([...present].sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+        { queue: 'x', name: 'a', scheduled: 1, queued: 2, running: 1, waitingSince: start },
+        { queue: 'x', name: 'b', scheduled: 1, queued: 0, running: 0, waitingSince: null },
+      ])
+    },
+  )
+}
+
+function measured({
+  durations = [],
+  ...some
+}: Partial<Omit<Measured, 'durations'>> & { durations?: [number, number][] }): Measured {
+  const none = { enqueued: 0, completed: 0, failed: 0, retried: 0 }
+  return { queue: 'default', name: 'job', ...none, ...some, durations: new Map(durations) }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { openTestGleaner } from '../../src/testing/index.ts'
+import { openTemp, tempDatabase } from '../temp-database.ts'
+
+const START = new Date('2030-01-01T00:00:00Z')
+const MINUTE_MS = 60_000
+
+test('metrics tell depth, rates, errors and durations: over all, per queue and per task', async () => {
+  const slow = defineTask({ name: 'slow', queue: 'media', run: () => t.sleep('2s') })
+  const flaky = defineTask({
+    name: 'flaky',
+    input: z.object({ ok: z.boolean() }),
+    retry: { attempts: 2, backoff: 'fixed', base: '10s', jitter: 0 },
+    run: async ({ ok }) => {
+      if (!ok) throw new Error('no')
+    },
+  })
+  await using t = await openTestGleaner({ now: START, tasks: [slow, flaky] })
+  for (let i = 0; i < 9; i++) await t.enqueue(flaky, { ok: true })
+  await t.enqueue(flaky, { ok: false })
+  await t.enqueueMany(slow, [undefined, undefined])
+  await t.advance('30s')
+  await t.enqueue(slow, undefined, { runAfter: '1h' })
+  const metrics = await t.metrics({ window: '1m' })
+  expect(metrics).toMatchObject({
+    asOf: START.getTime() + 30_000,
+    since: START.getTime(),
+    depth: { scheduled: 1, queued: 0, running: 0 },
+    oldestWaitingMs: null,
+    // 13 tasks in half a minute; one attempt was tried again, and failed.
+    perMinute: { enqueued: 26, completed: 22, failed: 2, retried: 2 },
+    errorRate: 2 / 13,
+  })
+  expect(metrics.queues.map(({ queue }) => queue)).toEqual(['default', 'media'])
+  const [ofFlaky, ofSlow] = metrics.tasks
+  expect(ofFlaky).toMatchObject({ name: 'flaky', errorRate: 2 / 11, perMinute: { completed: 18 } })
+  expect(ofSlow).toMatchObject({ name: 'slow', queue: 'media', errorRate: 0, depth: { scheduled: 1 } })
+  expect(ofSlow!.durationMs!.p50).toBeGreaterThan(1_900)
+  expect(ofSlow!.durationMs!.p99).toBeLessThan(2_100)
+  expect(metrics.minutes).toEqual([
+    { minute: START.getTime(), enqueued: 13, completed: 11, failed: 1, retried: 1 },
+  ])
+})
+
+test('what waits is told with its age, and what was long ago is no longer counted', async () => {
+  const job = defineTask({ name: 'job', run: () => {} })
+  await using t = await openTestGleaner({ now: START, tasks: [job] })
+  await t.enqueue(job)
+  await t.runUntilIdle()
+  await t.queues.pause('default')
+  await t.enqueue(job)
+  await t.advance('10m')
+  expect(await t.metrics()).toMatchObject({
+    depth: { queued: 1 },
+    oldestWaitingMs: 10 * MINUTE_MS,
+    perMinute: { enqueued: 0, completed: 0 },
+    errorRate: null,
+    durationMs: null,
+    minutes: [],
+  })
+  expect(await t.metrics({ window: '1h' })).toMatchObject({ minutes: [{ enqueued: 2, completed: 1 }] })
+})
+
+test('a process writes its counts down by itself, and when it closes', async () => {
+  const path = tempDatabase()
+  const job = defineTask({ name: 'job', run: () => {} })
+  const one = await openTemp({ path, tasks: [job], timings: { metrics: 20 } })
+  const other = await openTemp({ path, tasks: [job] })
+  const enqueued = async () =>
+    (await other.metrics({ window: '1h' })).minutes.reduce((n, m) => n + m.enqueued, 0)
+  await one.enqueue(job)
+  await expect.poll(enqueued).toBe(1)
+  const third = await openTemp({ path, tasks: [job] })
+  await third.enqueue(job)
+  await third.close()
+  expect(await enqueued()).toBe(2)
+})
+
+describe('metrics refuses', () => {
+  test.each([[{ window: '30s' }], [{ window: '2d' }], [{ windows: '5m' }]])('%j', async (options) => {
+    const gleaner = await openTemp({})
+    await expect(gleaner.metrics(options as never)).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      hint: expect.any(String),
+    })
+  })
+})
