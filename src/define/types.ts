@@ -113,6 +113,14 @@ export interface EnqueueOptions {
   /** Unique per task name while the task is unfinished; with `keyScope: 'forever'` until it is removed. */
   key?: string
   keyScope?: 'active' | 'forever'
+  /** When another task holds the key: `'keep'` (default) leaves it as it is, `'replace'` gives it this input. */
+  whenHeld?: 'keep' | 'replace'
+  /** Runs when nothing more was enqueued with this key for that long, with the last input. */
+  debounce?: Duration
+  /** With `debounce`: it runs after that long, even if more and more is enqueued. */
+  maxWait?: Duration
+  /** At most one task with this key in that time: the first. */
+  throttle?: Duration
   requires?: Requires
   queue?: string
   retry?: StoredRetry

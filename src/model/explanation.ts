@@ -110,6 +110,7 @@ function waiting(at: Circumstances): Reason[] {
     backoffReason(at),
     pausedReason(at),
     queueReason(at),
+    ...followReasons(at),
     ...workerReasons(at),
   ]
   if (at.suspect) {
@@ -121,6 +122,18 @@ function waiting(at: Circumstances): Reason[] {
     )
   }
   return reasons
+}
+
+/** It was enqueued while the one before it ran, and takes its key over when that has ended. */
+function followReasons({ task, keyHolder }: Circumstances): Reason[] {
+  if (task.key === null || keyHolder === null) return []
+  return [
+    failed(
+      'key-free',
+      `its key ${quoted(task.key)} is held by task ${keyHolder}, after which it runs`,
+      `Wait for task ${keyHolder}, or cancel it.`,
+    ),
+  ]
 }
 
 function heldReason({ task, held, cancelRequested }: Circumstances): Reason {

@@ -6,10 +6,25 @@ import { checkRequires, type TaskDefinition } from '../define/task.ts'
 import type { EnqueueOptions } from '../define/types.ts'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
+import type { WhenHeld } from '../model/held-key.ts'
 import { PRIORITY_DEFAULT, PRIORITY_FIRST, PRIORITY_LAST } from '../model/rank.ts'
 import type { NewTask, Overrides } from '../store/contract.ts'
+import { checkWhenHeld } from './held-options.ts'
 
-const OPTIONS = ['priority', 'runAfter', 'key', 'keyScope', 'requires', 'queue', 'retry', 'timeout']
+const OPTIONS = [
+  'priority',
+  'runAfter',
+  'key',
+  'keyScope',
+  'whenHeld',
+  'debounce',
+  'maxWait',
+  'throttle',
+  'requires',
+  'queue',
+  'retry',
+  'timeout',
+]
 
 /** The year 2109: beyond it a rank could not hold the time. */
 const DATE_MAX_MS = 2 ** 42 - 1
@@ -38,6 +53,7 @@ function plain(definition: TaskDefinition, input: string | null): NewTask {
     input,
     key: null,
     keyScope: 'active',
+    whenHeld: null,
     maxAttempts: definition.retry.attempts,
     overrides: null,
     runAfter: null,
@@ -46,6 +62,7 @@ function plain(definition: TaskDefinition, input: string | null): NewTask {
 
 function withOptions(definition: TaskDefinition, input: string | null, options: EnqueueOptions): NewTask {
   refuseUnknown(options)
+  const whenHeld = checkWhenHeld(options)
   const retry = options.retry === undefined ? {} : checkRetry(options.retry, 'retry')
   return {
     ...plain(definition, input),
@@ -54,9 +71,10 @@ function withOptions(definition: TaskDefinition, input: string | null, options: 
     priority: options.priority === undefined ? PRIORITY_DEFAULT : checkPriority(options.priority),
     key: options.key === undefined ? null : checkKey(options.key),
     keyScope: checkKeyScope(options),
+    whenHeld,
     maxAttempts: retry.attempts ?? definition.retry.attempts,
     overrides: overridesOf(retry, options),
-    runAfter: options.runAfter === undefined ? null : checkRunAfter(options.runAfter),
+    runAfter: runAfterOf(options, whenHeld),
   }
 }
 
@@ -108,6 +126,11 @@ function checkKeyScope({ key, keyScope }: EnqueueOptions): NewTask['keyScope'] {
     code: 'BAD_KEY',
     hint: "Use 'active' or 'forever', together with a key.",
   })
+}
+
+function runAfterOf({ runAfter }: EnqueueOptions, whenHeld: WhenHeld | null): NewTask['runAfter'] {
+  if (whenHeld?.kind === 'debounce') return { ms: whenHeld.ms }
+  return runAfter === undefined ? null : checkRunAfter(runAfter)
 }
 
 function checkRunAfter(runAfter: unknown): NewTask['runAfter'] {

@@ -1,5 +1,6 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Circumstances } from '../model/explanation.ts'
+import type { WhenHeld } from '../model/held-key.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
@@ -115,6 +116,8 @@ export interface NewTask {
   input: string | null
   key: string | null
   keyScope: 'active' | 'forever'
+  /** What to do when the key is held; null: nothing, and the holder is named. */
+  whenHeld: WhenHeld | null
   maxAttempts: number
   /** What this enqueue set differently from the task's definition. */
   overrides: Overrides | null

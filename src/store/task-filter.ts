@@ -1,5 +1,6 @@
 import { FINISHED_STATUSES, type FinishedStatus, isFinished, type TaskStatus } from '../model/task.ts'
 import type { TaskFilter } from './contract.ts'
+import { followerKey } from './follower.ts'
 import { storedKey } from './task-row.ts'
 
 /** The order in which a listing goes: each has an index of its own. */
@@ -46,7 +47,8 @@ export function createdRange({ createdAfter, createdBefore }: TaskFilter): { fro
 /** The key as it is stored, for each task name it may belong to. Null: any key, or none. */
 export function storedKeys({ key }: TaskFilter, lanes: readonly { name: string }[]): string[] | null {
   if (key === undefined) return null
-  return [...new Set(lanes.map(({ name }) => storedKey({ name, key })!))]
+  const keys = [...new Set(lanes.map(({ name }) => storedKey({ name, key })!))]
+  return [...keys, ...keys.map(followerKey)]
 }
 
 /**

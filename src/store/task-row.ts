@@ -8,6 +8,7 @@ import type {
   TaskStatus,
 } from '../model/task.ts'
 import type { Ending } from './contract.ts'
+import { withoutMark } from './follower.ts'
 import type { Lane } from './lane.ts'
 
 /** A task's row, in either store. */
@@ -40,7 +41,7 @@ export function storedKey({ name, key }: { name: string; key: string | null }): 
 
 /** The key as the user gave it. */
 export function userKey(name: string, stored: string | null): string | null {
-  return stored === null ? null : stored.slice(name.length + 1)
+  return stored === null ? null : withoutMark(stored).slice(name.length + 1)
 }
 
 /** Due counts as queued, even before anybody moved it. */

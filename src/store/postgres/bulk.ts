@@ -1,6 +1,7 @@
 import { PRIORITY_STEP } from '../../model/rank.ts'
 import { isFinished, type TaskStatus } from '../../model/task.ts'
 import type { BulkChange, BulkStep, BulkStepDone, Refusal } from '../contract.ts'
+import { KEY_WITHOUT_MARK } from '../follower.ts'
 import type { Lane } from '../lane.ts'
 import { statusOf } from '../task-row.ts'
 import { holdersOf, lockKeys } from './enqueue.ts'
@@ -162,7 +163,7 @@ const CHANGES: Record<BulkChange, Change> = {
       idsOf(held),
     ])
     await sql.run(
-      `UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $2 WHERE id = ANY($1::bigint[])`,
+      `UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $2, key = ${KEY_WITHOUT_MARK} WHERE id = ANY($1::bigint[])`,
       [idsOf(waiting), now],
     )
     await count(sql, waiting, (tally, { lane, status }) => {

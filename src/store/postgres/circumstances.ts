@@ -1,4 +1,5 @@
 import type { Circumstances } from '../../model/explanation.ts'
+import { withoutMark } from '../follower.ts'
 import { type ServingRow, serving } from '../serving-row.ts'
 import { taskRecord } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
@@ -35,7 +36,8 @@ export async function readCircumstances(
   )
   if (row === undefined) return null
   const now = clockMs ?? row.now
-  const holder = row.key === null ? undefined : (await holdersOf(sql, [row.key])).get(row.key)
+  const key = row.key === null ? null : withoutMark(row.key)
+  const holder = key === null ? undefined : (await holdersOf(sql, [key])).get(key)
   return {
     task: taskRecord(row, await lanes.get(row.lane), row.worker, now),
     now,

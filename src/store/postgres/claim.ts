@@ -1,5 +1,6 @@
 import { PRIORITY_STEP } from '../../model/rank.ts'
 import type { Claim, Want } from '../contract.ts'
+import { FOLLOW_MS, IS_FOLLOWER, KEY_WITHOUT_MARK } from '../follower.ts'
 import type { Lane } from '../lane.ts'
 import { userKey } from '../task-row.ts'
 import type { LaneBook } from './lanes.ts'
@@ -200,15 +201,25 @@ async function take(
   return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
 }
 
+/** A follower, and the one before it has not ended. */
+const WAITS_FOR_KEY = `CASE WHEN ${IS_FOLLOWER} THEN EXISTS (
+  SELECT 1 FROM gleaner.tasks before WHERE before.key = ${KEY_WITHOUT_MARK.replace('key', 'due.key')}
+    AND before.status IN ('scheduled', 'queued', 'running')) ELSE false END`
+
 async function promoteDue(sql: Sql, now: number): Promise<void> {
   const moved = await sql.rows<{ lane: number; n: number }>(
     `WITH due AS (
-       SELECT id FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
+       SELECT id, key FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
        ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED
+     ), waits AS MATERIALIZED (SELECT id, ${WAITS_FOR_KEY} AS waits FROM due
      ), moved AS (
-       UPDATE gleaner.tasks SET status = 'queued', rank = priority * ${PRIORITY_STEP} + run_after
-       FROM due WHERE tasks.id = due.id RETURNING lane
-     ) SELECT lane, count(*) AS n FROM moved GROUP BY lane`,
+       UPDATE gleaner.tasks SET
+         status = CASE WHEN waits THEN status ELSE 'queued' END,
+         rank = CASE WHEN waits THEN NULL ELSE priority * ${PRIORITY_STEP} + run_after END,
+         run_after = CASE WHEN waits THEN $1 + ${FOLLOW_MS} ELSE run_after END,
+         key = CASE WHEN waits THEN key ELSE ${KEY_WITHOUT_MARK} END
+       FROM waits WHERE tasks.id = waits.id RETURNING lane, waits
+     ) SELECT lane, count(*) AS n FROM moved WHERE NOT waits GROUP BY lane`,
     [now],
   )
   const tally = new Tally()

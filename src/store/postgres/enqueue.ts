@@ -1,6 +1,8 @@
 import { PRIORITY_STEP } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
+import { type Follows, followerKey, withoutMark } from '../follower.ts'
 import { storedKey } from '../task-row.ts'
+import { insertWithWishes } from './held-key.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Sql } from './sql.ts'
 import type { Saying } from './wakeups.ts'
@@ -13,6 +15,13 @@ export async function insertTasks(
   clockMs: number | null,
   saying: Saying | null,
 ): Promise<Enqueued[]> {
+  if (tasks.some((task) => task.whenHeld !== null)) {
+    await lockKeys(sql, [...new Set(tasks.map(storedKey).filter((key) => key !== null))])
+    return insertWithWishes(sql, tasks, clockMs, {
+      withoutWish: (some) => insertTasks(sql, lanes, some, clockMs, saying),
+      asTheyAre: (some) => insert(sql, lanes, some, clockMs, saying),
+    })
+  }
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
   const keyed = tasks.some((task) => task.key !== null)
   const fresh = keyed ? await withoutHolder(sql, tasks, answers) : tasks.map((_, position) => position)
@@ -93,21 +102,28 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
   const rows = await sql.rows<{ key: string; id: number }>(
     `SELECT key, task AS id FROM gleaner.forever_keys WHERE key = ANY($1)
      UNION ALL
+     SELECT key, id FROM gleaner.tasks WHERE key = ANY($2) AND status IN ('scheduled', 'queued', 'running')
+     UNION ALL
      SELECT key, id FROM gleaner.tasks WHERE key = ANY($1) AND status IN ('scheduled', 'queued', 'running')`,
-    [keys],
+    [keys, keys.map(followerKey)],
   )
-  return new Map(rows.map(({ key, id }) => [key, id]))
+  // The later has the better right: who is unfinished, who waits for that to end, who took it for ever.
+  return new Map(rows.map(({ key, id }) => [withoutMark(key), id]))
 }
 
 /** The first parameter that is a column: before it come the clock and the notification. */
 const FIRST_COLUMN = 4
 
 /** The columns of a new task as the statement gets them. */
-const COLUMNS: readonly [name: string, type: string, of: (task: NewTask) => string | number | null][] = [
+const COLUMNS: readonly [
+  name: string,
+  type: string,
+  of: (task: NewTask & Follows) => string | number | null,
+][] = [
   ['input', 'text', (task) => task.input],
   ['priority', 'int', (task) => task.priority],
   ['max_attempts', 'int', (task) => task.maxAttempts],
-  ['key', 'text', storedKey],
+  ['key', 'text', (task) => (task.follows ? followerKey(storedKey(task)!) : storedKey(task))],
   ['overrides', 'text', (task) => (task.overrides === null ? null : JSON.stringify(task.overrides))],
   ['after_ms', 'bigint', ({ runAfter }) => (runAfter !== null && 'ms' in runAfter ? runAfter.ms : null)],
   ['run_at', 'bigint', ({ runAfter }) => (runAfter !== null && 'at' in runAfter ? runAfter.at : null)],
@@ -116,7 +132,7 @@ const COLUMNS: readonly [name: string, type: string, of: (task: NewTask) => stri
 async function insert(
   sql: Sql,
   lanes: LaneBook,
-  tasks: readonly NewTask[],
+  tasks: readonly (NewTask & Follows)[],
   clockMs: number | null,
   saying: Saying | null,
 ): Promise<number[]> {
@@ -150,7 +166,10 @@ async function laneIdsOf(lanes: LaneBook, tasks: readonly NewTask[]): Promise<nu
 }
 
 /** A column that has one value for all tasks is sent once: most are, and an array of a thousand costs both sides. */
-function columnsOf(tasks: readonly NewTask[], laneIds: number[]): { given: string; values: unknown[] } {
+function columnsOf(
+  tasks: readonly (NewTask & Follows)[],
+  laneIds: number[],
+): { given: string; values: unknown[] } {
   const columns = COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] }))
   columns.push({ name: 'lane', type: 'int', list: laneIds })
   const isSame = ({ name, list }: { name: string; list: unknown[] }) =>

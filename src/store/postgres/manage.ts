@@ -1,6 +1,7 @@
 import { rankOf } from '../../model/rank.ts'
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
+import { KEY_WITHOUT_MARK } from '../follower.ts'
 import type { TaskRow } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
 import type { Sql } from './sql.ts'
@@ -55,10 +56,10 @@ export async function cancelTask(sql: Sql, id: string, clockMs: number | null): 
     await sql.run('UPDATE gleaner.tasks SET cancel_requested = true WHERE id = $1', [row.id])
     return 'requested'
   }
-  await sql.run(`UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $1 WHERE id = $2`, [
-    clockMs ?? row.now,
-    row.id,
-  ])
+  await sql.run(
+    `UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $1, key = ${KEY_WITHOUT_MARK} WHERE id = $2`,
+    [clockMs ?? row.now, row.id],
+  )
   const tally = new Tally()
   tally.add(row.lane, 'cancelled', 1)
   if (row.status === 'scheduled') tally.add(row.lane, 'scheduled', -1)

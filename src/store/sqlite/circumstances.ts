@@ -1,4 +1,5 @@
 import type { Circumstances } from '../../model/explanation.ts'
+import { withoutMark } from '../follower.ts'
 import { type ServingRow, serving } from '../serving-row.ts'
 import { holderOf } from './enqueue.ts'
 import type { LaneCache } from './lanes.ts'
@@ -14,7 +15,7 @@ export function readCircumstances(
   const row = rowOf(db, id)
   if (row === undefined) return null
   const task = recordOf(db, lanes, row, now)
-  const holder = row.key === null ? null : holderOf(db, row.key)
+  const holder = row.key === null ? null : holderOf(db, withoutMark(row.key))
   const workers = db
     .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities
           FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)

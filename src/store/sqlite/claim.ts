@@ -1,8 +1,10 @@
 import { rankOf } from '../../model/rank.ts'
 import type { Claim, Want } from '../contract.ts'
+import { isFollower } from '../follower.ts'
 import type { Lane } from '../lane.ts'
 import { userKey } from '../task-row.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
+import { takesOver } from './held-key.ts'
 import type { LaneCache } from './lanes.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
@@ -106,11 +108,12 @@ function byRank(a: Head, b: Head): number {
 function promoteDue(db: Statements, now: number): void {
   if (nextDueAt(db) > now) return
   const due = db
-    .sql(`SELECT id, lane, priority, run_after FROM gleaner_tasks
+    .sql(`SELECT id, lane, priority, run_after, key FROM gleaner_tasks
           WHERE status = 'scheduled' AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
-    .all(now) as { id: number; lane: number; priority: number; run_after: number }[]
+    .all(now) as { id: number; lane: number; priority: number; run_after: number; key: string | null }[]
   const tally = new Tally()
-  for (const { id, lane, priority, run_after } of due) {
+  for (const { id, lane, priority, run_after, key } of due) {
+    if (isFollower(key) && !takesOver(db, id, key, now)) continue
     db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(
       rankOf(priority, run_after),
       id,

@@ -1,7 +1,9 @@
 import { rankOf } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
+import { followerKey } from '../follower.ts'
 import { storedKey } from '../task-row.ts'
 import { alikeInARow } from './alike.ts'
+import { enqueueHeld } from './held-key.ts'
 import type { Statements } from './statements.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
@@ -86,6 +88,16 @@ function insertUnlessHeld(
   tally: Tally,
 ): Enqueued {
   const key = storedKey(task)
+  if (key !== null && task.whenHeld !== null) {
+    const insert = (one: NewTask, itsKey: string) => {
+      const id = sequence.next()
+      insertTask(db, one, id, itsKey, lane, now, tally)
+      return id
+    }
+    return enqueueHeld(db, { ...task, whenHeld: task.whenHeld }, key, now, tally, insert, (id, input) =>
+      replaceInput(db, id, input),
+    )
+  }
   const holder = key === null ? null : holderOf(db, key)
   if (holder !== null) return { id: String(holder), created: false }
   const id = sequence.next()
@@ -127,16 +139,25 @@ function insertTask(
   }
 }
 
+function replaceInput(db: Statements, id: number, input: string | null): void {
+  const elsewhere = !isShort(input)
+  db.sql('UPDATE gleaner_tasks SET input = ? WHERE id = ?').run(elsewhere ? INPUT_ELSEWHERE : input, id)
+  db.sql('DELETE FROM gleaner_inputs WHERE task = ?').run(id)
+  if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, input)
+}
+
 function dueTime(task: NewTask, now: number): number | null {
   if (task.runAfter === null) return null
   return 'at' in task.runAfter ? task.runAfter.at : now + task.runAfter.ms
 }
 
-/** The task that holds a key: an unfinished one, or whichever took it for ever. */
+/** The task that holds a key: an unfinished one, the one that waits for it to be free, or whichever took it for ever. */
 export function holderOf(db: Statements, key: string): number | null {
-  const active = db
-    .scalar(`SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
-    .get(key) as number | undefined
+  const holding = (stored: string) =>
+    db
+      .scalar(`SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+      .get(stored) as number | undefined
+  const active = holding(key) ?? holding(followerKey(key))
   const forever = db.scalar('SELECT task FROM gleaner_forever_keys WHERE key = ?').get(key) as
     | number
     | undefined

@@ -1,6 +1,7 @@
 import { rankOf } from '../../model/rank.ts'
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
+import { KEY_WITHOUT_MARK } from '../follower.ts'
 import { holderOf } from './enqueue.ts'
 import type { Statements } from './statements.ts'
 import { countAll, Tally } from './tally.ts'
@@ -33,7 +34,9 @@ export function cancelTask(db: Statements, id: string, now: number): CancelAnswe
     db.sql('UPDATE gleaner_tasks SET cancel_requested = 1 WHERE id = ?').run(row.id)
     return 'requested'
   }
-  db.sql(`UPDATE gleaner_tasks SET status = 'cancelled', finished_at = ? WHERE id = ?`).run(now, row.id)
+  db.sql(
+    `UPDATE gleaner_tasks SET status = 'cancelled', finished_at = ?, key = ${KEY_WITHOUT_MARK} WHERE id = ?`,
+  ).run(now, row.id)
   return counted(
     db,
     (tally) => {

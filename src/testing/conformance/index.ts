@@ -18,6 +18,7 @@ import { explaining } from './explaining.ts'
 import { fences } from './fences.ts'
 import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
+import { heldKeys } from './held-keys.ts'
 import { keys } from './keys.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
@@ -48,6 +49,7 @@ export interface ConformanceOptions {
 const THEMES: Record<string, Theme> = {
   enqueueing,
   keys,
+  'held keys': heldKeys,
   claiming,
   order,
   capabilities,

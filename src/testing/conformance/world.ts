@@ -79,6 +79,7 @@ export function newTask(task: Partial<NewTask> = {}): NewTask {
     input: null,
     key: null,
     keyScope: 'active',
+    whenHeld: null,
     maxAttempts: 3,
     overrides: null,
     runAfter: null,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What happened in each minute, as long as it is kept. */
+/** What happened in each minute, as long as it is kept; and keys that rest. */
 export const management: Migration = {
   version: 6,
   name: 'management',
@@ -16,5 +16,13 @@ CREATE TABLE ${schema}.minutes (
   durations text NOT NULL DEFAULT '[]', -- a histogram: [[bucket, count], …]
   PRIMARY KEY (minute, queue, name)
 ) WITH (fillfactor = 70);
+
+-- Keys of which no other task is wanted for a time, whatever became of this one.
+CREATE TABLE ${schema}.throttles (
+  key   text PRIMARY KEY,
+  task  bigint NOT NULL,
+  until bigint NOT NULL
+);
+CREATE INDEX throttles_until ON ${schema}.throttles (until);
 `,
 }

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What happened in each minute, as long as it is kept. */
+/** What happened in each minute, as long as it is kept; and keys that rest. */
 export const management: Migration = {
   version: 6,
   name: 'management',
@@ -16,5 +16,13 @@ CREATE TABLE gleaner_minutes (
   durations TEXT NOT NULL, -- a histogram: [[bucket, count], …]
   PRIMARY KEY (minute, queue, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Keys of which no other task is wanted for a time, whatever became of this one.
+CREATE TABLE gleaner_throttles (
+  key   TEXT PRIMARY KEY,
+  task  INTEGER NOT NULL,
+  until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX gleaner_throttles_until ON gleaner_throttles (until);
 `,
 }
