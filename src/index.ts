@@ -1,5 +1,6 @@
 import './node-version.ts'
 
+export type { QueueOptions } from './define/queue.ts'
 export { defineTask, implement } from './define/task.ts'
 export type {
   Context,
@@ -42,6 +43,7 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { QueueRecord, Strategy } from './model/queue.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
@@ -56,6 +58,5 @@ export type {
 } from './model/task.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
-export type { QueueRecord } from './store/contract.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

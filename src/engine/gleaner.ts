@@ -1,3 +1,4 @@
+import type { QueueOptions } from '../define/queue.ts'
 import type {
   Enqueue,
   EnqueueManyOptions,
@@ -21,6 +22,8 @@ export interface GleanerOptions {
   postgres?: PostgresSettings
   /** All tasks this process enqueues or runs. */
   tasks?: readonly Task[]
+  /** How queues are worked off. Stored with them: a queue that is not named stays as it is. */
+  queues?: Record<string, QueueOptions>
   /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
   durability?: 'full' | 'normal'
   /** Bytes of JSON of an input or a result; default 1 MiB. */

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { checkName, shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
+import { checkQueues } from '../define/queue.ts'
 import type { Enqueue } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { closedError, InputError } from '../errors.ts'
@@ -21,7 +22,7 @@ import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
 
-const OPTIONS = ['database', 'postgres', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
+const OPTIONS = ['database', 'postgres', 'tasks', 'queues', 'durability', 'payloadLimit', 'hooks', 'timings']
 const CONCURRENCY_DEFAULT = 10
 const CONCURRENCY_MAX = 10_000
 
@@ -61,6 +62,7 @@ export async function openEngine(
 async function planned(ground: Ground, checked: Checked, occurrences: Occurrences): Promise<Engine> {
   const { store } = ground
   try {
+    if (checked.queues.length > 0) await store.configureQueues(checked.queues)
     if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
   } catch (error) {
     await store.close()
@@ -162,6 +164,7 @@ function checkOptions(options: Omit<GleanerOptions, 'database'>) {
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
   return {
     registry: new Registry(tasks),
+    queues: checkQueues(options.queues ?? {}),
     durability,
     payloadLimit,
     hooks,

@@ -1,5 +1,6 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
+import type { QueueRecord } from '../model/queue.ts'
 import {
   type AttemptRecord,
   type Counts,
@@ -8,7 +9,7 @@ import {
   TASK_STATUSES,
   type TaskRecord,
 } from '../model/task.ts'
-import type { LaneFilter, QueueRecord, Store, TaskFilter } from '../store/contract.ts'
+import type { LaneFilter, Store, TaskFilter } from '../store/contract.ts'
 
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000

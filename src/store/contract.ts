@@ -1,5 +1,6 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { QueueRecord, QueueSettings } from '../model/queue.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
 import type { EndCause } from '../model/session.ts'
 import type {
@@ -62,6 +63,10 @@ export interface Store {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>
+  /** Writes down what was said of these queues. What waits in one whose order has changed is then re-ranked. */
+  configureQueues(settings: readonly QueueSettings[]): Promise<void>
+  /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
+  rerank(): Promise<boolean>
 
   // Schedules
   /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
@@ -268,11 +273,6 @@ export type RemoveAnswer = 'removed' | 'running' | 'gone'
 export type Ending =
   | { status: FinishedStatus; result: unknown; error: Failure | null }
   | { status: 'gone'; result: null; error: null }
-
-export interface QueueRecord extends Counts {
-  name: string
-  paused: boolean
-}
 
 export type Change =
   /** Something may be claimable. */

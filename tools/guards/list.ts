@@ -396,7 +396,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'asynchronous effects are undone',
     promise: 'Effects that commit before they are finished commit nothing.',
-    file: 'src/store/sqlite/store.ts',
+    file: 'src/store/sqlite/effects.ts',
     find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)",
     replace: 'return hasEnqueued(tx)',
     test: {
@@ -407,7 +407,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'effects end with their transaction',
     promise: 'A callback that goes on too long writes nothing outside of its transaction.',
-    file: 'src/store/sqlite/store.ts',
+    file: 'src/store/sqlite/effects.ts',
     find: '    if (over) throw notSynchronous()\n',
     replace: '',
     test: {
@@ -529,7 +529,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'due tasks have their place in the list',
     promise: 'No page of a listing repeats or leaves out what became due.',
     file: 'src/store/sqlite/list.ts',
-    find: 'row.rank ?? rankOf(row.priority, row.run_after ?? 0)',
+    find: 'row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs',
     replace: 'row.rank ?? -1',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',

@@ -1,8 +1,11 @@
-import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
+import { isLastFirst, placeOfDue } from '../../model/rank.ts'
 import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
+import type { Lane } from '../lane.ts'
 import type { LaneBook } from './lanes.ts'
+import type { Memory } from './memory.ts'
+import type { QueueBook } from './queue-book.ts'
 import type { Sql } from './sql.ts'
 import { FULL, type FullRow, recordOf } from './task-records.ts'
 
@@ -12,7 +15,7 @@ const SCAN_MAX = 10_000
 /** What one listing reads of each lane: an index, in that index's order. */
 interface Walk {
   /** `$3` and `$4` are the position after which to go on. */
-  sources: string[]
+  sources: { which: string; order: string }[]
   order: string
   first: [number, number]
   position: (row: FullRow) => [number, number]
@@ -20,18 +23,20 @@ interface Walk {
 
 export async function listTasks(
   sql: Sql,
-  lanes: LaneBook,
+  { lanes, queues }: Memory,
   filter: TaskFilter,
   page: PageRequest,
   now: number,
 ): Promise<Page<TaskRecord>> {
-  const among = (await lanes.matching(filter)).map((lane) => lane.id)
+  const matching = await lanes.matching(filter)
+  const among = matching.map((lane) => lane.id)
   if (filter.status === undefined) return newestFirst(sql, lanes, among, page, now)
-  const walk = walkOf(filter.status, now)
+  await queues.refresh()
+  const walk = filter.status === 'queued' ? queuedWalk(queues, matching, now) : walkOf(filter.status, now)
   const [a = walk.first[0], b = walk.first[1]] = readCursor(page.cursor, 2)
   const reads = walk.sources.map(
-    (source) => `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
-       SELECT ${FULL} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${source} ORDER BY ${walk.order} LIMIT $2) t`,
+    ({ which, order }) => `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
+       SELECT ${FULL} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${which} ORDER BY ${order} LIMIT $2) t`,
   )
   const rows = await sql.rows<FullRow>(
     `SELECT * FROM (${reads.join(' UNION ALL ')}) t WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL
@@ -77,50 +82,85 @@ async function endOfScan(sql: Sql, before: number): Promise<number | undefined> 
   return row?.id
 }
 
-const BEGINNING: [number, number] = [-1, 0]
-
-function walkOf(status: TaskStatus, now: number): Walk {
+function walkOf(status: Exclude<TaskStatus, 'queued'>, now: number): Walk {
   // The last to finish first.
   if (isFinished(status)) {
-    return {
-      sources: [`t.status = '${status}' AND t.finished_at IS NOT NULL AND (t.finished_at, t.id) < ($3, $4)`],
+    return oneSource({
+      which: `t.status = '${status}' AND t.finished_at IS NOT NULL AND (t.finished_at, t.id) < ($3, $4)`,
       order: 'finished_at DESC, id DESC',
       first: [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
       position: (row) => [row.finished_at ?? 0, row.id],
-    }
+    })
   }
   // The next to be due first.
   if (status === 'scheduled') {
-    return {
-      sources: [`t.status = 'scheduled' AND (t.run_after, t.id) > ($3, $4)`],
+    return oneSource({
+      which: `t.status = 'scheduled' AND (t.run_after, t.id) > ($3, $4)`,
       order: 'run_after, id',
       first: [now, Number.MAX_SAFE_INTEGER],
       position: (row) => [row.run_after ?? 0, row.id],
-    }
+    })
   }
-  if (status === 'running') {
-    return {
-      sources: [`t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`],
-      order: 'started_at, id',
-      first: BEGINNING,
-      position: (row) => [row.started_at ?? 0, row.id],
-    }
-  }
-  // In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along.
-  // A due one stands where its rank will put it, so that it does not move in the listing when it is moved.
-  const place = `coalesce(rank, priority * ${PRIORITY_STEP} + run_after)`
-  const waiting = [
-    't.fence IS NULL AND NOT t.suspect',
-    't.fence IS NULL AND t.suspect',
-    't.fence IS NOT NULL',
-  ]
+  return oneSource({
+    which: `t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
+    order: 'started_at, id',
+    first: [-1, 0],
+    position: (row) => [row.started_at ?? 0, row.id],
+  })
+}
+
+function oneSource({ which, order, ...walk }: Omit<Walk, 'sources'> & { which: string }): Walk {
+  return { sources: [{ which, order }], order, ...walk }
+}
+
+/** Simply waiting, suspected or held ahead. */
+const QUEUED = [
+  `t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect`,
+  `t.status = 'queued' AND t.fence IS NULL AND t.suspect`,
+  `t.status = 'queued' AND t.fence IS NOT NULL`,
+]
+
+/**
+ * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it
+ * does not move in the listing when it is moved. A queue that is worked off from its end is listed from there: its
+ * positions count backwards.
+ */
+function queuedWalk(queues: QueueBook, among: readonly Lane[], now: number): Walk {
+  const places = new Map(
+    among.map(({ id, queue }) => {
+      const ranking = queues.of(queue)
+      return [id, { ...placeOfDue(ranking), sign: isLastFirst(ranking) ? -1 : 1 }]
+    }),
+  )
+  const cases = [...places].map(([lane, { base, step, perMs, sign }]) => {
+    return `WHEN ${lane} THEN ${sign} * coalesce(rank, ${base} + priority * ${step}::bigint + run_after * ${perMs})`
+  })
+  const place = cases.length === 0 ? '0::bigint' : `CASE lane ${cases.join(' ')} END`
+  const tie = (sign: number) => `${sign} * id`
+  const backwards = [...places].filter(([, { sign }]) => sign < 0).map(([lane]) => lane)
+  const sources = [1, -1].flatMap((sign) => {
+    const lanes = [...places].filter(([, one]) => one.sign === sign).map(([lane]) => lane)
+    const mine = `t.lane = ANY('{${lanes.join()}}')`
+    const beyond = sign === 1 ? '(t.rank, t.id) > ($3, $4)' : '(t.rank, t.id) < (-$3::bigint, -$4::bigint)'
+    const down = sign === 1 ? '' : 'DESC'
+    return [
+      ...QUEUED.map((which) => ({
+        which: `${which} AND ${mine} AND ${beyond}`,
+        order: `rank ${down}, id ${down}`,
+      })),
+      {
+        which: `t.status = 'scheduled' AND t.run_after <= ${now} AND ${mine} AND (${place}, ${tie(sign)}) > ($3, $4)`,
+        order: `${place}, ${tie(sign)}`,
+      },
+    ]
+  })
   return {
-    sources: [
-      ...waiting.map((held) => `t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`),
-      `t.status = 'scheduled' AND t.run_after <= ${now} AND (${place}, t.id) > ($3, $4)`,
-    ],
-    order: `${place}, id`,
-    first: BEGINNING,
-    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
+    sources,
+    order: `${place}, ${backwards.length === 0 ? 'id' : `CASE WHEN lane = ANY('{${backwards.join()}}') THEN -id ELSE id END`}`,
+    first: [Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+    position(row) {
+      const { base, step, perMs, sign } = places.get(row.lane)!
+      return [sign * (row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs), sign * row.id]
+    },
   }
 }

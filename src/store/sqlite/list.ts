@@ -1,10 +1,10 @@
-import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
+import { isLastFirst, placeOfDue } from '../../model/rank.ts'
 import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import type { Lane } from '../lane.ts'
 import { pageOf, type TaskRow } from '../task-row.ts'
-import type { LaneCache } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { recordOf } from './task-records.ts'
 
@@ -20,15 +20,16 @@ interface Walk {
 
 export function listTasks(
   db: Statements,
-  lanes: LaneCache,
+  memory: Memory,
   filter: TaskFilter,
   page: PageRequest,
   now: number,
 ): Page<TaskRecord> {
+  const { lanes } = memory
   const among = lanes.matching(filter)
   const record = (row: TaskRow) => recordOf(db, lanes, row, now)
   if (filter.status === undefined) return newestFirst(db, among, filter, page, record)
-  const walk = walkOf(db, filter.status, now)
+  const walk = walkOf(db, memory, filter.status, now)
   const position = readCursor(page.cursor, 2)
   const rows = among
     .flatMap((lane) => walk.rows(lane, position, page.limit + 1))
@@ -64,10 +65,10 @@ function newestFirst(
   return { items: items.map(record), next: null }
 }
 
-function walkOf(db: Statements, status: TaskStatus, now: number): Walk {
+function walkOf(db: Statements, memory: Memory, status: TaskStatus, now: number): Walk {
   if (isFinished(status)) return finishedWalk(db, status)
   if (status === 'scheduled') return scheduledWalk(db, now)
-  return status === 'running' ? runningWalk(db) : queuedWalk(db, now)
+  return status === 'running' ? runningWalk(db) : queuedWalk(db, memory, now)
 }
 
 /** The last to finish first. */
@@ -106,31 +107,45 @@ function runningWalk(db: Statements): Walk {
   }
 }
 
-/** The rank a due task will get: so it stands at the same place of the listing before and after it is moved. */
-const DUE_RANK = `priority * ${PRIORITY_STEP} + run_after`
+/** Held ahead, suspected or simply waiting. */
+const QUEUED = [
+  `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
+  `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
+  `gleaner_held WHERE status = 'queued' AND lane = ?`,
+]
 
-/** In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. */
-function queuedWalk(db: Statements, now: number): Walk {
-  const sources = [
-    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
-    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
-    `gleaner_held WHERE status = 'queued' AND lane = ?`,
-  ]
+/**
+ * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it
+ * does not move in the listing when it is moved. A queue that is worked off from its end is listed from there: its
+ * positions count backwards.
+ */
+function queuedWalk(db: Statements, { lanes, queues }: Memory, now: number): Walk {
+  queues.knowing()
+  const queueOf = (lane: number) => queues.of(lanes.get(lane).queue)
+  const first = Number.MIN_SAFE_INTEGER
   return {
-    rows: (lane, [rank = -1, id = 0], limit) => [
-      ...sources.flatMap(
-        (source) =>
-          db
-            .sql(`SELECT * FROM ${source} AND rank >= ? AND (rank, id) > (?, ?)
-                  ORDER BY rank, id LIMIT ?`)
-            .all(lane.id, rank, rank, id, limit) as TaskRow[],
-      ),
-      ...(db
-        .sql(`SELECT * FROM (SELECT *, ${DUE_RANK} AS due_rank FROM gleaner_tasks
+    rows(lane, [rank = first, id = first], limit) {
+      const queue = queueOf(lane.id)
+      const [sign, beyond, back] = isLastFirst(queue) ? [-1, '<', 'DESC'] : [1, '>', '']
+      const waiting = QUEUED.flatMap((source) =>
+        db
+          .sql(`SELECT * FROM ${source} AND rank ${beyond}= ? AND (rank, id) ${beyond} (?, ?)
+                ORDER BY rank ${back}, id ${back} LIMIT ?`)
+          .all(lane.id, sign * rank, sign * rank, sign * id, limit),
+      )
+      const { base, step, perMs } = placeOfDue(queue)
+      const due = db
+        .sql(`SELECT * FROM (SELECT *, ? + priority * ? + run_after * ? AS place FROM gleaner_tasks
                 WHERE status = 'scheduled' AND run_after <= ? AND lane = ?)
-              WHERE (due_rank, id) > (?, ?) ORDER BY due_rank, id LIMIT ?`)
-        .all(now, lane.id, rank, id, limit) as TaskRow[]),
-    ],
-    position: (row) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id],
+              WHERE (place, id) ${beyond} (?, ?) ORDER BY place ${back}, id ${back} LIMIT ?`)
+        .all(base, step, perMs, now, lane.id, sign * rank, sign * id, limit)
+      return [...waiting, ...due] as TaskRow[]
+    },
+    position(row) {
+      const queue = queueOf(row.lane)
+      const { base, step, perMs } = placeOfDue(queue)
+      const sign = isLastFirst(queue) ? -1 : 1
+      return [sign * (row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs), sign * row.id]
+    },
   }
 }

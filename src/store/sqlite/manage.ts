@@ -1,13 +1,13 @@
-import { rankOf } from '../../model/rank.ts'
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
 import { holderOf } from './enqueue.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { countAll, Tally } from './tally.ts'
 import { rowOf } from './task-records.ts'
 
 /** A finished task from the beginning: all its attempts again. One that crashed is run alone. */
-export function retryTask(db: Statements, id: string, now: number): RetryAnswer {
+export function retryTask(db: Statements, memory: Memory, id: string, now: number): RetryAnswer {
   const row = rowOf(db, id)
   if (row === undefined) return 'gone'
   const { status } = row
@@ -18,9 +18,11 @@ export function retryTask(db: Statements, id: string, now: number): RetryAnswer 
   db.sql(`INSERT INTO gleaner_attempts (task, attempt, session, outcome, started_at, finished_at)
           SELECT id, attempts, session, status, started_at, finished_at FROM gleaner_tasks
           WHERE id = ? AND status = 'completed'`).run(row.id)
+  memory.queues.knowing()
+  const rank = memory.queues.draw(memory.lanes.get(row.lane).queue, row.priority, now)
   db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ?, run_after = NULL, attempts = 0, crashes = 0,
             suspect = ?, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
-            finished_at = NULL WHERE id = ?`).run(rankOf(row.priority, now), row.crashes > 0 ? 1 : 0, row.id)
+            finished_at = NULL WHERE id = ?`).run(rank, row.crashes > 0 ? 1 : 0, row.id)
   return counted(db, (tally) => tally.add(row.lane, status, -1), 'retried')
 }
 
