@@ -42,6 +42,9 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { MaintenanceManagement } from './maintenance/manage.ts'
+export { restoreBackup } from './maintenance/restore.ts'
+export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
@@ -57,5 +60,6 @@ export type {
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { QueueRecord } from './store/contract.ts'
+export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -26,6 +26,7 @@ import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSession
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { postgresUpkeep } from './upkeep.ts'
 import { type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
@@ -104,8 +105,17 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     if (saying === null) wakeups.announce('work')
     return answers
   })
+  const upkeep = postgresUpkeep({
+    database,
+    lanes,
+    now: async () => clockMs() ?? (await serverTime(sql)),
+    read,
+    write,
+    spread,
+  })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),

@@ -33,6 +33,7 @@ import {
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { sqliteUpkeep } from './upkeep.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
 import { hasEnqueued, type OurDatabase, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
@@ -109,8 +110,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), laneOf)),
     () => tell({ kind: 'work' }),
   )
+  const { settled, ...upkeep } = sqliteUpkeep({ connection, lanes, now: clock.now, read, write, tell })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
@@ -238,6 +241,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       watching?.close()
       listeners.clear()
       await writer.settled()
+      await settled()
       connection.close()
     },
   }
