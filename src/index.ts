@@ -43,6 +43,9 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { MaintenanceManagement } from './maintenance/manage.ts'
+export { restoreBackup } from './maintenance/restore.ts'
+export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { QueueRecord, Strategy } from './model/queue.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
@@ -58,5 +61,6 @@ export type {
 } from './model/task.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
+export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -9,6 +9,8 @@ import type {
   Task,
 } from '../define/types.ts'
 import type { Duration } from '../duration.ts'
+import type { MaintenanceManagement } from '../maintenance/manage.ts'
+import type { RetentionOptions } from '../maintenance/retention.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
@@ -28,6 +30,11 @@ export interface GleanerOptions {
   durability?: 'full' | 'normal'
   /** Bytes of JSON of an input or a result; default 1 MiB. */
   payloadLimit?: number
+  /**
+   * How long finished tasks are kept, by whichever process works; default completed 7 d, failed 30 d, cancelled 7 d.
+   * `false`: for ever.
+   */
+  retention?: RetentionOptions | false
   hooks?: Hooks
   timings?: TimingOptions
 }
@@ -62,6 +69,8 @@ export interface TimingOptions {
   idleMax?: Duration
   /** How soon a result or a cancel is noticed should no wake-up tell of it. Default 1 s. */
   poll?: Duration
+  /** How often to look for finished tasks that need not be kept any more. Default 1 min. */
+  prune?: Duration
 }
 
 export interface WorkOptions {
@@ -97,6 +106,7 @@ export interface Gleaner {
   readonly queues: QueueManagement
   /** What recurs. */
   readonly schedules: ScheduleManagement
+  readonly maintenance: MaintenanceManagement
   /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
   pause(): Promise<void>
   resume(): Promise<void>

@@ -5,6 +5,9 @@ import { checkQueues } from '../define/queue.ts'
 import type { Enqueue } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { closedError, InputError } from '../errors.ts'
+import { maintenanceManagement } from '../maintenance/manage.ts'
+import { Pruner } from '../maintenance/pruner.ts'
+import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
@@ -22,7 +25,17 @@ import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
 
-const OPTIONS = ['database', 'postgres', 'tasks', 'queues', 'durability', 'payloadLimit', 'hooks', 'timings']
+const OPTIONS = [
+  'database',
+  'postgres',
+  'tasks',
+  'queues',
+  'durability',
+  'payloadLimit',
+  'retention',
+  'hooks',
+  'timings',
+]
 const CONCURRENCY_DEFAULT = 10
 const CONCURRENCY_MAX = 10_000
 
@@ -74,7 +87,7 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
 type Checked = ReturnType<typeof checkOptions>
 
 function engine({ store, clock, random }: Ground, checked: Checked, occurrences: Occurrences): Engine {
-  const { registry, hooks, timings, payloadLimit } = checked
+  const { registry, hooks, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer(registry, office, payloadLimit)
@@ -93,6 +106,10 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     restMs: timings.idleMaxMs,
     onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
   })
+  const pruner = new Pruner(store, clock, retention, {
+    everyMs: timings.pruneMs,
+    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
+  })
   const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
@@ -100,11 +117,16 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
 
   async function close(): Promise<void> {
     recurring.stop()
+    pruner.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
     await keeper.close()
     await store.close()
+  }
+  const closeOnce = () => {
+    closing ??= close()
+    return closing
   }
 
   return {
@@ -118,6 +140,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
       // Where nobody else can see a session there is nobody to sweep.
       if (workersEver === 0 && plan !== null) sweeper.start()
       recurring.start()
+      pruner.start()
       workersEver += 1
       const worker = new Worker(
         {
@@ -139,10 +162,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     pause: () => store.setPaused(null, true),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),
-    close() {
-      closing ??= close()
-      return closing
-    },
+    maintenance: maintenanceManagement({ store, pruner, retention, close: closeOnce }),
+    close: closeOnce,
   }
 }
 
@@ -168,6 +189,7 @@ function checkOptions(options: Omit<GleanerOptions, 'database'>) {
     durability,
     payloadLimit,
     hooks,
+    retention: retentionOf(options.retention ?? {}),
     timings: checkTimings(timings),
     postgres: checkPostgres(options.postgres ?? {}),
   } as const
@@ -183,6 +205,7 @@ function checkTimings(timings: TimingOptions) {
     idleMinMs: ms('idleMin', '1s'),
     idleMaxMs: ms('idleMax', '30s'),
     pollMs: ms('poll', '1s'),
+    pruneMs: ms('prune', '1m'),
   }
 }
 

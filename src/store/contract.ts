@@ -18,6 +18,7 @@ import type {
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { PostgresOptions } from './postgres/options.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -26,7 +27,7 @@ import type { PostgresOptions } from './postgres/options.ts'
  * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
-export interface Store {
+export interface Store extends Upkeep {
   // Producing
   enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
   /** Takes part in a transaction of the user's own; synchronous where the driver is. */

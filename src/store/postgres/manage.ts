@@ -3,6 +3,7 @@ import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
 import type { TaskRow } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
 import type { Memory } from './memory.ts'
+import { freeForeverKey, removeRows } from './remove.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
@@ -74,19 +75,12 @@ export async function cancelTask(sql: Sql, id: string, clockMs: number | null): 
   return 'cancelled'
 }
 
-/** With its logs, attempts and `forever` key. */
+/** With its logs, attempts and `forever` key. That key may be all that is left of it. */
 export async function removeTask(sql: Sql, id: string): Promise<RemoveAnswer> {
   const row = await rowOf(sql, id)
-  if (row === undefined) return 'gone'
+  if (row === undefined) return (await freeForeverKey(sql, rowid(id))) ? 'removed' : 'gone'
   if (row.fence !== null) return 'running'
-  const { status, lane } = row
-  await sql.run('DELETE FROM gleaner.tasks WHERE id = $1', [row.id])
-  for (const table of ['logs', 'attempts', 'forever_keys']) {
-    await sql.run(`DELETE FROM gleaner.${table} WHERE task = $1`, [row.id])
-  }
-  const tally = new Tally()
-  tally.add(lane, 'created', -1)
-  if (status === 'scheduled' || isFinished(status)) tally.add(lane, status, -1)
-  await tally.write(sql)
+  await removeRows(sql, [row.id])
+  await freeForeverKey(sql, row.id)
   return 'removed'
 }

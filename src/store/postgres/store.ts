@@ -33,6 +33,7 @@ import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSession
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { postgresUpkeep } from './upkeep.ts'
 import { type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
@@ -126,8 +127,17 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const inOrder = async () => {
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
+  const upkeep = postgresUpkeep({
+    database,
+    lanes: memory.lanes,
+    now: async () => clockMs() ?? (await serverTime(sql)),
+    read,
+    write,
+    spread,
+  })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),

@@ -1,7 +1,8 @@
-import type { Runners } from '../runners.ts'
-import type { Turns } from '../turns.ts'
-import type { LaneCache } from './lanes.ts'
-import type { QueueBook } from './queue-book.ts'
+import { Runners } from '../runners.ts'
+import { Turns } from '../turns.ts'
+import { LaneCache } from './lanes.ts'
+import { QueueBook } from './queue-book.ts'
+import type { Statements } from './statements.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
@@ -9,4 +10,13 @@ export interface Memory {
   queues: QueueBook
   turns: Turns
   runners: Runners
+}
+
+export function emptyMemory(db: Statements, random: () => number): Memory {
+  return {
+    lanes: new LaneCache(db),
+    queues: new QueueBook(db, random),
+    turns: new Turns(),
+    runners: new Runners(),
+  }
 }

@@ -1,8 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Runners } from '../runners.ts'
-import { Turns } from '../turns.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { advanceRaces } from './claim.ts'
 import { complete } from './complete.ts'
@@ -11,14 +9,12 @@ import { runEffects } from './effects.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
 import { exchangeTasks, lookOnly } from './exchange.ts'
 import { Intake } from './intake.ts'
-import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
-import type { Memory } from './memory.ts'
+import { emptyMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
-import { QueueBook } from './queue-book.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import {
   changedSchedules,
@@ -32,6 +28,7 @@ import {
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { sqliteUpkeep } from './upkeep.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
 import { type OurDatabase, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
@@ -70,9 +67,8 @@ export async function openSqliteStoreOn(connection: Connection, options: SqliteO
 function sqliteStore(connection: Connection, clock: Clock, options: SqliteOptions): Store {
   const db = connection.statements
   const random = options.random ?? Math.random
-  const lanes = new LaneCache(db)
-  const queues = new QueueBook(db, random)
-  const memory: Memory = { lanes, queues, turns: new Turns(), runners: new Runners() }
+  const memory = emptyMemory(db, random)
+  const { lanes, queues } = memory
   const inMemory = options.path === ':memory:'
   const teller = new SyncTeller(options.path)
   const checkpoints = new Checkpoints(connection)
@@ -121,8 +117,17 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     if (!(await read(() => needsRerank(db, memory)))) return false
     return write('normal', () => rerank(db, memory))
   }
+  const { settled, ...upkeep } = sqliteUpkeep({
+    connection,
+    lanes,
+    now: clock.now,
+    read,
+    write,
+    tell,
+  })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
@@ -259,6 +264,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       watching?.close()
       listeners.clear()
       await writer.settled()
+      await settled()
       connection.close()
     },
   }

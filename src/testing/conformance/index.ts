@@ -2,6 +2,7 @@ import { attempts } from './attempts.ts'
 import { cancelling } from './cancelling.ts'
 import { capabilities } from './capabilities.ts'
 import { changes } from './changes.ts'
+import { checking } from './checking.ts'
 import { claiming } from './claiming.ts'
 import { closing } from './closing.ts'
 import { contention } from './contention.ts'
@@ -21,6 +22,7 @@ import { logs } from './logs.ts'
 import { managingSchedules } from './managing-schedules.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
+import { pruning } from './pruning.ts'
 import { removing } from './removing.ts'
 import { retrying } from './retrying.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
@@ -59,6 +61,8 @@ const THEMES: Record<string, Theme> = {
   cancelling,
   retrying,
   removing,
+  pruning,
+  checking,
   pausing,
   counting,
   listing,
