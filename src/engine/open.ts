@@ -7,6 +7,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { closedError, InputError } from '../errors.ts'
 import { maintenanceManagement } from '../maintenance/manage.ts'
 import { Pruner } from '../maintenance/pruner.ts'
+import { Reranker } from '../maintenance/reranker.ts'
 import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { Endings } from '../queue/endings.ts'
@@ -94,9 +95,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
-  const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
-    emitter.emit('problem', () => ({ message, error })),
-  )
+  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
+  const keeper = new Keeper(plan, timings.leaseMs, onProblem)
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
     everyMs: timings.sweepMs,
@@ -104,12 +104,12 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   })
   const recurring = new Recurring(store, clock, occurrences, {
     restMs: timings.idleMaxMs,
-    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
+    onProblem,
   })
-  const pruner = new Pruner(store, clock, retention, {
-    everyMs: timings.pruneMs,
-    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
-  })
+  const pruner = new Pruner(store, clock, retention, { everyMs: timings.pruneMs, onProblem })
+  const reranker = new Reranker(store, clock, { everyMs: timings.sweepMs, onProblem })
+  // Who changes the order of a queue begins with it; who works goes on with it.
+  if (checked.queues.length > 0 && plan !== null) void reranker.once()
   const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
@@ -118,6 +118,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   async function close(): Promise<void> {
     recurring.stop()
     pruner.stop()
+    reranker.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
@@ -137,8 +138,11 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     work(options = {}) {
       if (closing !== undefined) throw closedError()
       const { able, concurrency } = checkWork(options, registry)
-      // Where nobody else can see a session there is nobody to sweep.
-      if (workersEver === 0 && plan !== null) sweeper.start()
+      // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
+      if (workersEver === 0 && plan !== null) {
+        sweeper.start()
+        reranker.start()
+      }
       recurring.start()
       pruner.start()
       workersEver += 1

@@ -116,7 +116,7 @@ async function insert(
 ): Promise<number[]> {
   if (tasks.length === 0) return []
   await lanes.learn(tasks)
-  await queues.known()
+  await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
   const columns = [

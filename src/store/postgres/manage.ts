@@ -40,7 +40,7 @@ export async function retryTask(
      WHERE id = $1 AND status = 'completed'`,
     [row.id],
   )
-  await queues.known()
+  await queues.known(sql)
   const { queue } = await lanes.get(lane, sql)
   const rank = await queues.draw(sql, { queue, priority: row.priority, queuedAtMs: clockMs ?? row.now })
   await sql.run(

@@ -36,8 +36,8 @@ export class QueueBook {
   }
 
   /** Before the first question. Who asks later may hear of a change a moment late: what is ranked meanwhile is re-ranked. */
-  async known(): Promise<void> {
-    if (this.#version === undefined) await this.refresh()
+  async known(sql: Sql = this.#sql): Promise<void> {
+    if (this.#version === undefined) await this.refresh(sql)
   }
 
   outdated(): void {

@@ -107,7 +107,6 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     if (promised && tasks.every((task) => task.key === null))
       return insertTasks(sql, memory, tasks, clockMs(), saying)
     await lanes.learn(tasks)
-    await queues.known()
     return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
       durable: promised,
     })
