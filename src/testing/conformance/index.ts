@@ -14,6 +14,7 @@ import { effects } from './effects.ts'
 import { endedSessions } from './ended-sessions.ts'
 import { endings } from './endings.ts'
 import { enqueueing } from './enqueueing.ts'
+import { fairness } from './fairness.ts'
 import { fences } from './fences.ts'
 import { givingBack } from './giving-back.ts'
 import { keys } from './keys.ts'
@@ -24,11 +25,13 @@ import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
 import { removing } from './removing.ts'
+import { reordering } from './reordering.ts'
 import { retrying } from './retrying.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
 import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
+import { strategies } from './strategies.ts'
 import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
 import { World } from './world.ts'
@@ -48,6 +51,9 @@ const THEMES: Record<string, Theme> = {
   keys,
   claiming,
   order,
+  strategies,
+  reordering,
+  fairness,
   capabilities,
   delays,
   settling,
