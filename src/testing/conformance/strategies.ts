@@ -1,7 +1,11 @@
+import type { Outcome } from '../../model/outcome.ts'
 import type { Ordering } from '../../model/queue.ts'
+import type { Claim } from '../../store/contract.ts'
 import { Draws, seeded } from './draws.ts'
 import type { Theme } from './theme.ts'
 import { idsOf, newTask, type World } from './world.ts'
+
+const DONE: Outcome = { kind: 'completed', result: null }
 
 const ALL: Ordering[] = [
   { strategy: 'fifo', ageingMs: null },
@@ -94,12 +98,15 @@ export const strategies: Theme = (specify, expect) => {
       draws.join(priority)
     }
     for (const priority of [1, 1, 10, 10, 10]) await enqueue(priority)
-    for (let round = 0; round < 400; round++) {
-      const claim = await worker.claimOne()
-      const priority = priorityOf.get(claim.id)!
-      draws.drew(priority)
-      await worker.complete(claim)
-      await enqueue(priority)
+    let last: Claim[] = []
+    for (let round = 0; round < 200; round++) {
+      const startedAt = world.clock.now()
+      const outcomes = last.map(({ id, fence }) => ({ id, fence, startedAt, outcome: DONE }))
+      const want = { able: worker.able, start: 2, ahead: 0, empty: true }
+      last = (await worker.exchange({ outcomes, want })).claims
+      const drawn = last.map(({ id }) => priorityOf.get(id)!)
+      for (const priority of drawn) draws.drew(priority)
+      for (const priority of drawn) await enqueue(priority)
     }
     expect(draws.isAsExpected).toBe(true)
   })
