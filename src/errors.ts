@@ -2,6 +2,8 @@ import type { Duration } from './duration.ts'
 
 /** Every code an error of Gleaner's can carry. Codes are part of the public contract. */
 export type ErrorCode =
+  | 'BACKUP_BAD'
+  | 'BACKUP_EXISTS'
   | 'BAD_CONFIG'
   | 'BAD_CURSOR'
   | 'BAD_DATE'
@@ -18,6 +20,7 @@ export type ErrorCode =
   | 'KEY_HELD'
   | 'NOT_IN_TRANSACTION'
   | 'NOT_JSON'
+  | 'NOT_SUPPORTED'
   | 'NODE_TOO_OLD'
   | 'PERMANENT'
   | 'RETRY_LATER'
@@ -30,6 +33,7 @@ export type ErrorCode =
   | 'STORE_CORRUPT'
   | 'STORE_FAILED'
   | 'STORE_FULL'
+  | 'STORE_IN_USE'
   | 'STORE_MIGRATION'
   | 'STORE_NEWER'
   | 'STORE_OTHER'

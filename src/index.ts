@@ -1,5 +1,6 @@
 import './node-version.ts'
 
+export type { QueueOptions } from './define/queue.ts'
 export { defineTask, implement } from './define/task.ts'
 export type {
   Context,
@@ -42,8 +43,12 @@ export {
   TimeoutError,
   WaitTimeout,
 } from './errors.ts'
+export type { MaintenanceManagement } from './maintenance/manage.ts'
+export { restoreBackup } from './maintenance/restore.ts'
+export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { Explanation, Reason } from './model/explanation.ts'
 export type { Gauges, Metrics } from './model/metrics.ts'
+export type { QueueRecord, Strategy } from './model/queue.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
@@ -61,6 +66,7 @@ export type { PageOptions, QueueManagement, TaskManagement } from './queue/manag
 export type { MetricsOptions } from './queue/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
-export type { QueueRecord, Refusal } from './store/contract.ts'
+export type { Refusal } from './store/contract.ts'
+export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -35,7 +35,7 @@ function sameMachineRebooted(boot: string): boolean {
   return id !== ownId && namespace === ownNamespace && namespace !== undefined
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

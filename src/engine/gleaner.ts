@@ -1,3 +1,4 @@
+import type { QueueOptions } from '../define/queue.ts'
 import type {
   Enqueue,
   EnqueueManyOptions,
@@ -8,6 +9,8 @@ import type {
   Task,
 } from '../define/types.ts'
 import type { Duration } from '../duration.ts'
+import type { MaintenanceManagement } from '../maintenance/manage.ts'
+import type { RetentionOptions } from '../maintenance/retention.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Metrics } from '../model/metrics.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
@@ -23,10 +26,17 @@ export interface GleanerOptions {
   postgres?: PostgresSettings
   /** All tasks this process enqueues or runs. */
   tasks?: readonly Task[]
+  /** How queues are worked off. Stored with them: a queue that is not named stays as it is. */
+  queues?: Record<string, QueueOptions>
   /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
   durability?: 'full' | 'normal'
   /** Bytes of JSON of an input or a result; default 1 MiB. */
   payloadLimit?: number
+  /**
+   * How long finished tasks are kept, by whichever process works; default completed 7 d, failed 30 d, cancelled 7 d.
+   * `false`: for ever.
+   */
+  retention?: RetentionOptions | false
   hooks?: Hooks
   timings?: TimingOptions
 }
@@ -63,6 +73,8 @@ export interface TimingOptions {
   poll?: Duration
   /** How often this process writes down what it has counted for `metrics()`. Default 5 s. */
   metrics?: Duration
+  /** How often to look for finished tasks that need not be kept any more. Default 1 min. */
+  prune?: Duration
 }
 
 export interface WorkOptions {
@@ -100,6 +112,7 @@ export interface Gleaner {
   readonly schedules: ScheduleManagement
   /** Depth, rates, errors and durations: over all, per queue and per task. */
   metrics(options?: MetricsOptions): Promise<Metrics>
+  readonly maintenance: MaintenanceManagement
   /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
   pause(): Promise<void>
   resume(): Promise<void>

@@ -1,9 +1,14 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { checkName, shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
+import { checkQueues } from '../define/queue.ts'
 import type { Enqueue } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { closedError, InputError } from '../errors.ts'
+import { maintenanceManagement } from '../maintenance/manage.ts'
+import { Pruner } from '../maintenance/pruner.ts'
+import { Reranker } from '../maintenance/reranker.ts'
+import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
@@ -23,7 +28,17 @@ import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
 
-const OPTIONS = ['database', 'postgres', 'tasks', 'durability', 'payloadLimit', 'hooks', 'timings']
+const OPTIONS = [
+  'database',
+  'postgres',
+  'tasks',
+  'queues',
+  'durability',
+  'payloadLimit',
+  'retention',
+  'hooks',
+  'timings',
+]
 const CONCURRENCY_DEFAULT = 10
 const CONCURRENCY_MAX = 10_000
 
@@ -63,6 +78,7 @@ export async function openEngine(
 async function planned(ground: Ground, checked: Checked, occurrences: Occurrences): Promise<Engine> {
   const { store } = ground
   try {
+    if (checked.queues.length > 0) await store.configureQueues(checked.queues)
     if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
   } catch (error) {
     await store.close()
@@ -74,7 +90,7 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
 type Checked = ReturnType<typeof checkOptions>
 
 function engine({ store, clock, random }: Ground, checked: Checked, occurrences: Occurrences): Engine {
-  const { registry, hooks, timings, payloadLimit } = checked
+  const { registry, hooks, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const meter = new Meter(store, clock, timings.metricsMs)
@@ -82,9 +98,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
-  const keeper = new Keeper(plan, timings.leaseMs, (message, error) =>
-    emitter.emit('problem', () => ({ message, error })),
-  )
+  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
+  const keeper = new Keeper(plan, timings.leaseMs, onProblem)
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
     everyMs: timings.sweepMs,
@@ -93,8 +108,12 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const recurring = new Recurring(store, clock, occurrences, {
     restMs: timings.idleMaxMs,
     onEnqueued: (task) => meter.enqueued(task),
-    onProblem: (message, error) => emitter.emit('problem', () => ({ message, error })),
+    onProblem,
   })
+  const pruner = new Pruner(store, clock, retention, { everyMs: timings.pruneMs, onProblem })
+  const reranker = new Reranker(store, clock, { everyMs: timings.sweepMs, onProblem })
+  // Who changes the order of a queue begins with it; who works goes on with it.
+  if (checked.queues.length > 0 && plan !== null) void reranker.once()
   const household = new Household()
   const workers = new Set<Worker>()
   let workersEver = 0
@@ -102,12 +121,18 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
 
   async function close(): Promise<void> {
     recurring.stop()
+    pruner.stop()
+    reranker.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
     await keeper.close()
     await meter.close()
     await store.close()
+  }
+  const closeOnce = () => {
+    closing ??= close()
+    return closing
   }
 
   return {
@@ -118,9 +143,13 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     work(options = {}) {
       if (closing !== undefined) throw closedError()
       const { able, concurrency } = checkWork(options, registry)
-      // Where nobody else can see a session there is nobody to sweep.
-      if (workersEver === 0 && plan !== null) sweeper.start()
+      // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
+      if (workersEver === 0 && plan !== null) {
+        sweeper.start()
+        reranker.start()
+      }
       recurring.start()
+      pruner.start()
       workersEver += 1
       const worker = new Worker(
         {
@@ -143,10 +172,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     pause: () => store.setPaused(null, true),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),
-    close() {
-      closing ??= close()
-      return closing
-    },
+    maintenance: maintenanceManagement({ store, pruner, retention, close: closeOnce }),
+    close: closeOnce,
   }
 }
 
@@ -168,9 +195,11 @@ function checkOptions(options: Omit<GleanerOptions, 'database'>) {
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
   return {
     registry: new Registry(tasks),
+    queues: checkQueues(options.queues ?? {}),
     durability,
     payloadLimit,
     hooks,
+    retention: retentionOf(options.retention ?? {}),
     timings: checkTimings(timings),
     postgres: checkPostgres(options.postgres ?? {}),
   } as const
@@ -187,6 +216,7 @@ function checkTimings(timings: TimingOptions) {
     idleMaxMs: ms('idleMax', '30s'),
     pollMs: ms('poll', '1s'),
     metricsMs: ms('metrics', '5s'),
+    pruneMs: ms('prune', '1m'),
   }
 }
 

@@ -22,6 +22,8 @@ export type Transition =
 export interface Waiting {
   to: 'waiting'
   afterMs: number
+  /** Given back, it stands where it stood; otherwise it is ranked anew when it becomes queued. */
+  keepsPlace: boolean
   attempts: number
   crashes: number
   /** Next claimed alone, by an otherwise empty worker: it may be what took the last one down. */
@@ -52,7 +54,7 @@ export function decide(task: Held, outcome: Outcome): Transition {
     case 'failed':
       return afterFailure(task, outcome.failure, outcome.retryAfterMs)
     case 'later':
-      return returned(task, 'later', outcome.afterMs)
+      return { ...returned(task, 'later'), afterMs: outcome.afterMs, keepsPlace: false }
     case 'returned':
       return returned(task, task.started ? 'returned' : null)
   }
@@ -70,6 +72,7 @@ function afterFailure(task: Held, failure: Failure, retryAfterMs: number | null)
   return {
     to: 'waiting',
     afterMs: retryAfterMs,
+    keepsPlace: false,
     attempts: task.attempts,
     crashes: task.crashes,
     // It ran to its end without taking the worker down: no longer suspected.
@@ -80,10 +83,11 @@ function afterFailure(task: Held, failure: Failure, retryAfterMs: number | null)
 }
 
 /** Back to waiting as if this attempt had never been. */
-export function returned(task: Held, outcome: AttemptOutcome | null, afterMs = 0): Waiting {
+export function returned(task: Held, outcome: AttemptOutcome | null): Waiting {
   return {
     to: 'waiting',
-    afterMs,
+    afterMs: 0,
+    keepsPlace: true,
     attempts: task.attempts - 1,
     crashes: task.crashes,
     suspect: task.suspect,

@@ -57,8 +57,8 @@ function afterLostLease(task: Held): Transition {
   if (task.attempts >= task.maxAttempts) {
     return { to: 'failed', failure, outcome: 'lease', crashes: task.crashes }
   }
-  const { attempts, crashes, suspect } = task
-  return { to: 'waiting', afterMs: 0, attempts, crashes, suspect, failure, outcome: 'lease' }
+  const { attempts } = task
+  return { ...returned(task, 'lease'), attempts, failure }
 }
 
 function afterCrash(held: readonly Held[], blamedBefore: readonly string[], crashLimit: number): GiveBack {
@@ -94,5 +94,5 @@ function charged(task: Held, crashLimit: number): Transition {
     return { to: 'failed', failure, outcome: 'crash', crashes }
   }
   const { attempts } = task
-  return { to: 'waiting', afterMs: 0, attempts, crashes, suspect: true, failure, outcome: 'crash' }
+  return { ...returned(task, 'crash'), attempts, crashes, suspect: true, failure }
 }

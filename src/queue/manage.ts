@@ -1,9 +1,10 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
 import { type Explanation, explain } from '../model/explanation.ts'
+import type { QueueRecord } from '../model/queue.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
 import { isProvedDead } from '../process-identity.ts'
-import type { LaneFilter, QueueRecord, Store } from '../store/contract.ts'
+import type { LaneFilter, Store } from '../store/contract.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 

@@ -3,6 +3,7 @@ import type { Circumstances } from '../model/explanation.ts'
 import type { WhenHeld } from '../model/held-key.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { QueueRecord, QueueSettings } from '../model/queue.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
 import type { EndCause } from '../model/session.ts'
 import type {
@@ -28,6 +29,7 @@ import type {
   TaskFilter,
 } from './managing.ts'
 import type { PostgresOptions } from './postgres/options.ts'
+import type { Upkeep } from './upkeep.ts'
 
 export type * from './managing.ts'
 
@@ -38,7 +40,7 @@ export type * from './managing.ts'
  * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
-export interface Store {
+export interface Store extends Upkeep {
   // Producing
   enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
   /** Takes part in a transaction of the user's own; synchronous where the driver is. */
@@ -79,6 +81,10 @@ export interface Store {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>
+  /** Writes down what was said of these queues. What waits in one whose order has changed is then re-ranked. */
+  configureQueues(settings: readonly QueueSettings[]): Promise<void>
+  /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
+  rerank(): Promise<boolean>
 
   // Metrics
   /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
@@ -272,11 +278,6 @@ export interface Exchanged {
 
 /** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */
 export type Effects = (tx: any) => unknown
-
-export interface QueueRecord extends Counts {
-  name: string
-  paused: boolean
-}
 
 export type Change =
   /** Something may be claimable. */

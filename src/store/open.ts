@@ -14,12 +14,17 @@ export interface StoreOptions {
 /** The store behind a database URL. Who uses SQLite never loads the driver of PostgreSQL. */
 export async function openStore(database: string, options: StoreOptions = {}): Promise<Store> {
   const { postgres, ...common } = options
-  if (/^postgres(ql)?:/.test(database)) {
-    const { openPostgresStore } = await import('./postgres/store.ts')
-    return openPostgresStore({ url: database, ...postgres, ...common })
-  }
-  const path = /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
+  const path = sqlitePath(database)
   if (path !== undefined) return openSqliteStore({ path, ...common })
+  const { openPostgresStore } = await import('./postgres/store.ts')
+  return openPostgresStore({ url: database, ...postgres, ...common })
+}
+
+/** The file of a SQLite database; undefined for one of PostgreSQL. */
+export function sqlitePath(database: string): string | undefined {
+  if (/^postgres(ql)?:/.test(database)) return undefined
+  const path = /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
+  if (path !== undefined) return path
   // Not repeated: it may hold a password.
   throw new InputError('database: this is not a database URL', {
     code: 'BAD_CONFIG',

@@ -8,7 +8,9 @@ export type Route =
   | { by: 'newest' }
   | { by: 'key'; status: TaskStatus }
   | { by: 'finished'; statuses: readonly FinishedStatus[] }
-  | { by: 'scheduled' | 'running' | 'queued' }
+  | { by: 'scheduled' }
+  | { by: 'running' }
+  | { by: 'queued' }
 
 export function routeOf(filter: TaskFilter): Route {
   const { status } = filter

@@ -25,7 +25,7 @@ const PATIENCE = '4s'
 
 /** No wake-up is lost within one process, and looking every second would make a day of a test's time long. */
 const NEVER = '3650d'
-const TIMINGS = { idleMin: NEVER, idleMax: NEVER, poll: NEVER } as const
+const TIMINGS = { idleMin: NEVER, idleMax: NEVER, poll: NEVER, prune: '1h' } as const
 
 /** In the middle of the spread: a retry comes exactly when its backoff says. */
 const NO_CHANCE = () => 0.5
@@ -49,6 +49,8 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
     { store: gate.store, clock, random: NO_CHANCE },
     {
       ...engineOptions,
+      // What a test looks at must not be gone because it moved the time.
+      retention: engineOptions.retention ?? false,
       hooks: tracked(engineOptions.hooks ?? {}, runs),
       timings: { ...TIMINGS, ...engineOptions.timings },
     },

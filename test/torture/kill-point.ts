@@ -1,3 +1,5 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import pg from 'pg'
@@ -8,7 +10,7 @@ import { say } from '../journeys/program.ts'
  * the process gives to its database, and kills it before the one that was asked for. The engine knows nothing of it.
  */
 interface Plan {
-  /** Which thread's statements count. */
+  /** Which thread's statements count; any thread beside the main one is meant by the other. */
   thread: 'main' | 'keeper'
   /** Killed before this one, from 1. None: the statements are told instead. */
   at?: number
@@ -58,7 +60,37 @@ function watchSqlite(): void {
     step(sql)
     return original.call(this, sql)
   }
+  watchBackups()
   probe.close()
+}
+
+/** Pages that are copied are no statements. */
+function watchBackups(): void {
+  const original = Database.prototype.backup
+  Database.prototype.backup = async function (path, options) {
+    const done = await original.call(this, path, {
+      progress(copied) {
+        step('(pages copied)')
+        return options!.progress(copied)
+      },
+    })
+    step('(all pages copied)')
+    return done
+  }
+}
+
+/** What gives a file its name, or takes it away. */
+function watchFiles(): void {
+  for (const change of ['fsyncSync', 'linkSync', 'renameSync', 'rmSync'] as const) {
+    const original = fs[change] as (...parameters: unknown[]) => void
+    Object.assign(fs, {
+      [change]: (...parameters: unknown[]) => {
+        step(`(${change})`)
+        return original(...parameters)
+      },
+    })
+  }
+  syncBuiltinESMExports()
 }
 
 /** Every statement passes here, a pool's as well; the next of a connection comes when the one before was answered. */
@@ -74,6 +106,7 @@ function watchPostgres(): void {
 if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
   watchSqlite()
   watchPostgres()
+  watchFiles()
   // A keeper has no program of ours in it that could say when it begins.
   if (!isMainThread) arm()
 }

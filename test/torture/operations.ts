@@ -226,6 +226,21 @@ export const OPERATIONS: Operation[] = [
     },
   },
   {
+    name: 'changing the order of a queue, and re-ranking what waits in it',
+    prepare: async (gleaner) => {
+      for (const priority of [1, 1000]) await gleaner.enqueue(plain, priority, { priority })
+      await gleaner.enqueue(effect, undefined, { runAfter: '50ms' })
+    },
+    async run({ database, begin, end }) {
+      const store = await openStore(database, {})
+      begin()
+      await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+      await store.rerank()
+      end()
+      await store.close()
+    },
+  },
+  {
     name: 'pausing everything',
     prepare: (gleaner) => gleaner.enqueue(effect),
     run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {

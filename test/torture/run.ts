@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { serverForTests } from '../postgres-server.ts'
+import { backUpUnderLoad, backupSummary } from './backups.ts'
 import type { Ground } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
@@ -25,6 +26,7 @@ if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
 if (database !== 'postgres') {
   killBetweenSteps('SQLite')
   await killAtRandom('SQLite', new SqliteGround())
+  await backUpEverySecond()
 }
 if (database !== 'sqlite') {
   killBetweenSteps('PostgreSQL')
@@ -35,6 +37,7 @@ if (database !== 'sqlite') {
 /** In every gap between two statements. */
 function killBetweenSteps(name: string): void {
   const args = ['run', 'test/torture/kill-points.test.ts', '-t', `on ${name}, `]
+  if (name === 'SQLite') args.push('test/torture/backup-kills.test.ts')
   const env = { ...process.env, GLEANER_TORTURE: '1' }
   if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
 }
@@ -50,4 +53,11 @@ async function killAtRandom(name: string, ground: Ground): Promise<void> {
   })
   console.log(`${name}: ${summary(damage)}`)
   if (brokenPromises(damage).length > 0) process.exitCode = 1
+}
+
+async function backUpEverySecond(): Promise<void> {
+  console.log('SQLite: backing up every second for 30 s under load')
+  const damage = await backUpUnderLoad({ backups: 30, everyMs: 1_000, producers: 2, workers: 2 })
+  console.log(`SQLite: ${backupSummary(damage)}`)
+  if (damage.broken.length > 0) process.exitCode = 1
 }

@@ -232,8 +232,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/sqlite/claim.ts',
-    find: 'const suspect = want.empty ? firstSuspect(db, open) : null',
-    replace: 'const suspect = firstSuspect(db, open)',
+    find: 'const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []',
+    replace: 'const suspect = nextOf(db, memory, SUSPECT, open, want, 1)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',
@@ -243,7 +243,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
     file: 'src/store/sqlite/claim.ts',
-    find: "  if (db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0) return []\n",
+    find: '  if (paused !== 0) return []\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -254,7 +254,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'the pause of a queue',
     promise: 'A paused queue gives nothing.',
     file: 'src/store/sqlite/claim.ts',
-    find: 'claimable.filter((lane) => !paused.includes(lane.queue))',
+    find: 'claimable.filter((lane) => !queues.of(lane.queue).paused)',
     replace: 'claimable',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -298,8 +298,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'ids never come back',
     promise: 'A handle of a removed task never means another task.',
     file: 'src/store/sqlite/enqueue.ts',
-    find: "(SELECT value FROM gleaner_meta WHERE key = 'removed_through'))`",
-    replace: '0)`',
+    find: "(SELECT value FROM gleaner_meta WHERE key = 'removed_through')) AS last",
+    replace: '0) AS last',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'the id of a removed task never comes back',
@@ -396,7 +396,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'asynchronous effects are undone',
     promise: 'Effects that commit before they are finished commit nothing.',
-    file: 'src/store/sqlite/store.ts',
+    file: 'src/store/sqlite/effects.ts',
     find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)",
     replace: 'return hasEnqueued(tx)',
     test: {
@@ -407,7 +407,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'effects end with their transaction',
     promise: 'A callback that goes on too long writes nothing outside of its transaction.',
-    file: 'src/store/sqlite/store.ts',
+    file: 'src/store/sqlite/effects.ts',
     find: '    if (over) throw notSynchronous()\n',
     replace: '',
     test: {
@@ -529,7 +529,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'due tasks have their place in the list',
     promise: 'No page of a listing repeats or leaves out what became due.',
     file: 'src/store/sqlite/list.ts',
-    find: 'row.rank ?? rankOf(row.priority, row.run_after ?? 0)',
+    find: 'row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs',
     replace: 'row.rank ?? -1',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -741,9 +741,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'a session gives everything back in one transaction',
     promise: 'A sweeper that is killed half-way does not make suspects into culprits.',
     file: 'src/store/sqlite/sessions.ts',
-    find: 'apply(db, task, transition, now, tally)',
+    find: 'apply(db, memory, task, transition, now, tally)',
     replace:
-      "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, task, transition, now, tally)",
+      "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, memory, task, transition, now, tally)",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title:
@@ -1176,7 +1176,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/take.ts',
     find: "const READY = `status = 'queued' AND fence IS NULL AND",
     replace: "const READY = `status = 'queued' AND",
     test: {
@@ -1384,8 +1384,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a new lane needs no second connection',
     promise: 'Workers that hold all connections do not wait for each other.',
     file: 'src/store/postgres/lanes.ts',
-    find: 'await this.refresh(sql)',
-    replace: 'await this.refresh()',
+    find: 'this.#lanes.has(highest)) await this.refresh(sql)',
+    replace: 'this.#lanes.has(highest)) await this.refresh()',
     test: {
       file: 'test/store/postgres/connections.test.ts',
       title: 'of 1 is enough for each verb: none holds a connection and waits for another',
@@ -1533,8 +1533,8 @@ export const GUARDS: readonly Guard[] = [
     promise:
       'A transaction held open somewhere does not make every claim step over all that was claimed before.',
     file: 'src/store/postgres/low-water.ts',
-    find: '    if (this.walkAgainInMs() === 0) return wholePath(lanes)\n',
-    replace: '    return wholePath(lanes)\n',
+    find: '    if (this.walkAgainInMs() === 0) return wholePath(ways)\n',
+    replace: '    return wholePath(ways)\n',
     test: {
       file: 'test/store/postgres/low-water.test.ts',
       title: 'a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away',

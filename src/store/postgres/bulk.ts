@@ -1,4 +1,3 @@
-import { PRIORITY_STEP } from '../../model/rank.ts'
 import { isFinished, type TaskStatus } from '../../model/task.ts'
 import type { BulkChange, BulkStep, BulkStepDone, Refusal } from '../contract.ts'
 import { KEY_WITHOUT_MARK } from '../follower.ts'
@@ -6,6 +5,9 @@ import type { Lane } from '../lane.ts'
 import { statusOf } from '../task-row.ts'
 import { holdersOf, lockKeys } from './enqueue.ts'
 import { scanTasks } from './list.ts'
+import type { Memory } from './memory.ts'
+import type { Newcomer } from './queue-book.ts'
+import { removeRows } from './remove.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
@@ -20,6 +22,7 @@ export interface BulkEffect {
 interface Row {
   id: string
   lane: number
+  priority: number
   status: TaskStatus
   run_after: number | null
   key: string | null
@@ -27,7 +30,7 @@ interface Row {
   asked: boolean
 }
 
-const COLUMNS = `tasks.id::text AS id, lane, status, run_after, key, fence IS NOT NULL AS held,
+const COLUMNS = `tasks.id::text AS id, lane, priority, status, run_after, key, fence IS NOT NULL AS held,
   cancel_requested AS asked`
 
 /** Of the rows a step has chosen: those to be changed, and those that cannot be. */
@@ -39,6 +42,7 @@ interface Choice {
 /** In a transaction; a dry run without one. A few statements for all tasks of the step. */
 export async function changeTasks(
   sql: Sql,
+  { lanes, queues }: Memory,
   among: readonly Lane[],
   step: BulkStep,
   now: number,
@@ -47,6 +51,7 @@ export async function changeTasks(
   const upTo = step.upTo ?? (await highestId(sql))
   const scan = await scanTasks<{ id: number; error: string | null }>(
     sql,
+    queues,
     among,
     filter,
     page,
@@ -67,7 +72,8 @@ export async function changeTasks(
     upTo: rowid(upTo),
   }
   if (dryRun !== null) return { answer, ended: [], requested: false }
-  await CHANGES[change](sql, choice.rows, now)
+  const ranked = change === 'retry' ? await withRanks(sql, { lanes, queues }, choice.rows, now) : []
+  await CHANGES[change](sql, choice.rows, now, ranked)
   return {
     answer,
     ended: change === 'retry' ? [] : choice.rows.filter((row) => !row.held).map((row) => row.id),
@@ -134,10 +140,24 @@ async function withTheirKeys(sql: Sql, rows: readonly Row[], dryRun: BulkStep['d
   return choice
 }
 
-type Change = (sql: Sql, rows: readonly Row[], now: number) => Promise<void>
+type Change = (sql: Sql, rows: readonly Row[], now: number, ranks: readonly number[]) => Promise<void>
+
+async function withRanks(
+  sql: Sql,
+  { lanes, queues }: Pick<Memory, 'lanes' | 'queues'>,
+  rows: readonly Row[],
+  now: number,
+): Promise<number[]> {
+  await queues.known(sql)
+  const newcomers: Newcomer[] = []
+  for (const { lane, priority } of rows) {
+    newcomers.push({ queue: (await lanes.get(lane, sql)).queue, priority, queuedAtMs: now })
+  }
+  return queues.drawAll(sql, newcomers)
+}
 
 const CHANGES: Record<BulkChange, Change> = {
-  async retry(sql, rows, now) {
+  async retry(sql, rows, _, ranks) {
     // Of an attempt that completed only the task's own row tells, which starts anew.
     await sql.run(
       `INSERT INTO gleaner.attempts (task, attempt, session, outcome, started_at, finished_at)
@@ -146,10 +166,11 @@ const CHANGES: Record<BulkChange, Change> = {
       [idsOf(rows)],
     )
     await sql.run(
-      `UPDATE gleaner.tasks SET status = 'queued', rank = priority * ${PRIORITY_STEP} + $2, run_after = NULL, attempts = 0,
-         crashes = 0, suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL,
-         started_at = NULL, finished_at = NULL WHERE id = ANY($1::bigint[])`,
-      [idsOf(rows), now],
+      `UPDATE gleaner.tasks SET status = 'queued', rank = given.rank, run_after = NULL, attempts = 0, crashes = 0,
+         suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL,
+         started_at = NULL, finished_at = NULL
+       FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
+      [idsOf(rows), ranks],
     )
     await count(sql, rows, (tally, { lane, status }) => {
       if (isFinished(status)) tally.add(lane, status, -1)
@@ -173,14 +194,11 @@ const CHANGES: Record<BulkChange, Change> = {
   },
 
   async remove(sql, rows) {
-    await sql.run('DELETE FROM gleaner.tasks WHERE id = ANY($1::bigint[])', [idsOf(rows)])
-    for (const table of ['logs', 'attempts', 'forever_keys']) {
-      await sql.run(`DELETE FROM gleaner.${table} WHERE task = ANY($1::bigint[])`, [idsOf(rows)])
-    }
-    await count(sql, rows, (tally, { lane, status }) => {
-      tally.add(lane, 'created', -1)
-      if (status === 'scheduled' || isFinished(status)) tally.add(lane, status, -1)
-    })
+    await removeRows(
+      sql,
+      rows.map((row) => Number(row.id)),
+    )
+    await sql.run('DELETE FROM gleaner.forever_keys WHERE task = ANY($1::bigint[])', [idsOf(rows)])
   },
 }
 

@@ -1,20 +1,17 @@
-import { PRIORITY_STEP } from '../../model/rank.ts'
 import type { Claim, Want } from '../contract.ts'
 import { FOLLOW_MS, IS_FOLLOWER, KEY_WITHOUT_MARK } from '../follower.ts'
 import type { Lane } from '../lane.ts'
 import { userKey } from '../task-row.ts'
-import type { LaneBook } from './lanes.ts'
-import { type LowWater, type Path, wholePath } from './low-water.ts'
+import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
+import type { Memory } from './memory.ts'
+import type { Newcomer, QueueBook } from './queue-book.ts'
+import { advanceRaces } from './races.ts'
 import type { Sql } from './sql.ts'
+import { type Asked, ENTRIES_READ, READY, SUSPECT, type TakenRow, take } from './take.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
-
-const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
-/** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
-const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
-const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
 
 /** What an exchange has to know first, in one round trip. */
 export interface Outlook {
@@ -36,6 +33,7 @@ export interface Outlook {
 
 interface OutlookRow extends Omit<Outlook, 'open'> {
   everything: boolean
+  version: number
   queues: string[]
   highest: number | null
 }
@@ -44,6 +42,7 @@ const OUTLOOK = `
   SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now,
          (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
          ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
+         (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
          (SELECT max(id) FROM gleaner.lanes) AS highest,
          EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
          (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS "dueAt",
@@ -58,13 +57,14 @@ const OUTLOOK = `
  */
 export async function lookOut(
   sql: Sql,
-  lanes: LaneBook,
+  { lanes, queues }: Memory,
   session: string,
   want: Want | null,
   { locked }: { locked: boolean },
 ): Promise<Outlook | null> {
   const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
   if (row === undefined) return null
+  await queues.knowing(row.version, sql)
   if (want === null || row.everything) return { ...row, open: [] }
   await lanes.knowing(row.highest, sql)
   const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
@@ -81,14 +81,18 @@ export interface Ahead {
 /** Without a lock. */
 export async function lookAhead(
   sql: Sql,
+  { queues, lowWater }: Memory,
   open: readonly Lane[],
-  lowWater: LowWater,
   thorough = false,
 ): Promise<Ahead> {
-  const lanes = open.map((lane) => lane.id)
-  const path = lowWater.pathOf(lanes)
+  const ways = waysOf(queues, open)
+  const path = lowWater.pathOf(ways)
   const ahead = await look(sql, path, lowWater)
-  return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(lanes), lowWater)
+  return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(ways), lowWater)
+}
+
+function waysOf(queues: QueueBook, open: readonly Lane[]): Way[] {
+  return open.map((lane) => ({ lane: lane.id, lastFirst: queues.isLastFirst(lane.queue) }))
 }
 
 async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
@@ -112,118 +116,101 @@ async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
 /** In a transaction: takes the next items of these lanes for this session. */
 export async function claimTasks(
   sql: Sql,
+  memory: Memory,
   outlook: Outlook,
-  lowWater: LowWater,
   session: string,
   want: Want,
   now: number,
 ): Promise<Claim[]> {
   const { open, dueAt } = outlook
   const due = dueAt !== null && dueAt <= now
-  if (due) await promoteDue(sql, now)
+  if (due) await promoteDue(sql, memory, now)
   if (open.length === 0) return []
-  const lanes = open.map((lane) => lane.id)
   // What has become due may be a suspect.
   const alone = want.empty && (outlook.suspects || due)
-  const suspects = alone ? await take(sql, SUSPECT, wholePath(lanes), session, want.start, 1, now) : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, outlook, lowWater, session, want, now)
+  const asked = { session, want, now, turns: turnsOf(memory, want, open) }
+  const whole = wholePath(waysOf(memory.queues, open))
+  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
   const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+  const last = rows.at(-1)
+  if (last !== undefined) memory.turns.served(want.able, laneOf.get(last.lane)!.queue)
+  await noteRace(sql, memory, session, rows, laneOf)
   return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
+}
+
+/** One of each queue in turn. */
+function turnsOf({ turns }: Memory, { able }: Want, open: readonly Lane[]): Map<number, number> {
+  const order = new Map(turns.of(able).map((queue, turn) => [queue, turn]))
+  return new Map(open.map((lane) => [lane.id, order.get(lane.queue)!]))
 }
 
 async function takeReady(
   sql: Sql,
+  { queues, lowWater }: Memory,
   { open, entriesBefore }: Outlook,
-  lowWater: LowWater,
-  session: string,
-  want: Want,
-  now: number,
+  asked: Asked,
 ): Promise<TakenRow[]> {
-  const lanes = open.map((lane) => lane.id)
+  const { want } = asked
+  const ways = waysOf(queues, open)
   const along = async (path: Path) => {
-    const taken = await take(sql, READY, path, session, want.start, want.start + want.ahead, now)
+    const taken = await take(sql, READY, path, asked, want.start + want.ahead)
     lowWater.walked(path, { entries: (taken[0]?.entries ?? entriesBefore) - entriesBefore, taken })
     return taken
   }
-  const path = lowWater.pathOf(lanes)
+  const path = lowWater.pathOf(ways)
   const rows = await along(path)
-  return rows.length > 0 || path.whole || !want.thorough ? rows : along(wholePath(lanes))
+  return rows.length > 0 || path.whole || !want.thorough ? rows : along(wholePath(ways))
 }
 
-interface TakenRow {
-  id: number
-  fence: number
-  rank: number
-  lane: number
-  input: string | null
-  attempts: number
-  max_attempts: number
-  overrides: string | null
-  key: string | null
-  created_at: number
-  status: string
-  suspect: boolean
-  entries: number
-}
-
-/**
- * Each lane is in order already; what somebody else has just locked is passed over. The locked rows are found again by
- * their place in the table, which the lock holds still: by id it would take a walk through an index for each.
- */
-async function take(
+/** Who starts at once moves the race of a weighted queue on; who is held ahead does when he is started. */
+async function noteRace(
   sql: Sql,
-  which: string,
-  path: Path,
+  { queues, runners }: Memory,
   session: string,
-  start: number,
-  count: number,
-  now: number,
-): Promise<TakenRow[]> {
-  const rows = await sql.rows<TakenRow>(
-    `WITH next AS MATERIALIZED (
-       SELECT t.ctid AS place, row_number() OVER (ORDER BY t.rank, t.id) AS position
-       FROM unnest($1::int[], $6::bigint[], $7::bigint[]) l(lane, low, high), LATERAL (
-         SELECT ctid, id, rank FROM gleaner.tasks
-         WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
-         ORDER BY rank, id LIMIT $2 FOR UPDATE SKIP LOCKED) t
-       ORDER BY t.rank, t.id LIMIT $2
-     ), fence AS MATERIALIZED (
-       SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
-     )
-     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
-       status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
-       started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
-     FROM next, fence WHERE tasks.ctid = next.place
-     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
-       suspect, fence.entries`,
-    [path.lanes, count, session, start, now, path.from, path.to],
-  )
-  return rows.sort((a, b) => a.rank - b.rank || a.id - b.id)
+  rows: readonly TakenRow[],
+  laneOf: ReadonlyMap<number, Lane>,
+): Promise<void> {
+  const racing = rows
+    .map(({ id, lane, rank, status }) => ({ id: String(id), queue: laneOf.get(lane)!.queue, rank, status }))
+    .filter(({ queue }) => queues.isWeighted(queue))
+  runners.holdAhead(racing.filter(({ status }) => status !== 'running'))
+  const started = racing.filter(({ status }) => status === 'running')
+  await advanceRaces(sql, queues, session, started)
 }
 
 /** A follower, and the one before it has not ended. */
 const WAITS_FOR_KEY = `CASE WHEN ${IS_FOLLOWER} THEN EXISTS (
-  SELECT 1 FROM gleaner.tasks before WHERE before.key = ${KEY_WITHOUT_MARK.replace('key', 'due.key')}
+  SELECT 1 FROM gleaner.tasks before WHERE before.key = ${KEY_WITHOUT_MARK.replace('key', 'tasks.key')}
     AND before.status IN ('scheduled', 'queued', 'running')) ELSE false END`
 
-async function promoteDue(sql: Sql, now: number): Promise<void> {
-  const moved = await sql.rows<{ lane: number; n: number }>(
-    `WITH due AS (
-       SELECT id, key FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
-       ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED
-     ), waits AS MATERIALIZED (SELECT id, ${WAITS_FOR_KEY} AS waits FROM due
-     ), moved AS (
-       UPDATE gleaner.tasks SET
-         status = CASE WHEN waits THEN status ELSE 'queued' END,
-         rank = CASE WHEN waits THEN NULL ELSE priority * ${PRIORITY_STEP} + run_after END,
-         run_after = CASE WHEN waits THEN $1 + ${FOLLOW_MS} ELSE run_after END,
-         key = CASE WHEN waits THEN key ELSE ${KEY_WITHOUT_MARK} END
-       FROM waits WHERE tasks.id = waits.id RETURNING lane, waits
-     ) SELECT lane, count(*) AS n FROM moved WHERE NOT waits GROUP BY lane`,
+async function waitLonger(sql: Sql, found: readonly { id: number; waits: boolean }[], now: number) {
+  const ids = found.filter(({ waits }) => waits).map(({ id }) => id)
+  await sql.run('UPDATE gleaner.tasks SET run_after = $2 WHERE id = ANY($1)', [ids, now + FOLLOW_MS])
+}
+
+async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Promise<void> {
+  type Due = { id: number; lane: number; priority: number; run_after: number; waits: boolean }
+  const found = await sql.rows<Due>(
+    `SELECT id, lane, priority, run_after, ${WAITS_FOR_KEY} AS waits FROM gleaner.tasks
+     WHERE status = 'scheduled' AND run_after <= $1
+     ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED`,
     [now],
   )
+  const due = found.filter(({ waits }) => !waits)
+  if (due.length < found.length) await waitLonger(sql, found, now)
+  if (due.length === 0) return
   const tally = new Tally()
-  for (const { lane, n } of moved) tally.add(lane, 'scheduled', -n)
+  const newcomers: Newcomer[] = []
+  for (const { lane, priority, run_after } of due) {
+    newcomers.push({ queue: (await lanes.get(lane, sql)).queue, priority, queuedAtMs: run_after })
+    tally.add(lane, 'scheduled', -1)
+  }
+  await sql.run(
+    `UPDATE gleaner.tasks SET status = 'queued', rank = given.rank, key = ${KEY_WITHOUT_MARK}
+     FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
+    [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
+  )
   await tally.write(sql)
 }
 

@@ -82,6 +82,22 @@ export class Database {
     }
   }
 
+  /** Outside any transaction, for as long as it takes; the connection is not used again. */
+  async unhurried<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error) => {
+      throw driverFailed(error)
+    })
+    client.on('error', () => {})
+    try {
+      await client.query('SET statement_timeout = 0')
+      return await work(this.sql.on(client))
+    } catch (error) {
+      throw translated(error)
+    } finally {
+      client.release(true)
+    }
+  }
+
   async close(): Promise<void> {
     await this.#pool.end()
   }

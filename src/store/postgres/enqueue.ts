@@ -1,16 +1,15 @@
-import { PRIORITY_STEP } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
 import { type Follows, followerKey, withoutMark } from '../follower.ts'
 import { storedKey } from '../task-row.ts'
 import { insertWithWishes } from './held-key.ts'
-import type { LaneBook } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 import type { Saying } from './wakeups.ts'
 
 /** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
 export async function insertTasks(
   sql: Sql,
-  lanes: LaneBook,
+  memory: Memory,
   tasks: readonly NewTask[],
   clockMs: number | null,
   saying: Saying | null,
@@ -18,8 +17,8 @@ export async function insertTasks(
   if (tasks.some((task) => task.whenHeld !== null)) {
     await lockKeys(sql, [...new Set(tasks.map(storedKey).filter((key) => key !== null))])
     return insertWithWishes(sql, tasks, clockMs, {
-      withoutWish: (some) => insertTasks(sql, lanes, some, clockMs, saying),
-      asTheyAre: (some) => insert(sql, lanes, some, clockMs, saying),
+      withoutWish: (some) => insertTasks(sql, memory, some, clockMs, saying),
+      asTheyAre: (some) => insert(sql, memory, some, clockMs, saying),
     })
   }
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
@@ -27,7 +26,7 @@ export async function insertTasks(
   const fresh = keyed ? await withoutHolder(sql, tasks, answers) : tasks.map((_, position) => position)
   const ids = await insert(
     sql,
-    lanes,
+    memory,
     fresh.map((position) => tasks[position]!),
     clockMs,
     saying,
@@ -131,49 +130,63 @@ const COLUMNS: readonly [
 
 async function insert(
   sql: Sql,
-  lanes: LaneBook,
+  { lanes, queues }: Memory,
   tasks: readonly (NewTask & Follows)[],
   clockMs: number | null,
   saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
-  const { given, values } = columnsOf(tasks, await laneIdsOf(lanes, tasks))
-  const rows = await sql.rows<{ id: number }>(
+  await lanes.learn(tasks)
+  await queues.known(sql)
+  const { version } = queues
+  const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
+  const columns = [
+    ...COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] })),
+    { name: 'lane', type: 'int', list: tasks.map((task) => lanes.known(task)) },
+    { name: 'distance', type: 'bigint', list: tasks.map((t) => queues.distance(t.queue, t.priority)) },
+    { name: 'race', type: 'text', list: tasks.map(race) },
+  ]
+  const { given, values } = givenOf(columns)
+  const rows = await sql.rows<{ id: number; version: number }>(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now),
      given AS MATERIALIZED (
        SELECT nextval('gleaner.tasks_id_seq') AS id, g.*, now, coalesce(run_at, now + after_ms) AS due
        FROM (${given}) g, moment
-     ), added AS (
+     ), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
          (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
        SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, priority,
-              CASE WHEN due > now THEN NULL ELSE priority * ${PRIORITY_STEP} + now END, max_attempts, now, input, due,
-              key, overrides
+              CASE WHEN due > now THEN NULL ELSE distance + ${tasks.some(race) ? RACE_MOMENT : 'now'} END, max_attempts,
+              now, input, due, key, overrides
        FROM given ORDER BY position
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
        SELECT lane, count(*), count(*) FILTER (WHERE due > now) FROM given GROUP BY lane
      ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
-     SELECT id FROM given LEFT JOIN told ON true ORDER BY position`,
+     SELECT id, CASE WHEN position = 1 THEN (SELECT value FROM gleaner.settings WHERE key = 'queues') END AS version
+     FROM given LEFT JOIN told ON true ORDER BY position`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
+  if (rows[0]!.version !== version) queues.outdated()
   return rows.map((row) => row.id)
 }
 
-async function laneIdsOf(lanes: LaneBook, tasks: readonly NewTask[]): Promise<number[]> {
-  await lanes.learn(tasks)
-  return tasks.map((task) => lanes.known(task)!)
+/** How far the races of weighted queues have come; read only by RACE_MOMENT. */
+const RACES = `races AS MATERIALIZED (
+       SELECT queue, max(moment) AS moment FROM gleaner.races r
+       WHERE era = (SELECT era FROM gleaner.queues WHERE name = r.queue) GROUP BY queue)`
+const RACE_MOMENT = `CASE WHEN race IS NULL THEN now
+  ELSE coalesce((SELECT moment FROM races WHERE races.queue = race), 0) END`
+
+interface Column {
+  name: string
+  type: string
+  list: unknown[]
 }
 
 /** A column that has one value for all tasks is sent once: most are, and an array of a thousand costs both sides. */
-function columnsOf(
-  tasks: readonly (NewTask & Follows)[],
-  laneIds: number[],
-): { given: string; values: unknown[] } {
-  const columns = COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] }))
-  columns.push({ name: 'lane', type: 'int', list: laneIds })
-  const isSame = ({ name, list }: { name: string; list: unknown[] }) =>
-    name !== 'input' && list.every((value) => value === list[0])
+function givenOf(columns: readonly Column[]): { given: string; values: unknown[] } {
+  const isSame = ({ name, list }: Column) => name !== 'input' && list.every((value) => value === list[0])
   const same = columns.filter(isSame)
   const each = columns.filter((column) => !isSame(column))
   const constants = same.map(({ name, type }, i) => `$${i + FIRST_COLUMN}::${type} AS ${name}`)

@@ -1,9 +1,10 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
 import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
-import type { LaneBook } from './lanes.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
+import type { Memory } from './memory.ts'
+import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
@@ -34,25 +35,25 @@ export interface Effect {
 /** In a transaction: hands in what is finished, then takes what is next. */
 export async function exchangeTasks(
   sql: Sql,
-  lanes: LaneBook,
-  lowWater: LowWater,
+  memory: Memory,
   exchange: Exchange,
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, want } = exchange
-  const outlook = await lookOut(sql, lanes, session, want, { locked: true })
+  const outlook = await lookOut(sql, memory, session, want, { locked: true })
   if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? outlook.now
-  const settled = await settle(sql, exchange, now)
+  const settled = await settle(sql, memory, exchange, now)
   if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
-  const unknown = await handBackUnknown(sql, exchange, now)
+  const unknown = await handBackUnknown(sql, memory, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
+  await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const claims = want === null ? [] : await claimTasks(sql, outlook, lowWater, session, want, now)
+  const claims = want === null ? [] : await claimTasks(sql, memory, outlook, session, want, now)
   const requeued = settled.requeued || unknown
-  const answer = await answered(sql, claims, refused, want, outlook, requeued, lowWater, now)
+  const answer = await answered(sql, memory, claims, refused, want, outlook, requeued, now)
   // Asked for before they were handed in.
   const over = new Set(exchange.outcomes.map(({ id }) => id))
   answer.cancels = answer.cancels.filter((id) => !over.has(id))
@@ -62,23 +63,22 @@ export async function exchangeTasks(
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
 export async function lookOnly(
   sql: Sql,
-  lanes: LaneBook,
-  lowWater: LowWater,
+  memory: Memory,
   exchange: Exchange,
   clockMs: number | null,
 ): Promise<Exchanged | null> {
   const { session, want } = exchange
-  const outlook = await lookOut(sql, lanes, session, want, { locked: false })
+  const outlook = await lookOut(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
   const now = clockMs ?? outlook.now
   if (want !== null) {
-    const ahead = await lookAhead(sql, outlook.open, lowWater, want.thorough)
+    const ahead = await lookAhead(sql, memory, outlook.open, want.thorough)
     if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   }
-  return answered(sql, [], [], want, outlook, false, lowWater, now)
+  return answered(sql, memory, [], [], want, outlook, false, now)
 }
 
-async function settle(sql: Sql, { session, outcomes, holding }: Exchange, now: number) {
+async function settle(sql: Sql, memory: Memory, { session, outcomes, holding }: Exchange, now: number) {
   const tally = new Tally()
   const ended = await completeMany(sql, session, outcomes, now)
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
@@ -96,7 +96,7 @@ async function settle(sql: Sql, { session, outcomes, holding }: Exchange, now: n
     if (outcome.kind !== 'returned')
       Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
     const transition = decide(task, outcome)
-    await apply(sql, task, transition, now, tally)
+    await apply(sql, memory, task, transition, now, tally)
     if (transition.to === 'waiting') requeued = true
     else ended.push(id)
   }
@@ -105,13 +105,18 @@ async function settle(sql: Sql, { session, outcomes, holding }: Exchange, now: n
 }
 
 /** What an exchange claimed whose answer never arrived. */
-async function handBackUnknown(sql: Sql, { session, holding }: Exchange, now: number): Promise<boolean> {
+async function handBackUnknown(
+  sql: Sql,
+  memory: Memory,
+  { session, holding }: Exchange,
+  now: number,
+): Promise<boolean> {
   if (holding === undefined) return false
   const known = new Set(holding)
   const unknown = (await allHeldBy(sql, [session])).filter((task) => !known.has(task.id))
   const tally = new Tally()
   for (const task of unknown) {
-    await apply(sql, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+    await apply(sql, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
   }
   await tally.write(sql)
   return unknown.length > 0
@@ -218,26 +223,26 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
 
 async function answered(
   sql: Sql,
+  memory: Memory,
   claims: Claim[],
   refused: string[],
   want: Want | null,
   outlook: Outlook,
   requeued: boolean,
-  lowWater: LowWater,
   now: number,
 ): Promise<Exchanged> {
   const satisfied = want === null || claims.length >= want.start
   const yields = want !== null && !want.empty && outlook.suspects
   // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
   const known = !yields && (satisfied || (claims.length > 0 && !requeued))
-  const left = known ? leftOf(outlook) : await lookAhead(sql, outlook.open, lowWater)
+  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, outlook.open)
   return {
     claims,
     refused,
     cancels: [...outlook.cancels],
     sessionEnded: false,
     suspectsWaiting: yields && left.suspects,
-    nextDueInMs: satisfied ? null : lookAgainInMs(left, lowWater, now),
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, memory.lowWater, now),
   }
 }
 

@@ -44,13 +44,13 @@ export class LaneBook {
     if (highest !== null && !this.#lanes.has(highest)) await this.refresh(sql)
   }
 
-  async get(id: number): Promise<Lane> {
-    if (!this.#lanes.has(id)) await this.refresh()
+  async get(id: number, sql: Sql = this.#sql): Promise<Lane> {
+    if (!this.#lanes.has(id)) await this.refresh(sql)
     return this.#lanes.get(id)!
   }
 
-  async matching(filter: LaneFilter): Promise<readonly Lane[]> {
-    await this.refresh()
+  async matching(filter: LaneFilter, sql: Sql = this.#sql): Promise<readonly Lane[]> {
+    await this.refresh(sql)
     return [...this.#lanes.values()].filter((lane) => isMatch(lane, filter))
   }
 

@@ -1,4 +1,4 @@
-import { PRIORITY_STEP } from '../../model/rank.ts'
+import { isLastFirst, placeOfDue } from '../../model/rank.ts'
 import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import type { Lane } from '../lane.ts'
@@ -14,7 +14,8 @@ import {
   storedKeys,
 } from '../task-filter.ts'
 import type { TaskRow } from '../task-row.ts'
-import type { LaneBook } from './lanes.ts'
+import type { Memory } from './memory.ts'
+import type { QueueBook } from './queue-book.ts'
 import type { Sql } from './sql.ts'
 import { FULL, type FullRow, recordOf } from './task-records.ts'
 
@@ -22,20 +23,23 @@ import { FULL, type FullRow, recordOf } from './task-records.ts'
 interface Walk {
   /** Rows of tasks as `t`, after the place ($3, $4), in order, $2 at most of each source. $1: the lanes. */
   sources: string[]
-  /** The place of a row: this, and its id. */
+  /** The place of a row: this, and among equals this. */
   place: string
+  tie?: string
   descending: boolean
   first: readonly [number, number]
 }
 
 export async function listTasks(
   sql: Sql,
-  lanes: LaneBook,
+  { lanes, queues }: Memory,
   filter: TaskFilter,
   page: PageRequest,
   now: number,
 ): Promise<Page<TaskRecord>> {
-  const scan = await scanTasks<FullRow>(sql, await lanes.matching(filter), filter, page, now, FULL)
+  const among = await lanes.matching(filter)
+  await queues.refresh()
+  const scan = await scanTasks<FullRow>(sql, queues, among, filter, page, now, FULL)
   return scan.page(await Promise.all(scan.rows.map((row) => recordOf(lanes, row, now))))
 }
 
@@ -44,6 +48,7 @@ type Scanned = Pick<TaskRow, 'error'>
 /** Each look is one statement, and so one moment. */
 export async function scanTasks<Row extends Scanned>(
   sql: Sql,
+  queues: QueueBook,
   among: readonly Lane[],
   filter: TaskFilter,
   page: PageRequest,
@@ -51,7 +56,7 @@ export async function scanTasks<Row extends Scanned>(
   columns: string,
 ): Promise<PageScan<Row>> {
   const route = routeOf(filter)
-  const walk = walkOf(route, filter, now)
+  const walk = route.by === 'queued' ? queuedWalk(queues, among, now) : walkOf(route, filter, now)
   const scan = new PageScan<Row>(page, 2, isSelective(filter, route))
   for (let look = scan.look; look !== null; look = scan.look) {
     const [place = walk.first[0], id = walk.first[1]] = look.after
@@ -62,19 +67,19 @@ export async function scanTasks<Row extends Scanned>(
 
 async function passedBy<Row extends Scanned>(
   sql: Sql,
-  { sources, place, descending }: Walk,
+  { sources, place, tie = 'u.id', descending }: Walk,
   filter: TaskFilter,
   among: readonly Lane[],
   look: readonly number[],
   columns: string,
 ): Promise<Passed<Row>[]> {
   const { from, to } = createdRange(filter)
-  const order = (row: string) => (descending ? `${row}place DESC, ${row}id DESC` : `${row}place, ${row}id`)
+  const order = (row: string) => (descending ? `${row}place DESC, ${row}tie DESC` : `${row}place, ${row}tie`)
   const union = sources.map((source) => `(${source})`).join(' UNION ALL ')
   // Whole rows only of those that fit: the others may be large, and many.
-  const rows = await sql.rows<Row & { passed_place: number; passed_id: number; fits: boolean }>(
-    `SELECT p.place AS passed_place, p.id AS passed_id, p.fits, t.* FROM (
-       SELECT u.id, ${place} AS place,
+  const rows = await sql.rows<Row & { passed_place: number; passed_tie: number; fits: boolean }>(
+    `SELECT p.place AS passed_place, p.tie AS passed_tie, p.fits, t.* FROM (
+       SELECT u.id, ${place} AS place, ${tie} AS tie,
               lane = ANY($1::int[]) AND created_at >= $5::bigint AND created_at < $6::bigint
               AND ($7::text[] IS NULL OR coalesce(key = ANY($7), false))
               AND ($8::text IS NULL OR coalesce(position($8 IN lower(error COLLATE "C")) > 0, false)) AS fits
@@ -84,7 +89,7 @@ async function passedBy<Row extends Scanned>(
     [among.map((lane) => lane.id), ...look, from, to, storedKeys(filter, among), errorNeedle(filter)],
   )
   return rows.map((row) => ({
-    at: [row.passed_place, row.passed_id],
+    at: [row.passed_place, row.passed_tie],
     row: row.fits && hasText(row.error, filter) ? row : null,
   }))
 }
@@ -96,7 +101,7 @@ const END = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
 const PASSED =
   't.id, t.lane, t.priority, t.rank, t.created_at, t.run_after, t.started_at, t.finished_at, t.key, t.error'
 
-function walkOf(route: Route, filter: TaskFilter, now: number): Walk {
+function walkOf(route: Exclude<Route, { by: 'queued' }>, filter: TaskFilter, now: number): Walk {
   switch (route.by) {
     case 'newest':
       return newestWalk('true')
@@ -108,8 +113,6 @@ function walkOf(route: Route, filter: TaskFilter, now: number): Walk {
       return scheduledWalk(now)
     case 'running':
       return runningWalk()
-    case 'queued':
-      return queuedWalk(now)
   }
 }
 
@@ -189,29 +192,43 @@ function runningWalk(): Walk {
   }
 }
 
+/** Simply waiting, suspected or held ahead. */
+const QUEUED = [
+  `t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect`,
+  `t.status = 'queued' AND t.fence IS NULL AND t.suspect`,
+  `t.status = 'queued' AND t.fence IS NOT NULL`,
+]
+
 /**
- * In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. A due one
- * stands where its rank will put it, so that it does not move in the listing when it is moved.
+ * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it
+ * does not move in the listing when it is moved. A queue that is worked off from its end is listed from there: its
+ * positions count backwards.
  */
-function queuedWalk(now: number): Walk {
-  const place = `coalesce(rank, priority * ${PRIORITY_STEP} + run_after)`
-  const waiting = [
-    't.fence IS NULL AND NOT t.suspect',
-    't.fence IS NULL AND t.suspect',
-    't.fence IS NOT NULL',
-  ]
+function queuedWalk(queues: QueueBook, among: readonly Lane[], now: number): Walk {
+  const places = among.map(({ id, queue }) => {
+    const ranking = queues.of(queue)
+    return { lane: id, ...placeOfDue(ranking), sign: isLastFirst(ranking) ? -1 : 1 }
+  })
+  const cases = places.map(({ lane, base, step, perMs, sign }) => {
+    return `WHEN ${lane} THEN ${sign} * coalesce(rank, ${base} + priority * ${step}::bigint + run_after * ${perMs})`
+  })
+  const place = cases.length === 0 ? '0::bigint' : `CASE lane ${cases.join(' ')} END`
+  const lanesOf = (wanted: number) => places.filter(({ sign }) => sign === wanted).map(({ lane }) => lane)
+  const sources = [1, -1].flatMap((sign) => {
+    const mine = `t.lane = ANY('{${lanesOf(sign).join()}}')`
+    const beyond = sign === 1 ? '(t.rank, t.id) > ($3, $4)' : '(t.rank, t.id) < (-$3::bigint, -$4::bigint)'
+    const down = sign === 1 ? '' : 'DESC'
+    const due = `t.status = 'scheduled' AND t.run_after <= ${now} AND ${mine} AND (${place}, ${sign} * id) > ($3, $4)`
+    return [
+      ...QUEUED.map((which) => inEachLane(`${which} AND ${mine} AND ${beyond}`, `rank ${down}, id ${down}`)),
+      inEachLane(due, `${place}, ${sign} * id`),
+    ]
+  })
   return {
-    sources: [
-      ...waiting.map((held) =>
-        inEachLane(`t.status = 'queued' AND ${held} AND (t.rank, t.id) > ($3, $4)`, 't.rank, t.id'),
-      ),
-      inEachLane(
-        `t.status = 'scheduled' AND t.run_after <= ${now} AND (${place}, t.id) > ($3, $4)`,
-        `${place}, t.id`,
-      ),
-    ],
+    sources,
     place,
+    tie: `CASE WHEN lane = ANY('{${lanesOf(-1).join()}}') THEN -id ELSE id END`,
     descending: false,
-    first: BEGINNING,
+    first: [Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
   }
 }

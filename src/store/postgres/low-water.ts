@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { PRIORITY_LAST, PRIORITY_STEP } from '../../model/rank.ts'
+import { PRIORITY_STEP, RANK_END, RANK_MIN } from '../../model/rank.ts'
 
 /** Entries of the index that led to nothing; a walk over so many still takes no more than a millisecond or two. */
 const LITTER_MAX = 10_000
@@ -11,7 +11,11 @@ const REST_MAX_MS = 1_000
 /** Priorities of a lane that have a mark; the one that was not seen for longest goes. */
 const MARKS_MAX = 16
 
-const RANK_END = (PRIORITY_LAST + 1) * PRIORITY_STEP
+/** A lane to walk, and which way: a queue whose last is first is walked backwards. */
+export interface Way {
+  lane: number
+  lastFirst: boolean
+}
 
 /** Where a claim looks: in each of these lanes at the ranks from `from` until before `to`. */
 export interface Path {
@@ -20,6 +24,7 @@ export interface Path {
   lanes: number[]
   from: number[]
   to: number[]
+  lastFirst: boolean[]
 }
 
 /** What a walk came upon. */
@@ -51,22 +56,29 @@ export class LowWater {
     return Math.max(0, this.#walkAgainMs - this.#clock.monotonicMs())
   }
 
-  pathOf(lanes: readonly number[]): Path {
-    if (this.walkAgainInMs() === 0) return wholePath(lanes)
-    const path: Path = { whole: false, lanes: [], from: [], to: [] }
-    for (const lane of lanes) {
-      let from = 0
-      for (const [priority, mark] of [...(this.#marks.get(lane) ?? [])].sort(([a], [b]) => a - b)) {
-        add(path, lane, from, priority * PRIORITY_STEP)
+  pathOf(ways: readonly Way[]): Path {
+    if (this.walkAgainInMs() === 0) return wholePath(ways)
+    const path = emptyPath(false)
+    for (const way of ways) {
+      let from = RANK_MIN
+      for (const [priority, mark] of this.#marksOf(way)) {
+        add(path, way, from, priority * PRIORITY_STEP)
         from = mark
       }
-      add(path, lane, from, RANK_END)
+      add(path, way, from, RANK_END)
     }
     return path
   }
 
+  /** Backwards the newest is first, and what is dead lies behind it: there is nothing to leave out. */
+  #marksOf({ lane, lastFirst }: Way): [priority: number, mark: number][] {
+    if (lastFirst) return []
+    return [...(this.#marks.get(lane) ?? [])].sort(([a], [b]) => a - b)
+  }
+
   walked(path: Path, { entries, taken }: Walk): void {
-    this.#mark(taken)
+    const backwards = new Set(path.lanes.filter((_, i) => path.lastFirst[i]))
+    this.#mark(taken.filter(({ lane }) => !backwards.has(lane)))
     if (!path.whole) return
     const restMs = Math.min(Math.ceil(entries / ENTRIES_PER_REST_MS), REST_MAX_MS)
     this.#walkAgainMs = entries < LITTER_MAX ? 0 : this.#clock.monotonicMs() + restMs
@@ -81,16 +93,21 @@ export class LowWater {
   }
 }
 
-export function wholePath(lanes: readonly number[]): Path {
-  const path: Path = { whole: true, lanes: [], from: [], to: [] }
-  for (const lane of lanes) add(path, lane, 0, RANK_END)
+export function wholePath(ways: readonly Way[]): Path {
+  const path = emptyPath(true)
+  for (const way of ways) add(path, way, RANK_MIN, RANK_END)
   return path
 }
 
-function add(path: Path, lane: number, from: number, to: number): void {
+function emptyPath(whole: boolean): Path {
+  return { whole, lanes: [], from: [], to: [], lastFirst: [] }
+}
+
+function add(path: Path, { lane, lastFirst }: Way, from: number, to: number): void {
   path.lanes.push(lane)
   path.from.push(from)
   path.to.push(to)
+  path.lastFirst.push(lastFirst)
 }
 
 /** By lane and priority. */

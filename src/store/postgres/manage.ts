@@ -1,9 +1,10 @@
-import { rankOf } from '../../model/rank.ts'
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
 import { KEY_WITHOUT_MARK } from '../follower.ts'
 import type { TaskRow } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
+import type { Memory } from './memory.ts'
+import { freeForeverKey, removeRows } from './remove.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
@@ -18,7 +19,12 @@ async function rowOf(sql: Sql, id: string): Promise<Row | undefined> {
 }
 
 /** A finished task from the beginning: all its attempts again. One that crashed is run alone. */
-export async function retryTask(sql: Sql, id: string, clockMs: number | null): Promise<RetryAnswer> {
+export async function retryTask(
+  sql: Sql,
+  { lanes, queues }: Memory,
+  id: string,
+  clockMs: number | null,
+): Promise<RetryAnswer> {
   const row = await rowOf(sql, id)
   if (row === undefined) return 'gone'
   const { status, key, lane } = row
@@ -35,11 +41,14 @@ export async function retryTask(sql: Sql, id: string, clockMs: number | null): P
      WHERE id = $1 AND status = 'completed'`,
     [row.id],
   )
+  await queues.known(sql)
+  const { queue } = await lanes.get(lane, sql)
+  const rank = await queues.draw(sql, { queue, priority: row.priority, queuedAtMs: clockMs ?? row.now })
   await sql.run(
     `UPDATE gleaner.tasks SET status = 'queued', rank = $1, run_after = NULL, attempts = 0, crashes = 0,
        suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
        finished_at = NULL WHERE id = $2`,
-    [rankOf(row.priority, clockMs ?? row.now), row.id],
+    [rank, row.id],
   )
   const tally = new Tally()
   tally.add(lane, status, -1)
@@ -67,19 +76,12 @@ export async function cancelTask(sql: Sql, id: string, clockMs: number | null): 
   return 'cancelled'
 }
 
-/** With its logs, attempts and `forever` key. */
+/** With its logs, attempts and `forever` key. That key may be all that is left of it. */
 export async function removeTask(sql: Sql, id: string): Promise<RemoveAnswer> {
   const row = await rowOf(sql, id)
-  if (row === undefined) return 'gone'
+  if (row === undefined) return (await freeForeverKey(sql, rowid(id))) ? 'removed' : 'gone'
   if (row.fence !== null) return 'running'
-  const { status, lane } = row
-  await sql.run('DELETE FROM gleaner.tasks WHERE id = $1', [row.id])
-  for (const table of ['logs', 'attempts', 'forever_keys']) {
-    await sql.run(`DELETE FROM gleaner.${table} WHERE task = $1`, [row.id])
-  }
-  const tally = new Tally()
-  tally.add(lane, 'created', -1)
-  if (status === 'scheduled' || isFinished(status)) tally.add(lane, status, -1)
-  await tally.write(sql)
+  await removeRows(sql, [row.id])
+  await freeForeverKey(sql, row.id)
   return 'removed'
 }

@@ -1,5 +1,8 @@
+import type { QueueRecord } from '../../model/queue.ts'
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
-import type { LaneFilter, QueueRecord } from '../contract.ts'
+import type { LaneFilter } from '../contract.ts'
+import { plainQueue, QUEUE_COLUMNS, type QueueRow, queueOf, queueRecord } from '../queue-row.ts'
+import { noteChange } from './ordering.ts'
 import type { Sql } from './sql.ts'
 
 const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
@@ -49,20 +52,20 @@ export async function countTasks(
   )
 }
 
-/** Every queue that holds a task or was ever paused. */
+/** Every queue that holds a task, was ever paused or has an order of its own. */
 export async function listQueues(sql: Sql, clockMs: number | null): Promise<QueueRecord[]> {
   const lanes = await countByLane(sql, clockMs)
-  const rows = await sql.rows<{ name: string; paused: boolean }>('SELECT name, paused FROM gleaner.queues')
+  const rows = await sql.rows<QueueRow>(`SELECT ${QUEUE_COLUMNS} FROM gleaner.queues`)
   const everything = await sql.row<{ value: number }>(
     `SELECT value FROM gleaner.settings WHERE key = 'paused'`,
   )
-  const paused = new Map(rows.map((row) => [row.name, row.paused]))
-  const names = new Set([...lanes.map((lane) => lane.queue), ...paused.keys()])
-  return [...names].sort().map((name) => ({
-    name,
-    paused: everything?.value !== 0 || (paused.get(name) ?? false),
-    ...sumOf(lanes.filter((lane) => lane.queue === name)),
-  }))
+  const known = new Map(rows.map((row) => [row.name, queueOf(row)]))
+  const names = new Set([...lanes.map((lane) => lane.queue), ...known.keys()])
+  return [...names].sort().map((name) => {
+    const queue = known.get(name) ?? plainQueue(name)
+    const paused = everything?.value !== 0 || queue.paused
+    return queueRecord({ ...queue, paused }, sumOf(lanes.filter((lane) => lane.queue === name)))
+  })
 }
 
 export async function setPaused(sql: Sql, queue: string | null, paused: boolean): Promise<void> {
@@ -70,6 +73,8 @@ export async function setPaused(sql: Sql, queue: string | null, paused: boolean)
     await sql.run(`UPDATE gleaner.settings SET value = $1 WHERE key = 'paused'`, [paused ? 1 : 0])
     return
   }
+  // First, as everybody does who changes settings, so that nobody waits for somebody who waits for him.
+  await noteChange(sql)
   await sql.run(
     `INSERT INTO gleaner.queues (name, paused) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`,

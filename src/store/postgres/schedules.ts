@@ -10,7 +10,7 @@ import type { TaskStatus } from '../../model/task.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
 import { isDue, nextInMs, type ScheduleRow, scheduleRecord } from '../schedule-row.ts'
 import { insertTasks } from './enqueue.ts'
-import type { LaneBook } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 
 type TimedRow = ScheduleRow & { now: number }
@@ -81,7 +81,7 @@ export async function dueSchedules(
 /** Those that were seen to be due, unless somebody else has enqueued, paused or planned them since. */
 export async function fireSchedules(
   sql: Sql,
-  lanes: LaneBook,
+  memory: Memory,
   due: readonly TimedRow[],
   tasks: readonly NewTask[],
   clockMs: number | null,
@@ -91,7 +91,7 @@ export async function fireSchedules(
   for (const row of inOrder(due)) {
     if (!(await takeOccurrence(sql, row)) || (await isUnderWay(sql, row.name))) continue
     const given = tasks.find(({ name }) => name === row.name)!
-    const task = await enqueueFor(sql, lanes, given, row.next_at, clockMs)
+    const task = await enqueueFor(sql, memory, given, row.next_at, clockMs)
     fired.push({ name: row.name, at: row.next_at, task })
   }
   const rows = await plannedAmong(sql, tasks, clockMs)
@@ -118,12 +118,12 @@ async function isUnderWay(sql: Sql, name: string): Promise<boolean> {
 
 async function enqueueFor(
   sql: Sql,
-  lanes: LaneBook,
+  memory: Memory,
   task: NewTask,
   at: number,
   clockMs: number | null,
 ): Promise<string> {
-  const [answer] = await insertTasks(sql, lanes, [task], clockMs, null)
+  const [answer] = await insertTasks(sql, memory, [task], clockMs, null)
   await sql.run('UPDATE gleaner.schedules SET last_at = $1, last_task = $2 WHERE name = $3', [
     at,
     answer!.id,
@@ -134,14 +134,14 @@ async function enqueueFor(
 
 export async function triggerSchedule(
   sql: Sql,
-  lanes: LaneBook,
+  memory: Memory,
   task: NewTask,
   clockMs: number | null,
 ): Promise<Enqueued | null> {
   const row = await lockedRow(sql, task.name, clockMs)
   if (row === undefined) return null
   if (await isUnderWay(sql, task.name)) return { id: String(row.last_task), created: false }
-  return { id: await enqueueFor(sql, lanes, task, row.now, clockMs), created: true }
+  return { id: await enqueueFor(sql, memory, task, row.now, clockMs), created: true }
 }
 
 export async function listSchedules(sql: Sql): Promise<ScheduleRecord[]> {

@@ -1,5 +1,7 @@
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import type { Memory } from './memory.ts'
+import { leaveRaces } from './races.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, apply } from './transition.ts'
@@ -88,6 +90,7 @@ interface SessionRow {
 /** In a transaction: ends the session, and gives back all it held. */
 export async function endSession(
   sql: Sql,
+  memory: Memory,
   id: string,
   cause: EndCause,
   condition: { renewals: number } | undefined,
@@ -112,11 +115,15 @@ export async function endSession(
   const ended: string[] = []
   for (const task of held) {
     const transition = verdict.transitions.get(task.id)!
-    await apply(sql, task, transition, now, tally)
+    await apply(sql, memory, task, transition, now, tally)
     if (transition.to !== 'waiting') ended.push(task.id)
   }
   await tally.write(sql)
   await forgive(sql, verdict.forgiven)
+  await leaveRaces(
+    sql,
+    sessions.map((one) => one.id),
+  )
   await sql.run(
     `UPDATE gleaner.sessions SET ended_at = $1, cause = $2, blamed = CASE WHEN id = $3 THEN $4::bigint END
      WHERE id = ANY($5::bigint[])`,

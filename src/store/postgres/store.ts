@@ -1,22 +1,26 @@
+import { setTimeout } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
-import { firstMinute } from '../../model/metrics.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { changeTasks } from './bulk.ts'
-import { readCircumstances } from './circumstances.ts'
+import { Runners } from '../runners.ts'
+import { Turns } from '../turns.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { Gathering } from './gathering.ts'
+import { insight } from './insight.ts'
 import { LaneBook } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { LowWater } from './low-water.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
-import { addMetrics, readMetrics } from './metrics.ts'
+import type { Memory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
+import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
+import { QueueBook } from './queue-book.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
+import { advanceRaces } from './races.ts'
 import {
   changedSchedules,
   dueSchedules,
@@ -30,6 +34,7 @@ import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSession
 import type { Sql } from './sql.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { postgresUpkeep } from './upkeep.ts'
 import { type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
@@ -37,10 +42,14 @@ export interface PostgresStoreOptions extends PostgresOptions {
   durability?: 'full' | 'normal'
   /** For tests. The server's clock decides otherwise. */
   clock?: Clock
+  /** For tests: decides in weighted queues. */
+  random?: () => number
 }
 
 /** How often the counters' additions are summed up, by whichever process comes first. */
 const SUM_UP_MS = 2_000
+/** Steps of putting in order that a process takes on its own account. */
+const OWN_STEPS_MAX = 10
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const database = new Database(options)
@@ -57,7 +66,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
   const lanes = new LaneBook(sql)
+  const queues = new QueueBook(sql, options.random ?? Math.random, () => void inOrder().catch(() => {}))
   const lowWater = new LowWater(options.clock ?? systemClock)
+  const memory: Memory = { lanes, queues, lowWater, turns: new Turns(), runners: new Runners() }
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
@@ -95,9 +106,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
     if (promised && tasks.every((task) => task.key === null))
-      return insertTasks(sql, lanes, tasks, clockMs(), saying)
+      return insertTasks(sql, memory, tasks, clockMs(), saying)
     await lanes.learn(tasks)
-    return database.transaction((own) => insertTasks(own, lanes, tasks, clockMs(), saying), {
+    return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
       durable: promised,
     })
   }
@@ -108,16 +119,33 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     if (saying === null) wakeups.announce('work')
     return answers
   })
+  const stepInOrder = async (): Promise<boolean> => {
+    if (!(await read(() => needsRerank(sql, memory)))) return false
+    return write((own) => rerank(own, memory), { durable: false })
+  }
+  /** What we have put into the order of former times ourselves; should we fail, somebody else will see it. */
+  const inOrder = async () => {
+    for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
+  }
+  const upkeep = postgresUpkeep({
+    database,
+    lanes: memory.lanes,
+    now: async () => clockMs() ?? (await serverTime(sql)),
+    read,
+    write,
+    spread,
+  })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
-      withinTransaction(transaction, sql, lanes, { clockMs, notify: options.notify !== false }),
+      withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
 
     openSession: (session) => read(() => insertSession(sql, session, clockMs())),
     liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
     async endSession(id, cause, condition) {
-      const end = await write((own) => endSession(own, rowid(id), cause, condition, clockMs()), {
+      const end = await write((own) => endSession(own, memory, rowid(id), cause, condition, clockMs()), {
         durable: false,
       })
       if (end === null) return null
@@ -127,7 +155,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return answer
     },
     renewal: () => {
-      const { clock: _, durability: __, ...plain } = options
+      const { clock: _, durability: __, random: ___, ...plain } = options
       return { store: 'postgres', options: plain }
     },
 
@@ -136,11 +164,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const expected = expectant && exchange.want !== null
       if (expected) expectant = false
       if (!hasNews(exchange) && !expected) {
-        const answer = await read(() => lookOnly(sql, lanes, lowWater, exchange, clockMs()))
+        const answer = await read(() => lookOnly(sql, memory, exchange, clockMs()))
         if (answer !== null) return answer
       }
       const { answer, ended, requeued } = await write(
-        (own) => exchangeTasks(own, lanes, lowWater, exchange, clockMs()),
+        (own) => exchangeTasks(own, memory, exchange, clockMs()),
         { durable: false, byIndex: true },
       )
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -152,6 +180,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         const moment = await liveUntilCommit(own, rowid(session))
         if (!moment.live) return false
         if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
+        await advanceRaces(own, queues, rowid(session), memory.runners.begun({ starts: [run], outcomes: [] }))
         await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
         // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
         await markUseful(own, rowid(session))
@@ -162,14 +191,13 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     getTask: (id) => read(() => readTask(sql, lanes, id, clockMs())),
-    circumstancesOf: (id) => read(() => readCircumstances(sql, lanes, id, clockMs())),
     listTasks: (filter, page) =>
-      read(async () => listTasks(sql, lanes, filter, page, clockMs() ?? (await serverTime(sql)))),
+      read(async () => listTasks(sql, memory, filter, page, clockMs() ?? (await serverTime(sql)))),
     countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
     taskLogs: (id, page) => read(() => readLogs(sql, rowid(id), page)),
     taskAttempts: (id) => read(() => readAttempts(sql, id)),
     async retryTask(id) {
-      const answer = await write((own) => retryTask(own, id, clockMs()))
+      const answer = await write((own) => retryTask(own, memory, id, clockMs()))
       if (answer === 'retried') spread({ kind: 'work' })
       return answer
     },
@@ -184,17 +212,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
       return answer
     },
-    async changeTasks(step) {
-      const among = await read(() => lanes.matching(step.filter))
-      const change = async (own: Sql) => changeTasks(own, among, step, clockMs() ?? (await serverTime(own)))
-      const { answer, ended, requested } = await (step.dryRun === null
-        ? write(change)
-        : read(() => change(sql)))
-      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-      if (requested) spread({ kind: 'cancel' })
-      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
-      return answer
-    },
+    ...insight({ sql, memory, clockMs, serverTime, read, write, spread }),
     endings: (ids) => read(() => readEndings(sql, ids)),
 
     listQueues: () => read(() => listQueues(sql, clockMs())),
@@ -202,16 +220,15 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       await write((own) => setPaused(own, queue, paused))
       if (!paused) spread({ kind: 'work' })
     },
-
-    addMetrics: (measured) =>
-      write(async (own) => addMetrics(own, measured, clockMs() ?? (await serverTime(own))), {
-        durable: false,
-      }),
-    readMetrics: (windowMs) =>
-      read(async () => {
-        const now = clockMs() ?? (await serverTime(sql))
-        return readMetrics(sql, firstMinute(now, windowMs), clockMs(), now)
-      }),
+    async configureQueues(settings) {
+      if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
+      while (!(await write((own) => configureQueues(own, memory, settings)))) {
+        if (!(await stepInOrder())) await setTimeout(ERA_AGAIN_MS)
+      }
+      await read(() => queues.refresh())
+      spread({ kind: 'work' })
+    },
+    rerank: stepInOrder,
 
     async planSchedules(schedules) {
       const changed = await read(() => changedSchedules(sql, schedules))
@@ -223,13 +240,13 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const { due, nextInMs } = await read(() => dueSchedules(sql, tasks, clockMs()))
       if (due.length === 0) return { fired: [], nextInMs }
       await read(() => lanes.learn(tasks))
-      const firing = await write((own) => fireSchedules(own, lanes, due, tasks, clockMs()))
+      const firing = await write((own) => fireSchedules(own, memory, due, tasks, clockMs()))
       if (firing.fired.length > 0) spread({ kind: 'work' })
       return firing
     },
     async triggerSchedule(task) {
       await read(() => lanes.learn([task]))
-      const answer = await write((own) => triggerSchedule(own, lanes, task, clockMs()))
+      const answer = await write((own) => triggerSchedule(own, memory, task, clockMs()))
       if (answer?.created) spread({ kind: 'work' })
       return answer
     },

@@ -1,16 +1,18 @@
 import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 import type { Tally } from './tally.ts'
 
 /** A held task's row, as far as decisions need it. */
 export interface HeldRow extends Held {
   lane: number
+  priority: number
   session: number
   startedAt: number | null
 }
 
-const COLUMNS = `id::text AS id, lane, status, attempts, max_attempts AS "maxAttempts", crashes, suspect, session,
+const COLUMNS = `id::text AS id, lane, priority, status, attempts, max_attempts AS "maxAttempts", crashes, suspect, session,
   started_at AS "startedAt", cancel_requested AS "cancelRequested"`
 
 type Row = Omit<HeldRow, 'started'> & { status: TaskStatus }
@@ -35,6 +37,7 @@ export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]
 /** Executes what the model decided for a held task, and frees it. */
 export async function apply(
   sql: Sql,
+  memory: Memory,
   task: HeldRow,
   transition: Transition,
   now: number,
@@ -60,7 +63,7 @@ export async function apply(
       return finish(sql, task, 'cancelled', { attempts: transition.attempts }, now, tally)
     case 'waiting':
       if (transition.outcome !== null) await remember(transition.outcome, transition.failure)
-      return wait(sql, task, transition, now, tally)
+      return wait(sql, memory, task, transition, now, tally)
   }
 }
 
@@ -89,25 +92,37 @@ async function finish(
   )
 }
 
-async function wait(sql: Sql, task: HeldRow, to: Waiting, now: number, tally: Tally): Promise<void> {
+async function wait(
+  sql: Sql,
+  memory: Memory,
+  task: HeldRow,
+  to: Waiting,
+  now: number,
+  tally: Tally,
+): Promise<void> {
   const delayed = to.afterMs > 0
   if (delayed) tally.add(task.lane, 'scheduled', 1)
-  // Without a delay it keeps its rank, and so its place in the queue.
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, rank = CASE WHEN $2 THEN NULL ELSE rank END,
+    `UPDATE gleaner.tasks SET status = $1, rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
        run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
        error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,
     [
       delayed ? 'scheduled' : 'queued',
-      delayed,
+      to.keepsPlace,
       delayed ? now + to.afterMs : null,
       to.attempts,
       to.crashes,
       to.suspect,
       to.failure === null ? null : JSON.stringify(to.failure),
       task.id,
+      to.keepsPlace || delayed ? null : await rankNow(sql, memory, task, now),
     ],
   )
+}
+
+async function rankNow(sql: Sql, memory: Memory, { lane, priority }: HeldRow, now: number): Promise<number> {
+  const { queue } = await memory.lanes.get(lane, sql)
+  return memory.queues.draw(sql, { queue, priority, queuedAtMs: now })
 }
 
 async function rememberAttempt(

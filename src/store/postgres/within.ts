@@ -1,7 +1,7 @@
 import { InputError } from '../../errors.ts'
 import type { NewTask, Within } from '../contract.ts'
 import { insertTasks } from './enqueue.ts'
-import type { LaneBook } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Queryable, Sql } from './sql.ts'
 import { translated } from './sql-errors.ts'
 
@@ -9,7 +9,7 @@ import { translated } from './sql-errors.ts'
 export function withinTransaction(
   transaction: unknown,
   sql: Sql,
-  lanes: LaneBook,
+  memory: Memory,
   options: { clockMs: () => number | null; notify: boolean },
 ): Within {
   const client = transaction as Partial<Queryable> | null | undefined
@@ -26,7 +26,7 @@ export function withinTransaction(
       try {
         // Delivered when, and only if, the user commits.
         const saying = options.notify ? { channel: sql.schema, words: 'within work' } : null
-        return await insertTasks(own, lanes, tasks, options.clockMs(), saying)
+        return await insertTasks(own, memory, tasks, options.clockMs(), saying)
       } catch (error) {
         throw translated(error)
       }

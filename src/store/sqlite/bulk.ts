@@ -1,8 +1,8 @@
 import type { BulkChange, BulkStep, BulkStepDone, Refusal } from '../contract.ts'
 import { holderOf } from './enqueue.ts'
-import type { LaneCache } from './lanes.ts'
 import { listIds } from './list.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { rowid, rowOf } from './task-records.ts'
 
@@ -17,16 +17,17 @@ export interface BulkEffect {
 type Done = 'changed' | 'requested' | 'already' | Omit<Refusal, 'id'>
 
 /** Inside a write transaction; a dry run inside a read. */
-export function changeTasks(db: Statements, lanes: LaneCache, step: BulkStep, now: number): BulkEffect {
+export function changeTasks(db: Statements, memory: Memory, step: BulkStep, now: number): BulkEffect {
   const { change, filter, page, dryRun } = step
   const upTo = step.upTo ?? String(highestId(db))
-  const { ids, next } = listIds(db, lanes, filter, page, now)
+  const { ids, next } = listIds(db, memory, filter, page, now)
   const refused: Refusal[] = []
   const ended: string[] = []
   let changed = 0
   let requested = false
   for (const id of ids.filter((one) => one <= rowid(upTo)).map(String)) {
-    const done = dryRun === null ? changeOne(db, change, id, now) : wouldChange(db, change, id, dryRun.taken)
+    const done =
+      dryRun === null ? changeOne(db, memory, change, id, now) : wouldChange(db, change, id, dryRun.taken)
     if (typeof done === 'object') refused.push({ id, ...done })
     else if (done !== 'already') changed += 1
     if (done === 'requested') requested = true
@@ -39,7 +40,7 @@ function highestId(db: Statements): number {
   return (db.scalar('SELECT max(id) FROM gleaner_tasks').get() as number | null) ?? 0
 }
 
-function changeOne(db: Statements, change: BulkChange, id: string, now: number): Done {
+function changeOne(db: Statements, memory: Memory, change: BulkChange, id: string, now: number): Done {
   if (change === 'cancel') {
     if (rowOf(db, id)!.cancel_requested === 1) return 'already'
     return cancelTask(db, id, now) === 'requested' ? 'requested' : 'changed'
@@ -47,7 +48,7 @@ function changeOne(db: Statements, change: BulkChange, id: string, now: number):
   if (change === 'remove') {
     return removeTask(db, id) === 'running' ? { reason: 'running', by: null } : 'changed'
   }
-  const answer = retryTask(db, id, now)
+  const answer = retryTask(db, memory, id, now)
   return typeof answer === 'object' ? { reason: 'key-held', by: answer.keyHeldBy } : 'changed'
 }
 

@@ -1,11 +1,15 @@
-import { rankOf } from '../../model/rank.ts'
+import { isLastFirst } from '../../model/rank.ts'
 import type { Claim, Want } from '../contract.ts'
 import { isFollower } from '../follower.ts'
 import type { Lane } from '../lane.ts'
+import { furthest, type Runner } from '../runners.ts'
 import { userKey } from '../task-row.ts'
+import { inTurn } from '../turns.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
 import { takesOver } from './held-key.ts'
 import type { LaneCache } from './lanes.ts'
+import type { Memory } from './memory.ts'
+import type { QueueBook } from './queue-book.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
 
@@ -18,38 +22,44 @@ const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect = 1`
 /** Whether a claim would find anything: a look that takes no lock. */
 export function somethingToClaim(db: Statements, lanes: readonly Lane[], want: Want, now: number): boolean {
   if (nextDueAt(db) <= now) return true
-  return lanes.some((lane) => heads(db, READY, lane, 1).length > 0 || (want.empty && suspectIn(db, lane)))
+  return lanes.some((lane) => isAny(db, READY, lane) || (want.empty && isAny(db, SUSPECT, lane)))
 }
 
 /** Inside a write transaction: takes the next items of these lanes for this session. */
 export function claimTasks(
   db: Statements,
-  lanes: LaneCache,
+  memory: Memory,
   open: readonly Lane[],
   session: number,
   want: Want,
   now: number,
 ): Claim[] {
-  promoteDue(db, now)
-  const suspect = want.empty ? firstSuspect(db, open) : null
-  const next = suspect === null ? firstReady(db, open, want.start + want.ahead) : readWaiting(db, [suspect])
+  const { lanes } = memory
+  promoteDue(db, memory, now)
+  const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []
+  const next = suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
   if (next.length === 0) return []
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
   lanes.remember(fence, next)
+  noteRace(memory, next, want.start)
   return next.map((row, position) => claimOf(db, lanes, row, fence, position < want.start))
 }
 
 /** The lanes this worker may take from now: not those of a paused queue. */
-export function openLanes(db: Statements, lanes: LaneCache, want: Want): readonly Lane[] {
-  if (db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0) return []
+export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want): readonly Lane[] {
+  const { paused, version } = db
+    .sql(`SELECT (SELECT value FROM gleaner_meta WHERE key = 'paused') AS paused,
+                 (SELECT value FROM gleaner_meta WHERE key = 'queues') AS version`)
+    .get() as { paused: number; version: number }
+  if (paused !== 0) return []
+  queues.knowing(version)
   const claimable = lanes.claimable(want.able)
-  const paused = db.scalar('SELECT name FROM gleaner_queues WHERE paused = 1').all() as string[]
-  return paused.length === 0 ? claimable : claimable.filter((lane) => !paused.includes(lane.queue))
+  return queues.isAnyPaused ? claimable.filter((lane) => !queues.of(lane.queue).paused) : claimable
 }
 
 export function suspectsWaiting(db: Statements, lanes: readonly Lane[]): boolean {
-  return lanes.some((lane) => suspectIn(db, lane))
+  return lanes.some((lane) => isAny(db, SUSPECT, lane))
 }
 
 /** Infinity when nothing is scheduled. */
@@ -63,30 +73,55 @@ interface Head {
   rank: number
 }
 
-function heads(db: Statements, which: string, lane: Lane, limit: number): Head[] {
-  return db
-    .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${which} ORDER BY rank, id LIMIT ?`)
-    .all(lane.id, limit) as Head[]
+function isAny(db: Statements, which: string, lane: Lane): boolean {
+  return db.sql(`SELECT 1 FROM gleaner_tasks WHERE lane = ? AND ${which} LIMIT 1`).get(lane.id) !== undefined
 }
 
-function suspectIn(db: Statements, lane: Lane): boolean {
-  return heads(db, SUSPECT, lane, 1).length > 0
+/** The same index serves both ways. */
+function inOrder(lastFirst: boolean): string {
+  return lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
 }
 
-function firstSuspect(db: Statements, lanes: readonly Lane[]): Head | null {
-  return lanes.flatMap((lane) => heads(db, SUSPECT, lane, 1)).sort(byRank)[0] ?? null
-}
-
-/** Each lane is in order already: one is simply read, several are merged by rank. */
-function firstReady(db: Statements, lanes: readonly Lane[], count: number): WaitingRow[] {
-  const [only, another] = lanes
-  if (only !== undefined && another === undefined) {
-    return db
-      .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${READY} ORDER BY rank, id LIMIT ?`)
+/** The next ones for this worker: one of each of its queues in turn, within a queue in its order. */
+function nextOf(
+  db: Statements,
+  { queues, turns }: Memory,
+  which: string,
+  open: readonly Lane[],
+  { able }: Want,
+  count: number,
+): WaitingRow[] {
+  const [only, another] = open
+  if (only === undefined) return []
+  if (another === undefined) {
+    // In order already: it is simply read.
+    const order = inOrder(isLastFirst(queues.of(only.queue)))
+    const rows = db
+      .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${which} ${order} LIMIT ?`)
       .all(only.id, count) as WaitingRow[]
+    if (rows.length > 0) turns.served(able, only.queue)
+    return rows
   }
-  const merged = lanes.flatMap((lane) => heads(db, READY, lane, count)).sort(byRank)
-  return readWaiting(db, merged.slice(0, count))
+  const lines = turns.of(able).map((queue) => {
+    const lanes = open.filter((lane) => lane.queue === queue)
+    return lineOf(db, which, lanes, isLastFirst(queues.of(queue)), count)
+  })
+  const next = inTurn(lines, count)
+  if (next.length > 0) turns.served(able, next.at(-1)!.queue)
+  return readWaiting(db, next)
+}
+
+/** The head of one queue: each of its lanes is in order already, several are merged. */
+function lineOf(db: Statements, which: string, lanes: readonly Lane[], lastFirst: boolean, count: number) {
+  const heads = lanes.flatMap(({ id, queue }) =>
+    (
+      db
+        .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${which} ${inOrder(lastFirst)} LIMIT ?`)
+        .all(id, count) as Head[]
+    ).map((head) => ({ ...head, queue })),
+  )
+  if (lanes.length > 1) heads.sort((a, b) => (lastFirst ? byRank(b, a) : byRank(a, b)))
+  return heads.slice(0, count)
 }
 
 function readWaiting(db: Statements, next: readonly Head[]): WaitingRow[] {
@@ -105,22 +140,42 @@ function byRank(a: Head, b: Head): number {
   return a.rank - b.rank || a.id - b.id
 }
 
-function promoteDue(db: Statements, now: number): void {
+function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): void {
   if (nextDueAt(db) > now) return
   const due = db
     .sql(`SELECT id, lane, priority, run_after, key FROM gleaner_tasks
           WHERE status = 'scheduled' AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
     .all(now) as { id: number; lane: number; priority: number; run_after: number; key: string | null }[]
   const tally = new Tally()
+  queues.knowing()
   for (const { id, lane, priority, run_after, key } of due) {
     if (isFollower(key) && !takesOver(db, id, key, now)) continue
-    db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(
-      rankOf(priority, run_after),
-      id,
-    )
+    const rank = queues.draw(lanes.get(lane).queue, priority, run_after)
+    db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(rank, id)
     tally.add(lane, 'scheduled', -1)
   }
   tally.write(db)
+}
+
+/** Who starts at once moves the race on; who is held ahead does when he is started. */
+function noteRace({ lanes, queues, runners }: Memory, rows: readonly WaitingRow[], start: number): void {
+  if (!queues.isAnyWeighted) return
+  const racing = rows.map((row, position) => {
+    const { queue } = lanes.get(row.lane)
+    return { id: String(row.id), queue, rank: row.rank, started: position < start }
+  })
+  const weighted = racing.filter(({ queue }) => queues.of(queue).strategy === 'weighted')
+  advanceRaces(
+    queues,
+    weighted.filter(({ started }) => started),
+  )
+  runners.holdAhead(weighted.filter(({ started }) => !started))
+}
+
+export function advanceRaces(queues: QueueBook, started: readonly Runner[]): void {
+  if (started.length === 0) return
+  queues.knowing()
+  for (const [queue, rank] of furthest(started)) queues.advance(queue, rank)
 }
 
 function nextFence(db: Statements): number {
@@ -132,6 +187,7 @@ function nextFence(db: Statements): number {
 interface WaitingRow {
   id: number
   lane: number
+  rank: number
   input: string | null
   attempts: number
   max_attempts: number
@@ -141,7 +197,7 @@ interface WaitingRow {
   suspect: number
 }
 
-const WAITING = 'id, lane, input, attempts, max_attempts, overrides, key, created_at, suspect'
+const WAITING = 'id, lane, rank, input, attempts, max_attempts, overrides, key, created_at, suspect'
 
 /** One statement for those that start at once, one for those held ahead: half the cost of one by one. */
 function hold(

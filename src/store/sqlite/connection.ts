@@ -18,10 +18,10 @@ export class Connection {
   #durability: Durability | undefined
   readonly statements: Statements
 
-  constructor(path: string) {
+  constructor(path: string, { readonly = false } = {}) {
     this.path = path
     try {
-      this.raw = new Database(path, { timeout: 0 })
+      this.raw = new Database(path, { timeout: 0, readonly })
     } catch (error) {
       throw translated(error instanceof TypeError ? cannotOpen(path, error) : error)
     }

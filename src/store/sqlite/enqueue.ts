@@ -1,9 +1,9 @@
-import { rankOf } from '../../model/rank.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
 import { followerKey } from '../follower.ts'
 import { storedKey } from '../task-row.ts'
 import { alikeInARow } from './alike.ts'
 import { enqueueHeld } from './held-key.ts'
+import type { QueueBook } from './queue-book.ts'
 import type { Statements } from './statements.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
@@ -13,23 +13,30 @@ const INLINE_INPUT_MAX = 2_048
 /** In `input`, which is JSON otherwise: look into gleaner_inputs. */
 export const INPUT_ELSEWHERE = ''
 
+/** Where new tasks go. */
+export interface Intended {
+  laneOf: (task: NewTask) => number
+  queues: QueueBook
+}
+
 /** Inside a write transaction, on our connection or on a user's own. */
 export function insertTasks(
   db: Statements,
   tasks: readonly NewTask[],
   now: number,
-  laneOf: (task: NewTask) => number,
+  { laneOf, queues }: Intended,
 ): Enqueued[] {
   const tally = new Tally()
   const sequence = new IdSequence(db)
+  queues.knowing(sequence.queuesVersion)
   const before = sequence.last
   const answers: Enqueued[] = []
   for (const alike of alikeInARow(tasks, differInInput)) {
     const lane = laneOf(alike[0]!)
     if (alike.length > 1) {
-      insertTogether(db, alike, sequence.last + 1, lane, now)
+      insertTogether(db, alike, sequence.last + 1, lane, queues, now)
       for (const _ of alike) answers.push({ id: String(sequence.next()), created: true })
-    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, now, tally))
+    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, queues, now, tally))
   }
   tally.write(db)
   countNewTasks(db, before, sequence.last)
@@ -64,15 +71,29 @@ function insertTogether(
   alike: readonly NewTask[],
   firstId: number,
   lane: number,
+  queues: QueueBook,
   now: number,
 ): void {
-  const { priority, maxAttempts } = alike[0]!
+  const { queue, priority, maxAttempts } = alike[0]!
+  if (queues.of(queue).strategy === 'weighted') {
+    const ranks = queues.drawMany(queue, priority, now, alike.length)
+    db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
+            SELECT ? + key, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1 FROM json_each(?)`).run(
+      firstId,
+      lane,
+      priority,
+      maxAttempts,
+      now,
+      JSON.stringify(alike.map((task, i) => [ranks[i], task.input])),
+    )
+    return
+  }
   db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
           SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value FROM json_each(?)`).run(
     firstId,
     lane,
     priority,
-    rankOf(priority, now),
+    queues.draw(queue, priority, now),
     maxAttempts,
     now,
     JSON.stringify(alike.map((task) => task.input)),
@@ -84,6 +105,7 @@ function insertUnlessHeld(
   task: NewTask,
   sequence: IdSequence,
   lane: number,
+  queues: QueueBook,
   now: number,
   tally: Tally,
 ): Enqueued {
@@ -91,7 +113,7 @@ function insertUnlessHeld(
   if (key !== null && task.whenHeld !== null) {
     const insert = (one: NewTask, itsKey: string) => {
       const id = sequence.next()
-      insertTask(db, one, id, itsKey, lane, now, tally)
+      insertTask(db, one, id, itsKey, lane, queues, now, tally)
       return id
     }
     return enqueueHeld(db, { ...task, whenHeld: task.whenHeld }, key, now, tally, insert, (id, input) =>
@@ -101,7 +123,7 @@ function insertUnlessHeld(
   const holder = key === null ? null : holderOf(db, key)
   if (holder !== null) return { id: String(holder), created: false }
   const id = sequence.next()
-  insertTask(db, task, id, key, lane, now, tally)
+  insertTask(db, task, id, key, lane, queues, now, tally)
   return { id: String(id), created: true }
 }
 
@@ -111,6 +133,7 @@ function insertTask(
   id: number,
   key: string | null,
   lane: number,
+  queues: QueueBook,
   now: number,
   tally: Tally,
 ): void {
@@ -124,7 +147,7 @@ function insertTask(
     lane,
     delayed ? 'scheduled' : 'queued',
     task.priority,
-    delayed ? null : rankOf(task.priority, now),
+    delayed ? null : queues.draw(task.queue, task.priority, now),
     task.maxAttempts,
     now,
     elsewhere ? INPUT_ELSEWHERE : task.input,
@@ -167,12 +190,17 @@ export function holderOf(db: Statements, key: string): number | null {
 /** Ids grow, and one that was removed never comes back: somebody may still hold its handle. */
 class IdSequence {
   last: number
+  /** Read along, for it costs nothing here. */
+  readonly queuesVersion: number
 
   constructor(db: Statements) {
-    this.last = db
-      .scalar(`SELECT max(coalesce((SELECT max(id) FROM gleaner_tasks), 0),
-                 (SELECT value FROM gleaner_meta WHERE key = 'removed_through'))`)
-      .get() as number
+    const { last, version } = db
+      .sql(`SELECT max(coalesce((SELECT max(id) FROM gleaner_tasks), 0),
+                 (SELECT value FROM gleaner_meta WHERE key = 'removed_through')) AS last,
+              (SELECT value FROM gleaner_meta WHERE key = 'queues') AS version`)
+      .get() as { last: number; version: number }
+    this.last = last
+    this.queuesVersion = version
   }
 
   next(): number {

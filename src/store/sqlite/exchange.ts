@@ -1,9 +1,9 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Want } from '../contract.ts'
-import { claimTasks, nextDueAt, openLanes, somethingToClaim, suspectsWaiting } from './claim.ts'
+import { advanceRaces, claimTasks, nextDueAt, openLanes, somethingToClaim, suspectsWaiting } from './claim.ts'
 import { type Completion, completeAll } from './complete.ts'
-import type { LaneCache } from './lanes.ts'
 import { appendLogs } from './logs.ts'
+import type { Memory } from './memory.ts'
 import { isLive, markUseful } from './sessions.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
@@ -17,38 +17,34 @@ export interface Effect {
 }
 
 /** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
-export function lookOnly(
-  db: Statements,
-  lanes: LaneCache,
-  exchange: Exchange,
-  now: number,
-): Exchanged | null {
+export function lookOnly(db: Statements, memory: Memory, exchange: Exchange, now: number): Exchanged | null {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return ended(exchange)
   const { want } = exchange
-  const open = want === null ? [] : openLanes(db, lanes, want)
+  const open = want === null ? [] : openLanes(db, memory, want)
   if (want !== null && somethingToClaim(db, open, want, now)) return null
   return answered(db, session, [], [], want, open, now)
 }
 
 /** Inside a write transaction: hands in what is finished, then takes what is next. */
-export function exchangeTasks(db: Statements, lanes: LaneCache, exchange: Exchange, now: number): Effect {
+export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange, now: number): Effect {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
-  const settled = settle(db, lanes, session, exchange, now)
-  const unknown = handBackUnknown(db, session, exchange, now)
+  const settled = settle(db, memory, session, exchange, now)
+  const unknown = handBackUnknown(db, memory, session, exchange, now)
   noteStarts(db, session, exchange, settled.refused)
+  advanceRaces(memory.queues, memory.runners.begun(exchange))
   noteProgress(db, session, exchange)
   appendLogs(db, session, exchange.logs)
 
   const { want } = exchange
-  const open = want === null ? [] : openLanes(db, lanes, want)
-  const claims = want === null ? [] : claimTasks(db, lanes, open, session, want, now)
+  const open = want === null ? [] : openLanes(db, memory, want)
+  const claims = want === null ? [] : claimTasks(db, memory, open, session, want, now)
   const answer = answered(db, session, claims, settled.refused, want, open, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
-function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exchange, now: number) {
+function settle(db: Statements, memory: Memory, session: number, exchange: Exchange, now: number) {
   const tally = new Tally()
   const completions: Completion[] = []
   const refused: string[] = []
@@ -69,13 +65,13 @@ function settle(db: Statements, lanes: LaneCache, session: number, exchange: Exc
     if (outcome.kind !== 'returned')
       Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
     const transition = decide(task, outcome)
-    apply(db, task, transition, now, tally)
+    apply(db, memory, task, transition, now, tally)
     if (transition.to === 'waiting') requeued = true
     else ended.push(id)
   }
   const completed = completeAll(db, session, completions, now)
   for (const group of completed) {
-    lanes.countCompleted(group, tally)
+    memory.lanes.countCompleted(group, tally)
     for (const { id } of group) ended.push(id)
   }
   refused.push(...notAmong(completions, completed))
@@ -100,13 +96,19 @@ function notAmong(
 }
 
 /** What an exchange claimed whose answer never arrived. */
-function handBackUnknown(db: Statements, session: number, { holding }: Exchange, now: number): boolean {
+function handBackUnknown(
+  db: Statements,
+  memory: Memory,
+  session: number,
+  { holding }: Exchange,
+  now: number,
+): boolean {
   if (holding === undefined) return false
   const known = new Set(holding)
   const unknown = allHeldBy(db, session).filter((task) => !known.has(task.id))
   const tally = new Tally()
   for (const task of unknown)
-    apply(db, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+    apply(db, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
   tally.write(db)
   return unknown.length > 0
 }

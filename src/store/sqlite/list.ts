@@ -1,4 +1,4 @@
-import { PRIORITY_STEP, rankOf } from '../../model/rank.ts'
+import { isLastFirst, placeOfDue } from '../../model/rank.ts'
 import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import type { Lane } from '../lane.ts'
@@ -14,7 +14,7 @@ import {
   storedKeys,
 } from '../task-filter.ts'
 import { statusOf, type TaskRow } from '../task-row.ts'
-import type { LaneCache } from './lanes.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { recordOf } from './task-records.ts'
 
@@ -46,6 +46,7 @@ type PassedRow = Pick<
 /** What a walk needs to know. */
 interface Listing {
   db: Statements
+  memory: Memory
   lanes: readonly Lane[]
   filter: TaskFilter
   now: number
@@ -56,26 +57,26 @@ interface Listing {
 
 export function listTasks(
   db: Statements,
-  lanes: LaneCache,
+  memory: Memory,
   filter: TaskFilter,
   page: PageRequest,
   now: number,
 ): Page<TaskRecord> {
-  const { ids, next } = listIds(db, lanes, filter, page, now)
+  const { ids, next } = listIds(db, memory, filter, page, now)
   const row = db.sql('SELECT * FROM gleaner_tasks WHERE id = ?')
-  return { items: ids.map((id) => recordOf(db, lanes, row.get(id) as TaskRow, now)), next }
+  return { items: ids.map((id) => recordOf(db, memory.lanes, row.get(id) as TaskRow, now)), next }
 }
 
 export function listIds(
   db: Statements,
-  lanes: LaneCache,
+  memory: Memory,
   filter: TaskFilter,
   page: PageRequest,
   now: number,
 ): { ids: number[]; next: string | null } {
-  const among = lanes.matching(filter)
+  const among = memory.lanes.matching(filter)
   const route = routeOf(filter)
-  const walk = walkOf({ db, lanes: among, filter, now, ...columnsOf(filter) }, route)
+  const walk = walkOf({ db, memory, lanes: among, filter, now, ...columnsOf(filter) }, route)
   const fits = fitting(filter, among)
   const scan = new PageScan<number>(page, walk.size, isSelective(filter, route))
   for (let look = scan.look; look !== null; look = scan.look) {
@@ -223,37 +224,52 @@ function runningWalk({ db, lanes, columns, bound }: Listing): Walk {
   }
 }
 
-/** The rank a due task will get: so it stands at the same place of the listing before and after it is moved. */
-const DUE_RANK = `priority * ${PRIORITY_STEP} + run_after`
+/** Held ahead, suspected or simply waiting. */
+const QUEUED = [
+  `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
+  `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
+  `gleaner_held WHERE status = 'queued' AND lane = ?`,
+]
 
-/** In the order in which they will run; what is due but not yet moved, suspected or held ahead comes along. */
-function queuedWalk({ db, lanes, now, columns, bound }: Listing): Walk {
-  const position = (row: PassedRow) => [row.rank ?? rankOf(row.priority, row.run_after ?? 0), row.id]
-  const sources = [
-    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0 AND lane = ?`,
-    `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane = ?`,
-    `gleaner_held WHERE status = 'queued' AND lane = ?`,
-  ]
-  const waiting = (lane: Lane, rank: number, id: number, count: number) =>
-    sources.map(
-      (source) =>
-        db
-          .sql(`SELECT ${columns} FROM ${source} AND rank >= ? AND (rank, id) > (?, ?)
-                ORDER BY rank, id LIMIT ?`)
-          .all(...bound, lane.id, rank, rank, id, count) as PassedRow[],
+/**
+ * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it
+ * does not move in the listing when it is moved. A queue that is worked off from its end is listed from there: its
+ * positions count backwards.
+ */
+function queuedWalk({ db, memory, lanes, now, columns, bound }: Listing): Walk {
+  const { queues } = memory
+  queues.knowing()
+  const queueOf = (lane: number) => queues.of(memory.lanes.get(lane).queue)
+  const first = Number.MIN_SAFE_INTEGER
+  const position = (row: PassedRow) => {
+    const queue = queueOf(row.lane)
+    const { base, step, perMs } = placeOfDue(queue)
+    const sign = isLastFirst(queue) ? -1 : 1
+    return [sign * (row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs), sign * row.id]
+  }
+  const parts = (lane: Lane, rank: number, id: number, count: number): PassedRow[][] => {
+    const queue = queueOf(lane.id)
+    const [sign, beyond, back] = isLastFirst(queue) ? [-1, '<', 'DESC'] : [1, '>', '']
+    const waiting = QUEUED.map((source) =>
+      db
+        .sql(`SELECT ${columns} FROM ${source} AND rank ${beyond}= ? AND (rank, id) ${beyond} (?, ?)
+              ORDER BY rank ${back}, id ${back} LIMIT ?`)
+        .all(...bound, lane.id, sign * rank, sign * rank, sign * id, count),
     )
-  const due = (lane: Lane, rank: number, id: number, count: number) =>
-    db
-      .sql(`SELECT ${columns} FROM (SELECT *, ${DUE_RANK} AS due_rank FROM gleaner_tasks
+    const { base, step, perMs } = placeOfDue(queue)
+    const due = db
+      .sql(`SELECT ${columns} FROM (SELECT *, ? + priority * ? + run_after * ? AS place FROM gleaner_tasks
               WHERE status = 'scheduled' AND run_after <= ? AND lane = ?)
-            WHERE (due_rank, id) > (?, ?) ORDER BY due_rank, id LIMIT ?`)
-      .all(...bound, now, lane.id, rank, id, count) as PassedRow[]
+            WHERE (place, id) ${beyond} (?, ?) ORDER BY place ${back}, id ${back} LIMIT ?`)
+      .all(...bound, base, step, perMs, now, lane.id, sign * rank, sign * id, count)
+    return [...waiting, due] as PassedRow[][]
+  }
   return {
     size: 2,
-    rows: ([rank = -1, id = 0], count) =>
+    rows: ([rank = first, id = first], count) =>
       merged(
         { position },
-        lanes.flatMap((lane) => [...waiting(lane, rank, id, count), due(lane, rank, id, count)]),
+        lanes.flatMap((lane) => parts(lane, rank, id, count)),
         count,
       ),
     position,

@@ -1,14 +1,15 @@
-import { rankOf } from '../../model/rank.ts'
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
 import { KEY_WITHOUT_MARK } from '../follower.ts'
 import { holderOf } from './enqueue.ts'
+import type { Memory } from './memory.ts'
+import { freeForeverKey, removeRows } from './remove.ts'
 import type { Statements } from './statements.ts'
-import { countAll, Tally } from './tally.ts'
-import { rowOf } from './task-records.ts'
+import { Tally } from './tally.ts'
+import { rowid, rowOf } from './task-records.ts'
 
 /** A finished task from the beginning: all its attempts again. One that crashed is run alone. */
-export function retryTask(db: Statements, id: string, now: number): RetryAnswer {
+export function retryTask(db: Statements, memory: Memory, id: string, now: number): RetryAnswer {
   const row = rowOf(db, id)
   if (row === undefined) return 'gone'
   const { status } = row
@@ -19,9 +20,11 @@ export function retryTask(db: Statements, id: string, now: number): RetryAnswer 
   db.sql(`INSERT INTO gleaner_attempts (task, attempt, session, outcome, started_at, finished_at)
           SELECT id, attempts, session, status, started_at, finished_at FROM gleaner_tasks
           WHERE id = ? AND status = 'completed'`).run(row.id)
+  memory.queues.knowing()
+  const rank = memory.queues.draw(memory.lanes.get(row.lane).queue, row.priority, now)
   db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ?, run_after = NULL, attempts = 0, crashes = 0,
             suspect = ?, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
-            finished_at = NULL WHERE id = ?`).run(rankOf(row.priority, now), row.crashes > 0 ? 1 : 0, row.id)
+            finished_at = NULL WHERE id = ?`).run(rank, row.crashes > 0 ? 1 : 0, row.id)
   return counted(db, (tally) => tally.add(row.lane, status, -1), 'retried')
 }
 
@@ -47,32 +50,14 @@ export function cancelTask(db: Statements, id: string, now: number): CancelAnswe
   )
 }
 
-/** With its logs, attempts, input and `forever` key. */
+/** With its logs, attempts, input and `forever` key. That key may be all that is left of it. */
 export function removeTask(db: Statements, id: string): RemoveAnswer {
   const row = rowOf(db, id)
-  if (row === undefined) return 'gone'
+  if (row === undefined) return freeForeverKey(db, rowid(id)) ? 'removed' : 'gone'
   if (row.fence !== null) return 'running'
-  // Its counter must hold it before it can be taken off.
-  countAll(db)
-  for (const statement of [
-    'DELETE FROM gleaner_tasks WHERE id = ?',
-    'DELETE FROM gleaner_inputs WHERE task = ?',
-    'DELETE FROM gleaner_logs WHERE task = ?',
-    'DELETE FROM gleaner_attempts WHERE task = ?',
-    'DELETE FROM gleaner_forever_keys WHERE task = ?',
-  ]) {
-    db.sql(statement).run(row.id)
-  }
-  db.sql(`UPDATE gleaner_meta SET value = max(value, ?) WHERE key = 'removed_through'`).run(row.id)
-  const { status } = row
-  return counted(
-    db,
-    (tally) => {
-      tally.add(row.lane, 'created', -1)
-      if (status === 'scheduled' || isFinished(status)) tally.add(row.lane, status, -1)
-    },
-    'removed',
-  )
+  removeRows(db, [row.id])
+  freeForeverKey(db, row.id)
+  return 'removed'
 }
 
 function counted<A>(db: Statements, count: (tally: Tally) => void, answer: A): A {

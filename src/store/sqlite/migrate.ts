@@ -35,7 +35,8 @@ export async function migrate(
   })
 }
 
-function versionOf(connection: Connection, latest: number): number {
+/** 0: Gleaner was never here. */
+export function versionOf(connection: Connection, latest = ours.at(-1)?.version ?? 0): number {
   const table = connection.raw.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gleaner_migrations'").get()
   if (table === undefined) return 0
   const version = connection.raw

@@ -1,6 +1,9 @@
+import type { QueueRecord } from '../../model/queue.ts'
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
-import type { QueueRecord } from '../contract.ts'
 import type { Lane } from '../lane.ts'
+import { queueRecord } from '../queue-row.ts'
+import type { Memory } from './memory.ts'
+import { noteChange } from './ordering.ts'
 import type { Statements } from './statements.ts'
 
 const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
@@ -59,23 +62,20 @@ function added(a: Counts, b: Counts): Counts {
   return Object.fromEntries(TASK_STATUSES.map((status) => [status, a[status] + b[status]])) as Counts
 }
 
-/** Every queue that holds a task or was ever paused. */
-export function listQueues(db: Statements, lanes: readonly Lane[], now: number): QueueRecord[] {
+/** Every queue that holds a task, was ever paused or has an order of its own. */
+export function listQueues(db: Statements, { lanes, queues }: Memory, now: number): QueueRecord[] {
   const byLane = countByLane(db, now)
-  const paused = new Map(
-    (db.sql('SELECT name, paused FROM gleaner_queues').all() as { name: string; paused: number }[]).map(
-      (row) => [row.name, row.paused === 1],
-    ),
-  )
+  queues.knowing()
   const everything = db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
-  const names = new Set([...lanes.map((lane) => lane.queue), ...paused.keys()])
-  return [...names].sort().map((name) => ({
-    name,
-    paused: everything || (paused.get(name) ?? false),
-    ...lanes
+  const all = lanes.all()
+  const names = new Set([...all.map((lane) => lane.queue), ...queues.all().map((queue) => queue.name)])
+  return [...names].sort().map((name) => {
+    const queue = queues.of(name)
+    const counts = all
       .filter((lane) => lane.queue === name)
-      .reduce((sum, lane) => added(sum, byLane.get(lane.id) ?? NONE), NONE),
-  }))
+      .reduce((sum, lane) => added(sum, byLane.get(lane.id) ?? NONE), NONE)
+    return queueRecord({ ...queue, paused: everything || queue.paused }, counts)
+  })
 }
 
 export function setPaused(db: Statements, queue: string | null, paused: boolean): void {
@@ -84,5 +84,6 @@ export function setPaused(db: Statements, queue: string | null, paused: boolean)
   else {
     db.sql(`INSERT INTO gleaner_queues (name, paused) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`).run(queue, value)
+    noteChange(db)
   }
 }

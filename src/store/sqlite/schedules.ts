@@ -9,10 +9,8 @@ import {
 import type { TaskStatus } from '../../model/task.ts'
 import type { Enqueued, NewTask } from '../contract.ts'
 import { isDue, nextInMs, type ScheduleRow, scheduleRecord } from '../schedule-row.ts'
-import { insertTasks } from './enqueue.ts'
+import { type Intended, insertTasks } from './enqueue.ts'
 import type { Statements } from './statements.ts'
-
-type LaneOf = (task: NewTask) => number
 
 /** Those that the database does not know, or knows with other times. */
 export function changedSchedules(db: Statements, schedules: readonly NamedSchedule[]): NamedSchedule[] {
@@ -62,12 +60,12 @@ export function fireSchedules(
   due: readonly ScheduleRow[],
   tasks: readonly NewTask[],
   now: number,
-  laneOf: LaneOf,
+  intended: Intended,
 ): Firing {
   const fired: Firing['fired'] = []
   for (const row of due) {
     if (!takeOccurrence(db, row, now) || isUnderWay(db, row.name)) continue
-    const task = enqueueFor(db, tasks.find(({ name }) => name === row.name)!, row.next_at, now, laneOf)
+    const task = enqueueFor(db, tasks.find(({ name }) => name === row.name)!, row.next_at, now, intended)
     fired.push({ name: row.name, at: row.next_at, task })
   }
   return { fired, nextInMs: nextInMs(plannedAmong(db, tasks), now) }
@@ -90,8 +88,8 @@ function isUnderWay(db: Statements, name: string): boolean {
   return overlaps(status ?? null)
 }
 
-function enqueueFor(db: Statements, task: NewTask, at: number, now: number, laneOf: LaneOf): string {
-  const [answer] = insertTasks(db, [task], now, laneOf)
+function enqueueFor(db: Statements, task: NewTask, at: number, now: number, intended: Intended): string {
+  const [answer] = insertTasks(db, [task], now, intended)
   db.sql('UPDATE gleaner_schedules SET last_at = ?, last_task = ? WHERE name = ?').run(
     at,
     Number(answer!.id),
@@ -100,11 +98,16 @@ function enqueueFor(db: Statements, task: NewTask, at: number, now: number, lane
   return answer!.id
 }
 
-export function triggerSchedule(db: Statements, task: NewTask, now: number, laneOf: LaneOf): Enqueued | null {
+export function triggerSchedule(
+  db: Statements,
+  task: NewTask,
+  now: number,
+  intended: Intended,
+): Enqueued | null {
   const row = rowOf(db, task.name)
   if (row === undefined) return null
   if (isUnderWay(db, task.name)) return { id: String(row.last_task), created: false }
-  return { id: enqueueFor(db, task, now, now, laneOf), created: true }
+  return { id: enqueueFor(db, task, now, now, intended), created: true }
 }
 
 export function listSchedules(db: Statements): ScheduleRecord[] {

@@ -1,6 +1,7 @@
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, apply } from './transition.ts'
@@ -70,6 +71,7 @@ export function readLiveSessions(db: Statements): LiveSession[] {
 /** Inside a write transaction: ends the session, and gives back all it held. */
 export function endSession(
   db: Statements,
+  memory: Memory,
   id: number,
   cause: EndCause,
   condition: { renewals: number } | undefined,
@@ -90,7 +92,7 @@ export function endSession(
   const ended: string[] = []
   for (const task of held) {
     const transition = verdict.transitions.get(task.id)!
-    apply(db, task, transition, now, tally)
+    apply(db, memory, task, transition, now, tally)
     if (transition.to !== 'waiting') ended.push(task.id)
   }
   tally.write(db)

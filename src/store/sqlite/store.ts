@@ -1,29 +1,21 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import { closedError, StoreError } from '../../errors.ts'
-import { firstMinute } from '../../model/metrics.ts'
-import {
-  type Change,
-  type Effects,
-  type Exchange,
-  type Exchanged,
-  hasNews,
-  type NewTask,
-  type Store,
-} from '../contract.ts'
-import { changeTasks } from './bulk.ts'
+import { closedError } from '../../errors.ts'
+import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { readCircumstances } from './circumstances.ts'
+import { advanceRaces } from './claim.ts'
 import { complete } from './complete.ts'
 import { Connection, type Durability } from './connection.ts'
-import { insertTasks } from './enqueue.ts'
+import { runEffects } from './effects.ts'
+import { type Intended, insertTasks } from './enqueue.ts'
 import { exchangeTasks, lookOnly } from './exchange.ts'
+import { insight } from './insight.ts'
 import { Intake } from './intake.ts'
-import { LaneCache } from './lanes.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
-import { addMetrics, readMetrics } from './metrics.ts'
+import { emptyMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
+import { configureQueues, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import {
   changedSchedules,
@@ -37,8 +29,9 @@ import {
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
+import { sqliteUpkeep } from './upkeep.ts'
 import { FileWatch, SyncTeller } from './watch.ts'
-import { hasEnqueued, type OurDatabase, withinTransaction } from './within.ts'
+import { type OurDatabase, withinTransaction } from './within.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -46,6 +39,8 @@ export interface SqliteOptions {
   path: string
   durability?: Durability
   clock?: Clock
+  /** For tests: decides in weighted queues. */
+  random?: () => number
   /** How long a write waits for somebody else's transaction before it fails with STORE_BUSY. */
   busyLimitMs?: number
 }
@@ -72,13 +67,18 @@ export async function openSqliteStoreOn(connection: Connection, options: SqliteO
 /** Each verb: one function on prepared statements, in one transaction. */
 function sqliteStore(connection: Connection, clock: Clock, options: SqliteOptions): Store {
   const db = connection.statements
-  const lanes = new LaneCache(db)
+  const random = options.random ?? Math.random
+  const memory = emptyMemory(db, random)
+  const { lanes, queues } = memory
   const inMemory = options.path === ':memory:'
   const teller = new SyncTeller(options.path)
   const checkpoints = new Checkpoints(connection)
   const writer = new Writer(connection, {
     busyLimitMs: options.busyLimitMs ?? BUSY_LIMIT_MS,
-    onRollback: () => lanes.forget(),
+    onRollback: () => {
+      lanes.forget()
+      queues.forget()
+    },
     onCommit: (durability) => {
       if (inMemory) return
       if (durability === 'full') teller.tell()
@@ -94,7 +94,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
   let watching: FileWatch | null = null
   const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
-  const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]) }
+  const intended: Intended = { laneOf, queues }
+  const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]), random }
   let closed = false
 
   const read = <T>(look: () => T): Promise<T> =>
@@ -110,11 +111,24 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     return answer
   }
   const intake = new Intake(
-    (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), laneOf)),
+    (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), intended)),
     () => tell({ kind: 'work' }),
   )
+  const stepInOrder = async (): Promise<boolean> => {
+    if (!(await read(() => needsRerank(db, memory)))) return false
+    return write('normal', () => rerank(db, memory))
+  }
+  const { settled, ...upkeep } = sqliteUpkeep({
+    connection,
+    lanes,
+    now: clock.now,
+    read,
+    write,
+    tell,
+  })
 
   return {
+    ...upkeep,
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
@@ -122,7 +136,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
     liveSessions: () => write('normal', () => readLiveSessions(db)),
     async endSession(id, cause, condition) {
-      const end = await write('normal', () => endSession(db, rowid(id), cause, condition, clock.now()))
+      const end = await write('normal', () =>
+        endSession(db, memory, rowid(id), cause, condition, clock.now()),
+      )
       if (end === null) return null
       const { ended, ...answer } = end
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
@@ -133,11 +149,11 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
     async exchange(exchange: Exchange): Promise<Exchanged> {
       if (!hasNews(exchange)) {
-        const answer = await read(() => lookOnly(db, lanes, exchange, clock.now()))
+        const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
         if (answer !== null) return answer
       }
       const { answer, ended, requeued } = await write('normal', () =>
-        exchangeTasks(db, lanes, exchange, clock.now()),
+        exchangeTasks(db, memory, exchange, clock.now()),
       )
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
       if (requeued) tell({ kind: 'work' })
@@ -152,6 +168,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           const completion = { ...run, outcome: { kind: 'completed', result } } as const
           if (!isLive(db, Number(session))) return false
           if (!complete(db, Number(session), completion, now)) return false
+          advanceRaces(queues, memory.runners.begun({ starts: [run], outcomes: [] }))
           enqueued = runEffects(connection, ours, effects)
           const tally = new Tally()
           lanes.countCompleted([completion], tally)
@@ -167,14 +184,13 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     getTask: (id) => read(() => readTask(db, lanes, id, clock.now())),
-    circumstancesOf: (id) => read(() => readCircumstances(db, lanes, id, clock.now())),
-    listTasks: (filter, page) => read(() => listTasks(db, lanes, filter, page, clock.now())),
+    listTasks: (filter, page) => read(() => listTasks(db, memory, filter, page, clock.now())),
     countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
     taskLogs: (id, page) => read(() => readLogs(db, rowid(id), page)),
     taskAttempts: (id) => read(() => readAttempts(db, id)),
     retryTask: (id) =>
       writeAndTell(
-        () => retryTask(db, id, clock.now()),
+        () => retryTask(db, memory, id, clock.now()),
         (answer) => (answer === 'retried' ? { kind: 'work' } : null),
       ),
     cancelTask: (id) =>
@@ -190,30 +206,21 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => removeTask(db, id),
         (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
       ),
-    async changeTasks(step) {
-      const change = () => changeTasks(db, lanes, step, clock.now())
-      const { answer, ended, requested } = await (step.dryRun === null
-        ? write(promised, change)
-        : read(change))
-      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
-      if (requested) tell({ kind: 'cancel' })
-      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
-      return answer
-    },
+    ...insight({ db, memory, now: clock.now, promised, read, write, tell }),
     endings: (ids) => read(() => readEndings(db, ids)),
 
-    listQueues: () => read(() => listQueues(db, lanes.all(), clock.now())),
+    listQueues: () => read(() => listQueues(db, memory, clock.now())),
     setPaused: (queue, paused) =>
       writeAndTell(
         () => setPaused(db, queue, paused),
         () => (paused ? null : { kind: 'work' }),
       ),
-
-    addMetrics: (measured) => write('normal', () => addMetrics(db, measured, clock.now())),
-    readMetrics: (windowMs) => {
-      const now = clock.now()
-      return read(() => readMetrics(db, lanes.all(), firstMinute(now, windowMs), now))
+    async configureQueues(settings) {
+      // Looks before it locks: almost every open finds nothing to do.
+      if (!(await read(() => hasNewOrdering(memory, settings)))) return
+      while (!(await write(promised, () => configureQueues(db, memory, settings)))) await stepInOrder()
     },
+    rerank: stepInOrder,
 
     async planSchedules(schedules) {
       // Looks before it locks: almost every open finds nothing to do.
@@ -227,13 +234,13 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       const { due, nextInMs } = await read(() => dueSchedules(db, tasks, clock.now()))
       if (due.length === 0) return { fired: [], nextInMs }
       return writeAndTell(
-        () => fireSchedules(db, due, tasks, clock.now(), laneOf),
+        () => fireSchedules(db, due, tasks, clock.now(), intended),
         ({ fired }) => (fired.length > 0 ? { kind: 'work' } : null),
       )
     },
     triggerSchedule: (task) =>
       writeAndTell(
-        () => triggerSchedule(db, task, clock.now(), laneOf),
+        () => triggerSchedule(db, task, clock.now(), intended),
         (answer) => (answer?.created ? { kind: 'work' } : null),
       ),
     listSchedules: () => read(() => listSchedules(db)),
@@ -259,39 +266,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       watching?.close()
       listeners.clear()
       await writer.settled()
+      await settled()
       connection.close()
     },
   }
-}
-
-/** The user sees no more of the connection than a transaction needs, and no longer than it lasts. Whether it enqueued. */
-function runEffects({ raw }: Connection, ours: OurDatabase, effects: Effects): boolean {
-  let over = false
-  const prepare = (sql: string) => {
-    if (over) throw notSynchronous()
-    return raw.prepare(sql)
-  }
-  const tx = {
-    prepare,
-    get inTransaction() {
-      return !over && raw.inTransaction
-    },
-  }
-  ours.connections.add(tx)
-  try {
-    const answer = effects(tx)
-    if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)
-    // Nobody will wait for it: what it throws later must not take the process down.
-    if (answer instanceof Promise) answer.catch(() => {})
-    throw notSynchronous()
-  } finally {
-    over = true
-  }
-}
-
-function notSynchronous(): StoreError {
-  return new StoreError('ctx.complete: the callback is asynchronous; on SQLite it must be synchronous', {
-    code: 'BAD_OPTION',
-    hint: 'Do what is asynchronous before, and only the writes inside. Nothing was written.',
-  })
 }

@@ -1,5 +1,6 @@
-import type { Held, Transition } from '../../model/outcome.ts'
+import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, TaskStatus } from '../../model/task.ts'
+import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import type { Tally } from './tally.ts'
 
@@ -7,17 +8,19 @@ import type { Tally } from './tally.ts'
 export interface HeldRow extends Held {
   rowid: number
   lane: number
+  priority: number
   session: number
   fence: number
   startedAt: number | null
 }
 
-const COLUMNS = `id, lane, status, attempts, max_attempts, crashes, suspect, session, fence,
+const COLUMNS = `id, lane, priority, status, attempts, max_attempts, crashes, suspect, session, fence,
   started_at, cancel_requested`
 
 interface HeldSql {
   id: number
   lane: number
+  priority: number
   status: TaskStatus
   attempts: number
   max_attempts: number
@@ -47,6 +50,7 @@ function held(row: HeldSql): HeldRow {
     id: String(row.id),
     rowid: row.id,
     lane: row.lane,
+    priority: row.priority,
     session: row.session,
     fence: row.fence,
     attempts: row.attempts,
@@ -62,6 +66,7 @@ function held(row: HeldSql): HeldRow {
 /** Executes what the model decided for a held task, and frees it. */
 export function apply(
   db: Statements,
+  memory: Memory,
   task: HeldRow,
   transition: Transition,
   now: number,
@@ -85,7 +90,7 @@ export function apply(
     case 'waiting':
       if (transition.outcome !== null) attempt(transition.outcome, transition.failure)
       if (transition.afterMs > 0) tally.add(task.lane, 'scheduled', 1)
-      return wait(db, task, transition, now)
+      return wait(db, memory, task, transition, now)
   }
 }
 
@@ -109,14 +114,14 @@ function finish(
   )
 }
 
-function wait(db: Statements, task: HeldRow, to: Extract<Transition, { to: 'waiting' }>, now: number): void {
+function wait(db: Statements, memory: Memory, task: HeldRow, to: Waiting, now: number): void {
   const delayed = to.afterMs > 0
-  // Without a delay it keeps its rank, and so its place in the queue.
-  db.sql(`UPDATE gleaner_tasks SET status = ?, rank = iif(?, NULL, rank), run_after = coalesce(?, run_after),
+  db.sql(`UPDATE gleaner_tasks SET status = ?, rank = iif(?, ?, rank), run_after = coalesce(?, run_after),
             fence = NULL, attempts = ?, crashes = ?, suspect = ?, error = coalesce(?, error), started_at = NULL, progress = NULL,
             progress_message = NULL WHERE id = ?`).run(
     delayed ? 'scheduled' : 'queued',
-    delayed ? 1 : 0,
+    to.keepsPlace ? 0 : 1,
+    to.keepsPlace || delayed ? null : rankNow(memory, task, now),
     delayed ? now + to.afterMs : null,
     to.attempts,
     to.crashes,
@@ -124,6 +129,11 @@ function wait(db: Statements, task: HeldRow, to: Extract<Transition, { to: 'wait
     to.failure === null ? null : JSON.stringify(to.failure),
     task.rowid,
   )
+}
+
+function rankNow({ lanes, queues }: Memory, { lane, priority }: HeldRow, now: number): number {
+  queues.knowing()
+  return queues.draw(lanes.get(lane).queue, priority, now)
 }
 
 function rememberAttempt(

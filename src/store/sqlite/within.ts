@@ -2,17 +2,19 @@ import { realpathSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { InputError } from '../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../contract.ts'
-import { insertTasks } from './enqueue.ts'
+import { type Intended, insertTasks } from './enqueue.ts'
 import { laneId } from './lanes.ts'
+import { QueueBook } from './queue-book.ts'
 import { Statements } from './statements.ts'
 
-/** A user's connections, each with the statements prepared on it; forgotten with the connection. */
-const known = new WeakMap<object, Statements>()
+/** A user's connections, each with what was prepared on it; forgotten with the connection. */
+const known = new WeakMap<object, { db: Statements; intended: Intended }>()
 
 export interface OurDatabase {
   path: string
   /** Connections to it that are the store's own: of a database in memory there are no others. */
   connections: WeakSet<object>
+  random: () => number
 }
 
 /** Whether something was enqueued within it. */
@@ -27,17 +29,20 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
     synchronous: true,
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
       requireTransaction(raw, ours)
-      let db = known.get(raw)
-      if (db === undefined) {
-        db = new Statements(raw)
-        known.set(raw, db)
+      let place = known.get(raw)
+      if (place === undefined) {
+        place = placeOn(raw, ours.random)
+        known.set(raw, place)
       }
-      const statements = db
-      return insertTasks(statements, tasks, now(), (task) =>
-        laneId(statements, task.queue, task.name, task.requires),
-      )
+      return insertTasks(place.db, tasks, now(), place.intended)
     },
   }
+}
+
+function placeOn(raw: Database.Database, random: () => number): { db: Statements; intended: Intended } {
+  const db = new Statements(raw)
+  const laneOf = (task: NewTask) => laneId(db, task.queue, task.name, task.requires)
+  return { db, intended: { laneOf, queues: new QueueBook(db, random) } }
 }
 
 function connectionOf(transaction: unknown): Database.Database {

@@ -123,7 +123,7 @@ export const changingMany: Theme = (specify, expect) => {
       urgent += (await worker.claim()).length
     }
     expect(await cancelling).toEqual(done(900))
-    expect(urgent).toBeGreaterThan(1)
+    expect(urgent).toBeGreaterThan(0)
     expect(steps.map((changed, i) => changed - (steps[i - 1] ?? 0))).toEqual([250, 250, 250, 150])
   })
 

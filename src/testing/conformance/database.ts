@@ -3,7 +3,7 @@ import type { Store } from '../../store/contract.ts'
 /** A fresh, empty database for one test, and what a test needs around it. */
 export interface TestDatabase {
   /** Another store on the same database: another claimant. Closed together with the database. */
-  open(): Promise<Store>
+  open(options?: { random?: () => number }): Promise<Store>
   /** The time of all these stores. */
   readonly clock: MovableClock
   /** How another OS process opens the same database, on real time. */

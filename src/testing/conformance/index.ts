@@ -3,6 +3,7 @@ import { cancelling } from './cancelling.ts'
 import { capabilities } from './capabilities.ts'
 import { changes } from './changes.ts'
 import { changingMany } from './changing-many.ts'
+import { checking } from './checking.ts'
 import { claiming } from './claiming.ts'
 import { closing } from './closing.ts'
 import { contention } from './contention.ts'
@@ -15,6 +16,7 @@ import { endedSessions } from './ended-sessions.ts'
 import { endings } from './endings.ts'
 import { enqueueing } from './enqueueing.ts'
 import { explaining } from './explaining.ts'
+import { fairness } from './fairness.ts'
 import { fences } from './fences.ts'
 import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
@@ -26,12 +28,15 @@ import { managingSchedules } from './managing-schedules.ts'
 import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
+import { pruning } from './pruning.ts'
 import { removing } from './removing.ts'
+import { reordering } from './reordering.ts'
 import { retrying } from './retrying.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
 import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
+import { strategies } from './strategies.ts'
 import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
 import { World } from './world.ts'
@@ -52,6 +57,9 @@ const THEMES: Record<string, Theme> = {
   'held keys': heldKeys,
   claiming,
   order,
+  strategies,
+  reordering,
+  fairness,
   capabilities,
   delays,
   settling,
@@ -65,6 +73,8 @@ const THEMES: Record<string, Theme> = {
   cancelling,
   retrying,
   removing,
+  pruning,
+  checking,
   pausing,
   counting,
   listing,

@@ -75,10 +75,11 @@ export const pausing: Theme = (specify, expect) => {
     await world.store.setPaused('c', true)
     const worker = await world.worker({ queues: ['b'] })
     await worker.claimOne()
+    const ordering = { strategy: 'priority', ageingMs: null }
     expect(await world.store.listQueues()).toEqual([
-      { name: 'a', paused: false, ...counts({ scheduled: 1 }) },
-      { name: 'b', paused: false, ...counts({ queued: 1, running: 1 }) },
-      { name: 'c', paused: true, ...counts({}) },
+      { name: 'a', paused: false, ...ordering, ...counts({ scheduled: 1 }) },
+      { name: 'b', paused: false, ...ordering, ...counts({ queued: 1, running: 1 }) },
+      { name: 'c', paused: true, ...ordering, ...counts({}) },
     ])
     await world.store.setPaused('c', false)
     await world.store.setPaused(null, true)

@@ -25,15 +25,19 @@ export class World {
   }
 
   /** The id of a new task. */
-  async enqueue(task: Partial<NewTask> = {}): Promise<string> {
-    const [answer] = await this.store.enqueue([newTask(task)])
+  async enqueue(task: Partial<NewTask> = {}, store: Store = this.store): Promise<string> {
+    const [answer] = await store.enqueue([newTask(task)])
     if (!answer?.created) throw new Error(`not created: ${JSON.stringify(answer)}`)
     return answer.id
   }
 
-  async enqueueMany(count: number, task: Partial<NewTask> = {}): Promise<string[]> {
+  async enqueueMany(
+    count: number,
+    task: Partial<NewTask> = {},
+    store: Store = this.store,
+  ): Promise<string[]> {
     const tasks = Array.from({ length: count }, () => newTask(task))
-    return (await this.store.enqueue(tasks)).map(({ id }) => id)
+    return (await store.enqueue(tasks)).map(({ id }) => id)
   }
 
   async task(id: string): Promise<TaskRecord> {

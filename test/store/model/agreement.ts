@@ -37,9 +37,12 @@ export async function expectAgreement(model: ModelStore, real: RealStore): Promi
   )
   expect(await real.store.countTasks({}), 'the counts').toEqual(counts)
 
-  const queued = (await real.listed('queued')).map(({ id }) => id)
-  const inOrder = model.inOrder(model.inStatus('queued', now)).map(({ id }) => id)
-  expect(queued, 'the order of the queue').toEqual(inOrder)
+  for (const queue of new Set(model.tasks.map((task) => task.queue))) {
+    const queued = (await real.listed('queued', queue)).map(({ id }) => id)
+    const waiting = model.inStatus('queued', now).filter((task) => task.queue === queue)
+    const inOrder = model.inOrder(waiting).map(({ id }) => id)
+    expect(queued, `the order of the queue ${queue}`).toEqual(inOrder)
+  }
 }
 
 /** At the end of a run, because it asks once for each task. */

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../src/model/outcome.ts'
+import type { Ordering } from '../../../src/model/queue.ts'
 import type { EndCause } from '../../../src/model/session.ts'
 import type { TaskStatus } from '../../../src/model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../../../src/store/contract.ts'
@@ -11,8 +12,13 @@ export interface ModelTask {
   key: string | null
   forever: boolean
   maxAttempts: number
-  /** When it became, or becomes, due: its place among those of its priority. */
+  createdAt: number
+  /** The last time it was told to wait for. */
+  runAfter: number
+  /** When it became, or becomes, due: what its place depends on. */
   dueAt: number
+  /** How often the order of its queue had changed when it got its place. */
+  generation: number
   state: 'waiting' | 'held' | 'completed' | 'failed' | 'cancelled'
   attempts: number
   crashes: number
@@ -35,6 +41,8 @@ export interface Life {
   ended: EndCause | null
   blamed: string | null
   useful: boolean
+  /** The queue its worker was last given something from, in this life or one before. */
+  lastServed: string | null
 }
 
 export type Spec = Pick<ModelTask, 'name' | 'queue' | 'priority' | 'key' | 'forever' | 'maxAttempts'> & {
@@ -46,6 +54,8 @@ export interface Able {
   queues: readonly string[]
 }
 
+const BY_TIME = ['fifo', 'lifo']
+
 const CRASH_LIMIT = 3
 const BROKEN_AFTER = 5
 const UNFINISHED = ['waiting', 'held']
@@ -55,6 +65,7 @@ export class ModelStore {
   tasks: ModelTask[] = []
   readonly lives: Life[] = []
   readonly paused = new Set<string>()
+  readonly #orderings = new Map<string, Ordering & { generation: number }>()
   everythingPaused = false
 
   // Reading
@@ -69,10 +80,35 @@ export class ModelStore {
     return this.tasks.filter((task) => this.statusOf(task, now) === status)
   }
 
+  /** Of one queue. */
   inOrder(tasks: readonly ModelTask[]): ModelTask[] {
-    return tasks.toSorted(
-      (a, b) => a.priority - b.priority || a.dueAt - b.dueAt || Number(a.id) - Number(b.id),
-    )
+    const [one] = tasks
+    if (one === undefined) return []
+    const { strategy, ageingMs } = this.#orderingOf(one.queue)
+    const inTime = (a: ModelTask, b: ModelTask) => a.dueAt - b.dueAt || Number(a.id) - Number(b.id)
+    if (strategy === 'fifo') return tasks.toSorted(inTime)
+    if (strategy === 'lifo') return tasks.toSorted((a, b) => inTime(b, a))
+    const lead = (a: ModelTask, b: ModelTask) => a.priority - b.priority
+    if (ageingMs === null) return tasks.toSorted((a, b) => lead(a, b) || inTime(a, b))
+    const aged = (a: ModelTask, b: ModelTask) => lead(a, b) * ageingMs + (a.dueAt - b.dueAt)
+    return tasks.toSorted((a, b) => aged(a, b) || inTime(a, b))
+  }
+
+  #orderingOf(queue: string): Ordering & { generation: number } {
+    return this.#orderings.get(queue) ?? { strategy: 'priority', ageingMs: null, generation: 0 }
+  }
+
+  /** What a change of order leaves behind is put in its place by when it was enqueued, or became due. */
+  order(queue: string, ordering: Ordering): void {
+    const { strategy, ageingMs, generation } = this.#orderingOf(queue)
+    const same = strategy === ordering.strategy && ageingMs === ordering.ageingMs
+    const alike = same || (BY_TIME.includes(strategy) && BY_TIME.includes(ordering.strategy))
+    this.#orderings.set(queue, { ...ordering, generation: alike ? generation : generation + 1 })
+    for (const task of this.tasks) {
+      if (task.queue !== queue || task.generation === this.#orderingOf(queue).generation) continue
+      task.dueAt = Math.max(task.createdAt, task.runAfter)
+      task.generation = this.#orderingOf(queue).generation
+    }
   }
 
   holderOfKey({ name, key }: Pick<ModelTask, 'name' | 'key'>): ModelTask | undefined {
@@ -90,7 +126,10 @@ export class ModelStore {
     this.tasks.push({
       ...spec,
       id,
+      createdAt: now,
+      runAfter: now + delayMs,
       dueAt: now + delayMs,
+      generation: this.#orderingOf(spec.queue).generation,
       state: 'waiting',
       attempts: 0,
       crashes: 0,
@@ -102,27 +141,36 @@ export class ModelStore {
     })
   }
 
-  /** Who is next for a worker: suspects first, alone, for one that is empty. */
-  next({ names, queues }: Able, count: number, empty: boolean, now: number): ModelTask[] {
+  /** Who is next for a worker: suspects first, alone, for one that is empty; else one of each of its queues in turn. */
+  next({ names, queues }: Able, life: Life, count: number, empty: boolean, now: number): ModelTask[] {
     if (this.everythingPaused) return []
-    const ready = this.inOrder(
-      this.tasks.filter(
-        (task) =>
-          task.state === 'waiting' &&
-          task.dueAt <= now &&
-          names.includes(task.name) &&
-          queues.includes(task.queue) &&
-          !this.paused.has(task.queue),
+    const begin = queues.indexOf(life.lastServed ?? '') + 1
+    const lines = [...queues.slice(begin), ...queues.slice(0, begin)].map((queue) =>
+      this.inOrder(
+        this.tasks.filter(
+          (task) =>
+            task.state === 'waiting' &&
+            task.dueAt <= now &&
+            names.includes(task.name) &&
+            task.queue === queue &&
+            !this.paused.has(queue),
+        ),
       ),
     )
-    const suspect = ready.find((task) => task.suspect)
+    const suspect = lines.map((line) => line.find((task) => task.suspect)).find((task) => task !== undefined)
     if (empty && suspect !== undefined) return [suspect]
-    return ready.filter((task) => !task.suspect).slice(0, count)
+    const ready = lines.map((line) => line.filter((task) => !task.suspect))
+    return ready
+      .flatMap((line, turn) => line.map((task, nth) => ({ task, nth, turn })))
+      .sort((a, b) => a.nth - b.nth || a.turn - b.turn)
+      .slice(0, count)
+      .map(({ task }) => task)
   }
 
   hold(task: ModelTask, life: Life, fence: number, started: boolean): void {
     task.state = 'held'
     task.holder = { life, fence, started }
+    life.lastServed = task.queue
     task.attempts += 1
   }
 
@@ -235,7 +283,14 @@ export class ModelStore {
     const holder = this.holderOfKey(task)
     if (holder !== undefined && holder !== task) return { keyHeldBy: holder.id }
     task.suspect = task.crashes > 0
-    Object.assign(task, { state: 'waiting', dueAt: now, attempts: 0, crashes: 0, errorKind: null })
+    Object.assign(task, {
+      state: 'waiting',
+      dueAt: now,
+      runAfter: 0,
+      attempts: 0,
+      crashes: 0,
+      errorKind: null,
+    })
     return 'retried'
   }
 
@@ -258,9 +313,10 @@ export class ModelStore {
     this.#wait(task, history)
   }
 
-  /** Without a delay it keeps its place. */
+  /** It gets another place, whether or not it has to wait for it. */
   #delay(task: ModelTask, afterMs: number, now: number): void {
-    if (afterMs > 0) task.dueAt = now + afterMs
+    task.dueAt = now + afterMs
+    if (afterMs > 0) task.runAfter = task.dueAt
   }
 
   #finish(

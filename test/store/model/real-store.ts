@@ -53,14 +53,14 @@ export class RealStore {
     return this.database.clock
   }
 
-  async listed(status?: TaskStatus) {
-    const page = await this.store.listTasks({ status }, { limit: 1_000, cursor: null })
+  async listed(status?: TaskStatus, queue?: string) {
+    const page = await this.store.listTasks({ status, queue }, { limit: 1_000, cursor: null })
     return page.items
   }
 }
 
-export function newLife(model: ModelStore, worker: string): Life {
-  const life: Life = { worker, ended: null, blamed: null, useful: false }
+export function newLife(model: ModelStore, worker: string, lastServed: string | null = null): Life {
+  const life: Life = { worker, ended: null, blamed: null, useful: false, lastServed }
   model.lives.push(life)
   return life
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
+import type { Ordering } from '../../../src/model/queue.ts'
 import type { EndCause } from '../../../src/model/session.ts'
 import { changeAll } from '../../../src/queue/bulk.ts'
 import type { BulkChange } from '../../../src/store/contract.ts'
@@ -67,7 +68,7 @@ export const claim = (n: number, start: number, ahead: number) =>
   new Step(`worker:${n} claims ${start}+${ahead}`, async (model, real) => {
     const worker = workerAt(real, n)
     const empty = model.heldBy(worker.life).length === 0
-    const expected = model.next(worker.able, start + ahead, empty, real.clock.now())
+    const expected = model.next(worker.able, worker.life, start + ahead, empty, real.clock.now())
     const claims = await worker.claimant.claim(start, ahead)
     expect(
       claims.map(({ id, attempt, started, suspect }) => ({ id, attempt, started, suspect })),
@@ -120,7 +121,7 @@ export const endSession = (n: number, cause: EndCause) =>
     const end = await worker.claimant.end(cause)
     expect(end, 'the end of the session').toEqual(model.end(worker.life, cause))
     await worker.claimant.begin()
-    worker.life = newLife(model, worker.claimant.worker)
+    worker.life = newLife(model, worker.claimant.worker, worker.life.lastServed)
     return `${worker.claimant.worker} ends by ${cause}`
   })
 
@@ -188,6 +189,18 @@ export const pause = (queue: string | null, paused: boolean) =>
     else model.paused.delete(queue)
     return `${paused ? 'pause' : 'resume'} ${queue ?? 'everything'}`
   })
+
+export const order = (queue: string, ordering: Ordering) =>
+  new Step(`order ${queue} by ${describeOrdering(ordering)}`, async (model, real) => {
+    await real.store.configureQueues([{ name: queue, ordering }])
+    for (let steps = 0; steps < 100 && (await real.store.rerank()); steps++);
+    model.order(queue, ordering)
+    return `order ${queue} by ${describeOrdering(ordering)}`
+  })
+
+function describeOrdering({ strategy, ageingMs }: Ordering): string {
+  return ageingMs === null ? strategy : `${strategy}, a step for ${ageingMs} ms`
+}
 
 function withTask(
   pick: number,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
+import type { Ordering } from '../../../src/model/queue.ts'
 import type { TestDatabase } from '../../../src/testing/conformance/index.ts'
 import { expectSameHistories } from './agreement.ts'
 import { ModelStore, type Spec } from './model-store.ts'
@@ -13,6 +14,7 @@ import {
   completeWith,
   endSession,
   enqueue,
+  order,
   pause,
   remove,
   retry,
@@ -49,6 +51,12 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constantFrom(0, 50).map<Outcome>((afterMs) => ({ kind: 'later', afterMs })),
   fc.constant<Outcome>({ kind: 'returned' }),
   fc.constant<Outcome>({ kind: 'cancelled' }),
+)
+
+/** Not `weighted`, which is left to chance. */
+const ordering: fc.Arbitrary<Ordering> = fc.oneof(
+  fc.constantFrom('fifo', 'lifo', 'priority').map((strategy) => ({ strategy, ageingMs: null }) as const),
+  fc.constantFrom(1, 50).map((ageingMs) => ({ strategy: 'priority', ageingMs }) as const),
 )
 
 const worker = fc.nat({ max: 2 })
@@ -89,6 +97,7 @@ const steps = fc.commands<ModelStore, RealStore, false>(
       2,
       fc.constantFrom('x', 'y', null).map((queue) => pause(queue, false)),
     ),
+    fc.tuple(fc.constantFrom('x', 'y'), ordering).map(([queue, how]) => order(queue, how)),
   ],
   { maxCommands: STEPS, size: 'max' },
 )

@@ -186,6 +186,8 @@ describe('poolSize', () => {
     expect(await store.cancelTask(keyed!.id)).toBe('cancelled')
     expect(await store.retryTask(keyed!.id)).toBe('retried')
     expect((await store.listTasks({}, { limit: 10, cursor: null })).items).toHaveLength(2)
+    await store.configureQueues([{ name: 'newer', ordering: { strategy: 'weighted', ageingMs: null } }])
+    expect(await store.rerank()).toBe(false)
     expect(await store.endSession(session, 'stop')).toMatchObject({ returned: 0 })
   })
 

@@ -7,6 +7,7 @@ import { type Place, test } from './place.ts'
 interface Plan {
   'Node Type': string
   'Index Name'?: string
+  'Scan Direction'?: string
   'Relation Name'?: string
   'Actual Rows': number
   'Rows Removed by Filter'?: number
@@ -34,23 +35,30 @@ async function crowded(place: Place) {
 }
 
 /** The plan of the claim as the store asks for it, found among the statements that pass. */
-async function planOfClaim(place: Place, lanes: number): Promise<Plan[]> {
+async function planOfClaim(place: Place, lanes: number, queues = ['default']): Promise<Plan[]> {
   const proxy = await place.proxy()
   const store = await place.store({ url: proxy.url })
   const names = ['a', 'b'].slice(0, lanes)
-  const worker = await new Claimant(store, new ManualClock(Date.now()), { names }).begin()
+  const worker = await new Claimant(store, new ManualClock(Date.now()), { names, queues }).begin()
   await worker.claim(10)
   const asked = proxy.seen
     .flatMap(({ statements }) => statements)
     .find((text) => text.includes('SKIP LOCKED') && text.includes('NOT suspect'))!
   const select = /WITH next AS MATERIALIZED \((?<select>.*)\), fence AS/s.exec(asked)!.groups!.select!
-  const found = await place.rows('SELECT id FROM gleaner.lanes WHERE name = ANY($1) ORDER BY id', [names])
+  const found = await place.rows(
+    `SELECT l.id, l.queue, coalesce(q.strategy = 'lifo', false) AS backwards
+     FROM gleaner.lanes l LEFT JOIN gleaner.queues q ON q.name = l.queue
+     WHERE l.name = ANY($1) AND l.queue = ANY($2) ORDER BY l.id`,
+    [names, queues],
+  )
   const ids = found.map(({ id }) => id)
   const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${select
     .replaceAll('$1', `ARRAY[${ids}]`)
     .replaceAll('$2', '10')
     .replaceAll('$6', `ARRAY[${ids.map(() => 0)}]`)
-    .replaceAll('$7', `ARRAY[${ids.map(() => Number.MAX_SAFE_INTEGER)}]`)}`
+    .replaceAll('$7', `ARRAY[${ids.map(() => Number.MAX_SAFE_INTEGER)}]`)
+    .replaceAll('$8', `ARRAY[${found.map(({ queue }) => queues.indexOf(queue))}]`)
+    .replaceAll('$9', `ARRAY[${found.map(({ backwards }) => backwards)}]`)}`
   const [answer] = await place.rows(text)
   return nodesOf(answer['QUERY PLAN'][0].Plan)
 }
@@ -76,6 +84,23 @@ test.for([1, 2])(
     }
   },
 )
+
+test('a claim from queues of different strategies walks the one index, forwards or backwards, and sorts none', async ({
+  place,
+}) => {
+  const { store } = await crowded(place)
+  await store.configureQueues([{ name: 'newest', ordering: { strategy: 'lifo', ageingMs: null } }])
+  await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'a', queue: 'newest' })))
+  await place.rows('ANALYZE gleaner.tasks')
+  const nodes = await planOfClaim(place, 2, ['default', 'newest'])
+  const scans = nodes.filter((node) => node['Relation Name'] === 'tasks')
+  expect(scans.map((node) => node['Index Name'])).toEqual(['tasks_ready', 'tasks_ready'])
+  expect(scans.map((node) => node['Scan Direction'])).toEqual(['Forward', 'Backward'])
+  for (const scan of scans) {
+    expect(scan['Actual Rows']).toBeLessThanOrEqual(10)
+    expect(scan['Rows Removed by Filter'] ?? 0).toBe(0)
+  }
+})
 
 test('what is finished, scheduled or held is in no index that a claim walks', async ({ place }) => {
   await crowded(place)

@@ -2,12 +2,16 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { LaneBook } from '../../../src/store/postgres/lanes.ts'
+import { LowWater } from '../../../src/store/postgres/low-water.ts'
+import { QueueBook } from '../../../src/store/postgres/queue-book.ts'
 import {
   changedSchedules,
   dueSchedules,
   fireSchedules,
   planSchedules,
 } from '../../../src/store/postgres/schedules.ts'
+import { Runners } from '../../../src/store/runners.ts'
+import { Turns } from '../../../src/store/turns.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { type Place, test } from './place.ts'
 
@@ -70,11 +74,15 @@ async function scene(place: Place) {
   const store = await place.store()
   const database = openDatabase(place)
   const lanes = new LaneBook(database.sql)
+  const queues = new QueueBook(database.sql, Math.random, () => {})
+  const lowWater = new LowWater(systemClock)
+  const memory = { lanes, queues, lowWater, turns: new Turns(), runners: new Runners() }
   await lanes.learn([task])
+  await queues.known()
   const { due } = await dueSchedules(database.sql, [task], null)
   expect(due).toHaveLength(1)
   const write = async () =>
-    (await database.transaction((own) => fireSchedules(own, lanes, due, [task], null))).fired
+    (await database.transaction((own) => fireSchedules(own, memory, due, [task], null))).fired
   return { store, write }
 }
 

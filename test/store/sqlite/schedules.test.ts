@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Intended } from '../../../src/store/sqlite/enqueue.ts'
 import { laneId } from '../../../src/store/sqlite/lanes.ts'
+import { QueueBook } from '../../../src/store/sqlite/queue-book.ts'
 import { dueSchedules, fireSchedules } from '../../../src/store/sqlite/schedules.ts'
 import { Statements } from '../../../src/store/sqlite/statements.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
@@ -20,8 +22,11 @@ async function scene() {
   const db = new Statements(connect(path))
   const { due } = dueSchedules(db, [task], clock.now())
   expect(due).toHaveLength(1)
-  const write = () =>
-    fireSchedules(db, due, [task], clock.now(), ({ queue, name }) => laneId(db, queue, name, null)).fired
+  const intended: Intended = {
+    laneOf: ({ queue, name }) => laneId(db, queue, name, null),
+    queues: new QueueBook(db, Math.random),
+  }
+  const write = () => fireSchedules(db, due, [task], clock.now(), intended).fired
   return { db, store, write }
 }
 

@@ -42,7 +42,7 @@ test('gleaner_queue_depth says what listQueues says', async () => {
   // From here on both clocks agree on what is due.
   clock.advance(Date.now() - clock.now())
   const expected = async () =>
-    (await store.listQueues()).map(({ name, paused, ...counts }) => ({
+    (await store.listQueues()).map(({ name, paused, strategy: _, ageingMs: __, ...counts }) => ({
       queue: name,
       paused: paused ? 1 : 0,
       ...counts,

@@ -1,10 +1,6 @@
-export type Row = Record<string, unknown>
+import type { Counting, Flaw } from '../../../src/store/soundness.ts'
 
-/** Rows that answer `sql` should not be there. `gleaner.` stands before the engine's tables. */
-export interface Flaw {
-  what: string
-  sql: string
-}
+export type Row = Record<string, unknown>
 
 /** A database to be killed on, as it is seen from outside: with SQL of our own, not through the engine. */
 export interface Ground {
@@ -24,8 +20,7 @@ export interface Ground {
   /** The database's own opinion of its files. */
   damage(): Promise<string[]>
   readonly ownFlaws: readonly Flaw[]
-  /** How it counts the tasks of each lane, and which of them (`t`) are in the counter of the created ones. */
-  readonly counting: { lanes: string; created: string }
+  readonly counting: Counting
   /** Whether something has changed behind this statement, so that a kill there can find what one before it cannot. */
   isTelling(before: string): boolean
 }

@@ -1,24 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { COUNTING, FLAWS } from '../../../src/store/postgres/soundness.ts'
 import { until } from '../../until.ts'
-import type { Flaw, Ground, Row } from './ground.ts'
-
-const FLAWS: readonly Flaw[] = [
-  {
-    what: 'a fence beyond the sequence',
-    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
-  },
-  {
-    what: 'a tally of a lane that does not exist',
-    sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',
-  },
-  {
-    what: 'an index that is not valid',
-    sql: 'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT (indisvalid AND indisready AND indislive)',
-  },
-]
-
-const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+import type { Ground, Row } from './ground.ts'
 
 /** Each index against its table: every row is in it, at its place, and nothing else. */
 const CHECK_INDEXES = `SELECT bt_index_parent_check(c.oid, true, true) FROM pg_class c
@@ -29,11 +13,7 @@ const CHECK_INDEXES = `SELECT bt_index_parent_check(c.oid, true, true) FROM pg_c
 export class PostgresGround implements Ground {
   readonly database: string
   readonly ownFlaws = FLAWS
-  readonly counting = {
-    lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(sum(t.${c}), 0) AS ${c}`).join(', ')}
-            FROM gleaner.lanes l LEFT JOIN gleaner.tallies t ON t.lane = l.id GROUP BY l.id`,
-    created: 'true',
-  }
+  readonly counting = COUNTING
   readonly #server: string
   readonly #name: string
   readonly #copies: PostgresGround[] = []

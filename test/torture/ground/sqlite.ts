@@ -2,42 +2,14 @@ import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { Flaw, Ground, Row } from './ground.ts'
-
-const FLAWS: readonly Flaw[] = [
-  {
-    what: 'an input of no task',
-    sql: 'SELECT task FROM gleaner.inputs WHERE task NOT IN (SELECT id FROM gleaner.tasks)',
-  },
-  {
-    what: 'a task without its input',
-    sql: `SELECT id FROM gleaner.tasks WHERE input = '' AND id NOT IN (SELECT task FROM gleaner.inputs)`,
-  },
-  {
-    what: 'a task is held that no batch of its session lists',
-    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence IS NOT NULL AND id NOT IN (SELECT id FROM gleaner.held)',
-  },
-  {
-    what: 'a batch counts others than the tasks that are held by it',
-    sql: `SELECT fence, unsettled FROM gleaner.batches b WHERE unsettled = 0
-            OR unsettled <> (SELECT count(*) FROM gleaner.held h WHERE h.fence = b.fence)`,
-  },
-  {
-    what: 'a fence beyond the sequence',
-    sql: `SELECT id, fence FROM gleaner.tasks
-          WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')`,
-  },
-]
+import { COUNTING, FLAWS } from '../../../src/store/sqlite/soundness.ts'
+import type { Ground, Row } from './ground.ts'
 
 /** A file in a folder of its own. */
 export class SqliteGround implements Ground {
   readonly database: string
   readonly ownFlaws = FLAWS
-  readonly counting = {
-    lanes: 'SELECT * FROM gleaner.lanes',
-    // The others are counted when somebody asks.
-    created: `t.id <= (SELECT value FROM gleaner.meta WHERE key = 'counted_through')`,
-  }
+  readonly counting = COUNTING
   readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-torture-')))
   readonly #file = join(this.#folder, 'app.db')
   readonly #copies: SqliteGround[] = []

@@ -21,11 +21,14 @@ CREATE TABLE ${schema}.settings (
   key   text PRIMARY KEY,
   value bigint NOT NULL
 );
-INSERT INTO ${schema}.settings VALUES ('paused', 0);
+INSERT INTO ${schema}.settings VALUES ('paused', 0), ('queues', 0);
 
 CREATE TABLE ${schema}.queues (
-  name   text PRIMARY KEY,
-  paused boolean NOT NULL DEFAULT false
+  name      text PRIMARY KEY,
+  paused    boolean NOT NULL DEFAULT false,
+  strategy  text NOT NULL DEFAULT 'priority',
+  ageing_ms bigint,
+  era       integer NOT NULL DEFAULT 0
 );
 
 CREATE TABLE ${schema}.lanes (

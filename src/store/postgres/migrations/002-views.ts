@@ -1,5 +1,9 @@
-import { PRIORITY_STEP } from '../../../model/rank.ts'
+import { ERA_SPAN, ERAS, eraBounds, PRIORITY_STEP } from '../../../model/rank.ts'
 import type { Migration } from '../migrate.ts'
+
+const ERA_CASES = Array.from({ length: ERAS }, (_, era) => `WHEN ${era} THEN ${eraBounds(era).start}`).join(
+  ' ',
+)
 
 /** What people look at with a SQL client; the same answers as the views on SQLite. */
 export const views: Migration = {
@@ -43,20 +47,36 @@ SELECT t.id, l.queue, l.name, t.error::json ->> 'kind' AS kind, t.error::json ->
 FROM ${schema}.lanes l
 JOIN ${schema}.tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
 
--- Steps from priority to priority instead of over all tasks: a rank is priority * ${PRIORITY_STEP} + time.
+-- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
+CREATE VIEW ${schema}.lane_ranks AS
+SELECT l.id AS lane, l.queue,
+       CASE coalesce(q.era, 0) ${ERA_CASES} END AS first,
+       coalesce(q.strategy <> 'weighted' AND q.ageing_ms IS NULL, true) AS timed
+FROM ${schema}.lanes l LEFT JOIN ${schema}.queues q ON q.name = l.queue;
+
+-- Where ranks tell the time, the walk steps from priority to priority instead of over all tasks; elsewhere it looks at
+-- the next thousand of each lane.
 CREATE VIEW ${schema}.lane_oldest AS
-WITH RECURSIVE head (lane, rank) AS (
-  SELECT l.id, (SELECT min(rank) FROM ${schema}.tasks
-                WHERE lane = l.id AND status = 'queued' AND fence IS NULL AND NOT suspect)
-  FROM ${schema}.lanes l
+WITH RECURSIVE head (lane, first, place) AS (
+  SELECT r.lane, r.first, (SELECT min(rank) FROM ${schema}.tasks
+                           WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND NOT suspect
+                             AND rank >= r.first) - r.first
+  FROM ${schema}.lane_ranks r WHERE r.timed
   UNION ALL
-  SELECT head.lane, (SELECT min(t.rank) FROM ${schema}.tasks t
+  SELECT head.lane, head.first, (SELECT min(t.rank) FROM ${schema}.tasks t
                      WHERE t.lane = head.lane AND t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect
-                       AND t.rank >= (head.rank / ${PRIORITY_STEP} + 1) * ${PRIORITY_STEP})
-  FROM head WHERE head.rank IS NOT NULL
+                       AND t.rank >= head.first + (head.place / ${PRIORITY_STEP} + 1) * ${PRIORITY_STEP}) - head.first
+  FROM head WHERE head.place < ${ERA_SPAN}
+), waiting (lane, since) AS (
+  SELECT lane, place % ${PRIORITY_STEP} FROM head WHERE place < ${ERA_SPAN}
+  UNION ALL
+  SELECT r.lane, (SELECT min(since) FROM (
+                    SELECT greatest(created_at, run_after) AS since FROM ${schema}.tasks
+                    WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND NOT suspect
+                    ORDER BY rank, id LIMIT 1000) next)
+  FROM ${schema}.lane_ranks r WHERE NOT r.timed
 )
-SELECT head.lane, min(head.rank % ${PRIORITY_STEP}) AS waiting_since
-FROM head WHERE head.rank IS NOT NULL GROUP BY head.lane;
+SELECT lane, min(since) AS waiting_since FROM waiting WHERE since IS NOT NULL GROUP BY lane;
 
 CREATE VIEW ${schema}.oldest AS
 SELECT l.queue, min(o.waiting_since) AS waiting_since, ${schema}.now_ms() - min(o.waiting_since) AS waiting_ms

@@ -15,11 +15,17 @@ CREATE TABLE gleaner_meta (
   key   TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO gleaner_meta VALUES ('fence', 0), ('counted_through', 0), ('removed_through', 0), ('paused', 0);
+INSERT INTO gleaner_meta VALUES ('fence', 0), ('counted_through', 0), ('removed_through', 0), ('paused', 0), ('queues', 0);
 
+-- 'queues' in gleaner_meta counts the changes of these settings, so that nobody reads them again for nothing.
+-- Each change of the order begins another era, whose ranks lie apart. 'race': how far a weighted queue has come.
 CREATE TABLE gleaner_queues (
-  name   TEXT PRIMARY KEY,
-  paused INTEGER NOT NULL DEFAULT 0
+  name      TEXT PRIMARY KEY,
+  paused    INTEGER NOT NULL DEFAULT 0,
+  strategy  TEXT NOT NULL DEFAULT 'priority',
+  ageing_ms INTEGER,
+  era       INTEGER NOT NULL DEFAULT 0,
+  race      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- Tasks of one name in one queue with the same requirements. A claim looks only into the lanes it may run.

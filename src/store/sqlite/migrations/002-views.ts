@@ -52,21 +52,37 @@ SELECT t.id, l.queue, l.name, t.error ->> 'kind' AS kind, t.error ->> 'message' 
 FROM gleaner_lanes l
 JOIN gleaner_tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
 
--- Since when the longest waiting task of each lane waits. A rank is priority * 2^42 + time, so the walk
--- steps from priority to priority instead of over all tasks.
+-- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
+CREATE VIEW gleaner_lane_ranks AS
+SELECT l.id AS lane, l.queue,
+       CASE q.era WHEN 1 THEN 4503599627370496 WHEN 2 THEN -9007199254740992 WHEN 3 THEN -4503599627370496 ELSE 0 END
+         AS first,
+       coalesce(q.strategy <> 'weighted' AND q.ageing_ms IS NULL, 1) AS timed
+FROM gleaner_lanes l LEFT JOIN gleaner_queues q ON q.name = l.queue;
+
+-- Since when the longest waiting task of each lane waits. Where ranks tell the time, the walk steps from priority to
+-- priority instead of over all tasks; elsewhere it looks at the next thousand of each lane.
 CREATE VIEW gleaner_lane_oldest AS
-WITH RECURSIVE head (lane, rank) AS (
-  SELECT l.id, (SELECT min(rank) FROM gleaner_tasks
-                WHERE lane = l.id AND status = 'queued' AND fence IS NULL AND suspect = 0)
-  FROM gleaner_lanes l
+WITH RECURSIVE head (lane, first, place) AS (
+  SELECT r.lane, r.first, (SELECT min(rank) FROM gleaner_tasks
+                           WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND suspect = 0
+                             AND rank >= r.first) - r.first
+  FROM gleaner_lane_ranks r WHERE r.timed
   UNION ALL
-  SELECT head.lane, (SELECT min(t.rank) FROM gleaner_tasks t
+  SELECT head.lane, head.first, (SELECT min(t.rank) FROM gleaner_tasks t
                      WHERE t.lane = head.lane AND t.status = 'queued' AND t.fence IS NULL AND t.suspect = 0
-                       AND t.rank >= (head.rank / 4398046511104 + 1) * 4398046511104)
-  FROM head WHERE head.rank IS NOT NULL
+                       AND t.rank >= head.first + (head.place / 4398046511104 + 1) * 4398046511104) - head.first
+  FROM head WHERE head.place < 4503599627370496
+), waiting (lane, since) AS (
+  SELECT lane, place % 4398046511104 FROM head WHERE place < 4503599627370496
+  UNION ALL
+  SELECT r.lane, (SELECT min(since) FROM (
+                    SELECT max(created_at, coalesce(run_after, 0)) AS since FROM gleaner_tasks
+                    WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND suspect = 0
+                    ORDER BY rank LIMIT 1000))
+  FROM gleaner_lane_ranks r WHERE NOT r.timed
 )
-SELECT head.lane, min(head.rank % 4398046511104) AS waiting_since
-FROM head WHERE head.rank IS NOT NULL GROUP BY head.lane;
+SELECT lane, min(since) AS waiting_since FROM waiting WHERE since IS NOT NULL GROUP BY lane;
 
 CREATE VIEW gleaner_oldest AS
 SELECT l.queue, min(o.waiting_since) AS waiting_since, ${NOW_MS} - min(o.waiting_since) AS waiting_ms

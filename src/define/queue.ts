@@ -1,0 +1,58 @@
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { type Ordering, type QueueSettings, STRATEGIES, type Strategy } from '../model/queue.ts'
+import { checkName, shown } from './names.ts'
+
+/** How a queue is worked off. Stored with it: whoever opens the database without naming it leaves it as it is. */
+export interface QueueOptions {
+  /** Who is next: `'priority'` (default), `'fifo'`, `'lifo'` or `'weighted'` (by chance, 1 / priority). */
+  strategy?: Strategy
+  /** With `'priority'`: waiting that long is worth one step. */
+  ageing?: Duration
+}
+
+const OPTIONS = ['strategy', 'ageing']
+const NOT_YET = ['concurrency', 'rate']
+
+export function checkQueues(queues: unknown): QueueSettings[] {
+  if (!isObject(queues)) throw bad('queues', queues, "Use an object, e.g. { ml: { strategy: 'fifo' } }.")
+  return Object.entries(queues).map(([name, options]) =>
+    checkQueue(checkName(name, 'queue', 'BAD_QUEUE'), options),
+  )
+}
+
+function checkQueue(name: string, options: unknown): QueueSettings {
+  const what = `queues.${name}`
+  if (!isObject(options)) throw bad(what, options, "Use an object, e.g. { strategy: 'fifo' }.")
+  for (const option of Object.keys(options)) {
+    if (NOT_YET.includes(option)) throw bad(`${what}: option`, option, 'Limits are not there yet.')
+    if (!OPTIONS.includes(option)) throw bad(`${what}: option`, option, `There are: ${OPTIONS.join(', ')}.`)
+  }
+  const ordering = checkOrdering(options as QueueOptions, what)
+  return ordering === undefined ? { name } : { name, ordering }
+}
+
+/** Undefined when nothing is said of it. */
+function checkOrdering({ strategy, ageing }: QueueOptions, what: string): Ordering | undefined {
+  if (strategy === undefined && ageing === undefined) return undefined
+  const known = STRATEGIES.find((one) => one === (strategy ?? 'priority'))
+  if (known === undefined)
+    throw bad(`${what}.strategy`, strategy, `There are: ${STRATEGIES.map((s) => `'${s}'`).join(', ')}.`)
+  return { strategy: known, ageingMs: ageing === undefined ? null : checkAgeing(ageing, known, what) }
+}
+
+function checkAgeing(ageing: Duration, strategy: Strategy, what: string): number {
+  if (strategy !== 'priority')
+    throw bad(`${what}.ageing`, ageing, `It belongs to the strategy 'priority'; '${strategy}' needs none.`)
+  const ms = durationMs(ageing, `${what}.ageing`)
+  if (ms < 1) throw bad(`${what}.ageing`, ageing, "Use at least 1 ms; for the order of arrival use 'fifo'.")
+  return ms
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function bad(what: string, value: unknown, hint: string): InputError {
+  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+}

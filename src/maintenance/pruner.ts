@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts'
+import { limitsOf, type Retention } from '../model/retention.ts'
+import type { Store } from '../store/contract.ts'
+import type { Pruned } from '../store/upkeep.ts'
+
+/** Tasks of one step. It grows and shrinks so that a step takes about so long: who wants to claim waits no longer. */
+const LIMIT = { first: 100, least: 5, most: 2_000 }
+const STEP_MS = 4
+
+/** A background step is followed by a rest of so many times its length: work gets nine tenths of the time. */
+const REST = 9
+/** Who asked for it waits for it. */
+const REST_IN_A_HURRY = 1
+
+/** Of one process, and renewed by each step. Long enough for the rest after a slow one. */
+const TURN_MS = 10_000
+
+/** The next step's size, by how long the last one took. */
+export function nextLimit(limit: number, workMs: number): number {
+  const factor = workMs > 2 * STEP_MS ? 0.5 : workMs < STEP_MS / 2 ? 2 : 1
+  return Math.min(LIMIT.most, Math.max(LIMIT.least, Math.round(limit * factor)))
+}
+
+export interface PrunerOptions {
+  everyMs: number
+  onProblem: (message: string, error: unknown) => void
+}
+
+/** Removes finished tasks that need not be kept any more, a few at a time, while others work. */
+export class Pruner {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #retention: Retention
+  readonly #options: PrunerOptions
+  #turn: number | null = null
+  #cancel: (() => void) | undefined
+  #isStarted = false
+  #isStopped = false
+  /** The last round failed, and that was told. */
+  #isTroubled = false
+
+  constructor(store: Store, clock: Clock, retention: Retention, options: PrunerOptions) {
+    this.#store = store
+    this.#clock = clock
+    this.#retention = retention
+    this.#options = options
+  }
+
+  /** Where everything is kept, nothing is started. The first round comes early: not every process lives for long. */
+  start(): void {
+    if (this.#isStarted || limitsOf(this.#retention).length === 0) return
+    this.#isStarted = true
+    this.#next(this.#options.everyMs / 6, LIMIT.first)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancel?.()
+  }
+
+  /** Everything now, and as fast as others can bear. How many were removed. */
+  async prune(retention: Retention): Promise<number> {
+    let removed = 0
+    let limit = LIMIT.first
+    for (;;) {
+      const step = await this.#store.pruneTasks(retention, { limit })
+      removed += step.removed
+      if (!step.more) return removed
+      limit = nextLimit(limit, step.workMs)
+      // Of real time, as the work was.
+      await new Promise((resolve) => setTimeout(resolve, step.workMs * REST_IN_A_HURRY))
+    }
+  }
+
+  #next(afterMs: number, limit: number): void {
+    if (this.#isStopped) return
+    this.#cancel = this.#clock.after(afterMs, () => void this.#step(limit))
+  }
+
+  async #step(limit: number): Promise<void> {
+    const { everyMs } = this.#options
+    const step = await this.#tryStep(limit)
+    if (step?.more) this.#next(step.workMs * REST, nextLimit(limit, step.workMs))
+    else this.#next(everyMs, LIMIT.first)
+  }
+
+  async #tryStep(limit: number): Promise<Pruned | null> {
+    try {
+      const turn = { held: this.#turn, forMs: TURN_MS }
+      const step = await this.#store.pruneTasks(this.#retention, { limit, turn })
+      this.#turn = step.turn
+      this.#isTroubled = false
+      return step
+    } catch (error) {
+      if (!this.#isStopped && !this.#isTroubled)
+        this.#options.onProblem('finished tasks cannot be removed now; it is tried again', error)
+      this.#isTroubled = true
+      return null
+    }
+  }
+}

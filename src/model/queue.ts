@@ -1,0 +1,30 @@
+import type { Counts } from './task.ts'
+
+export const STRATEGIES = ['fifo', 'lifo', 'priority', 'weighted'] as const
+
+/** Who is next among those that wait. `weighted`: the chance to be next is proportional to 1 / priority. */
+export type Strategy = (typeof STRATEGIES)[number]
+
+/** How a queue is ordered. */
+export interface Ordering {
+  strategy: Strategy
+  /** With `priority`: waiting that long is worth one step. Null: it is worth nothing. */
+  ageingMs: number | null
+}
+
+export const ORDERING_DEFAULT: Ordering = { strategy: 'priority', ageingMs: null }
+
+/** What was said of a queue; what was not named stays as it is stored. */
+export interface QueueSettings {
+  name: string
+  ordering?: Ordering
+}
+
+export interface QueueRecord extends Counts, Ordering {
+  name: string
+  paused: boolean
+}
+
+export function isSameOrdering(a: Ordering, b: Ordering): boolean {
+  return a.strategy === b.strategy && a.ageingMs === b.ageingMs
+}

@@ -1,0 +1,47 @@
+import { firstMinute } from '../../model/metrics.ts'
+import type { Change, Store } from '../contract.ts'
+import { changeTasks } from './bulk.ts'
+import { readCircumstances } from './circumstances.ts'
+import type { Manner } from './database.ts'
+import type { Memory } from './memory.ts'
+import { addMetrics, readMetrics } from './metrics.ts'
+import type { Sql } from './sql.ts'
+
+export interface InsightServices {
+  sql: Sql
+  memory: Memory
+  clockMs: () => number | null
+  serverTime: (sql: Sql) => Promise<number>
+  read: <T>(work: () => Promise<T>) => Promise<T>
+  write: <T>(work: (sql: Sql) => Promise<T>, manner?: Manner) => Promise<T>
+  spread: (change: Change) => void
+}
+
+type Insight = Pick<Store, 'circumstancesOf' | 'changeTasks' | 'addMetrics' | 'readMetrics'>
+
+/** The verbs for whoever looks after many tasks. */
+export function insight(services: InsightServices): Insight {
+  const { sql, memory, clockMs, serverTime, read, write, spread } = services
+  const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
+  return {
+    circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
+    async changeTasks(step) {
+      const among = await read(() => memory.lanes.matching(step.filter))
+      await read(() => memory.queues.refresh())
+      const change = async (own: Sql) => changeTasks(own, memory, among, step, await nowOf(own))
+      const done = await (step.dryRun === null ? write(change) : read(() => change(sql)))
+      const { answer, ended, requested } = done
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (requested) spread({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
+      return answer
+    },
+    addMetrics: (measured) =>
+      write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
+    readMetrics: (windowMs) =>
+      read(async () => {
+        const now = await nowOf(sql)
+        return readMetrics(sql, firstMinute(now, windowMs), clockMs(), now)
+      }),
+  }
+}

@@ -1,0 +1,117 @@
+import { limitsOf, type Retention } from '../../model/retention.ts'
+import type { FinishedStatus } from '../../model/task.ts'
+import type { Lane } from '../lane.ts'
+import type { PruneStep } from '../upkeep.ts'
+import type { Sql } from './sql.ts'
+
+/** A finished task at its place in the index. */
+interface Finished {
+  id: number
+  lane: number
+  status: FinishedStatus
+  finished_at: number
+}
+
+/**
+ * How far each lane was pruned. Rows that were removed stay in the index until vacuum; without this each step would walk
+ * over all that the steps before it removed. A step that finds nothing forgets it: what finished late is found after that.
+ */
+export class PruneMarks {
+  readonly #marks = new Map<string, number>()
+
+  of(lanes: readonly Lane[], status: FinishedStatus): number[] {
+    return lanes.map((lane) => this.#marks.get(`${lane.id} ${status}`) ?? 0)
+  }
+
+  removed(tasks: readonly Finished[]): void {
+    for (const { lane, status, finished_at } of tasks) this.#marks.set(`${lane} ${status}`, finished_at)
+  }
+
+  forget(): void {
+    this.#marks.clear()
+  }
+}
+
+/** Finished tasks that need not be kept, `limit` at most, the oldest first. */
+export async function prunable(
+  sql: Sql,
+  lanes: readonly Lane[],
+  marks: PruneMarks,
+  retention: Retention,
+  limit: number,
+  now: number,
+): Promise<Finished[]> {
+  const found = new Map<number, Finished>()
+  const oldest = async (among: readonly Lane[], status: FinishedStatus, until: number, most: number) => {
+    if (most <= 0 || among.length === 0) return
+    for (const task of await oldestOf(sql, among, marks, status, until, most)) found.set(task.id, task)
+  }
+  for (const { status, keep } of limitsOf(retention)) {
+    if (keep.ageMs !== null) await oldest(lanes, status, now - keep.ageMs, limit - found.size)
+    if (keep.count === null) continue
+    for (const [queue, present] of await presentIn(sql, status)) {
+      const ofQueue = lanes.filter((lane) => lane.queue === queue)
+      const most = Math.min(present - keep.count, limit - found.size)
+      await oldest(ofQueue, status, Number.MAX_SAFE_INTEGER, most)
+    }
+  }
+  return [...found.values()].slice(0, limit)
+}
+
+function oldestOf(
+  sql: Sql,
+  lanes: readonly Lane[],
+  marks: PruneMarks,
+  status: FinishedStatus,
+  until: number,
+  limit: number,
+): Promise<Finished[]> {
+  return sql.rows<Finished>(
+    `SELECT t.* FROM unnest($1::int[], $2::bigint[]) l(lane, since), LATERAL (
+       SELECT id, lane, status, finished_at FROM gleaner.tasks t
+       WHERE t.lane = l.lane AND t.status = $3 AND t.finished_at IS NOT NULL
+         AND t.finished_at >= l.since AND t.finished_at <= $4
+       ORDER BY t.finished_at, t.id LIMIT $5) t
+     ORDER BY t.finished_at, t.id LIMIT $5`,
+    [lanes.map(({ id }) => id), marks.of(lanes, status), status, until, limit],
+  )
+}
+
+/** The counters say it, with what was not summed up yet. */
+async function presentIn(sql: Sql, status: FinishedStatus): Promise<[queue: string, tasks: number][]> {
+  const rows = await sql.rows<{ queue: string; n: number }>(
+    `SELECT l.queue, sum(l.${status} + coalesce(t.n, 0)) AS n FROM gleaner.lanes l
+     LEFT JOIN (SELECT lane, sum(${status}) AS n FROM gleaner.tallies GROUP BY lane) t ON t.lane = l.id
+     GROUP BY l.queue`,
+  )
+  return rows.map(({ queue, n }) => [queue, n])
+}
+
+/** Those of them that are still what they were, locked; what somebody else is at is left for the next time. */
+export async function lockAsSeen(sql: Sql, tasks: readonly Finished[]): Promise<number[]> {
+  const rows = await sql.rows<{ id: number }>(
+    `SELECT t.id FROM gleaner.tasks t
+     JOIN unnest($1::bigint[], $2::bigint[]) seen(id, finished_at) ON seen.id = t.id AND seen.finished_at = t.finished_at
+     FOR UPDATE OF t SKIP LOCKED`,
+    [tasks.map(({ id }) => id), tasks.map(({ finished_at }) => finished_at)],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Whose turn it is to prune: one process at a time is enough. A turn ends by itself; one that ends later than any could
+ * was taken by a clock that went wrong. Null: somebody else has it.
+ */
+export async function takeTurn(
+  sql: Sql,
+  { held, forMs }: NonNullable<PruneStep['turn']>,
+  now: number,
+): Promise<number | null> {
+  const until = now + forMs
+  const changed = await sql.run(
+    `INSERT INTO gleaner.settings AS s (key, value) VALUES ('prune_turn', $1) ON CONFLICT (key) DO UPDATE
+     SET value = excluded.value WHERE s.value <= $2 OR s.value > $1 OR s.value = $3`,
+    [until, now, held],
+  )
+  return changed === 1 ? until : null
+}

@@ -1,0 +1,66 @@
+import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
+import type { Finding } from '../upkeep.ts'
+import type { Sql } from './sql.ts'
+
+export const FLAWS: readonly Flaw[] = [
+  {
+    what: 'a fence beyond the sequence',
+    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
+  },
+  {
+    what: 'a tally of a lane that does not exist',
+    sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',
+  },
+  {
+    what: 'an index that is not valid',
+    sql: `SELECT indexrelid::regclass::text AS name FROM pg_index
+          WHERE indrelid IN ('gleaner.tasks'::regclass, 'gleaner.logs'::regclass, 'gleaner.attempts'::regclass,
+            'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass)
+            AND NOT (indisvalid AND indisready AND indislive)`,
+  },
+]
+
+const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+
+export const COUNTING: Counting = {
+  lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(sum(t.${c}), 0) AS ${c}`).join(', ')}
+          FROM gleaner.lanes l LEFT JOIN gleaner.tallies t ON t.lane = l.id GROUP BY l.id`,
+  created: 'true',
+}
+
+/** In a transaction: on one snapshot, so that what others commit meanwhile is not half seen. */
+export async function findingsIn(sql: Sql): Promise<Finding[]> {
+  await sql.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  await sql.run('SET LOCAL statement_timeout = 0')
+  await sql.run('SET LOCAL idle_in_transaction_session_timeout = 0')
+  const looks = []
+  for (const flaw of flawsToLookFor(FLAWS, COUNTING)) {
+    looks.push({ flaw, rows: await sql.rows<Record<string, unknown>>(examplesOf(flaw)) })
+  }
+  return [...findingsOf(looks), ...(await brokenIndexes(sql))]
+}
+
+/** Each index against its table, where `amcheck` is installed and we may use it. It holds nobody up. */
+async function brokenIndexes(sql: Sql): Promise<Finding[]> {
+  const checker = await sql.row<{ name: string }>(
+    `SELECT quote_ident(n.nspname) || '.bt_index_check' AS name
+     FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+     WHERE e.extname = 'amcheck'
+       AND has_function_privilege(format('%I.bt_index_check(regclass,boolean)', n.nspname), 'EXECUTE')`,
+  )
+  if (checker === undefined) return []
+  const indexes = await sql.rows<{ oid: number; name: string }>(
+    `SELECT c.oid::bigint AS oid, c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     JOIN pg_am a ON a.oid = c.relam WHERE n.nspname = $1 AND c.relkind = 'i' AND a.amname = 'btree'`,
+    [sql.schema],
+  )
+  const findings: Finding[] = []
+  for (const { oid, name } of indexes) {
+    await sql.run('SAVEPOINT gleaner_index')
+    await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch(async (error) => {
+      await sql.run('ROLLBACK TO gleaner_index')
+      findings.push({ what: `PostgreSQL: ${error.message}`, examples: [{ index: name }] })
+    })
+  }
+  return findings
+}

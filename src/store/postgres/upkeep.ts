@@ -1,0 +1,92 @@
+import { StoreError } from '../../errors.ts'
+import type { Retention } from '../../model/retention.ts'
+import type { Change } from '../contract.ts'
+import type { Lane } from '../lane.ts'
+import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
+import type { Database, Manner } from './database.ts'
+import type { LaneBook } from './lanes.ts'
+import { lockAsSeen, PruneMarks, prunable, takeTurn } from './prune.ts'
+import { removeRows } from './remove.ts'
+import { findingsIn } from './soundness.ts'
+import type { Sql } from './sql.ts'
+
+export interface UpkeepOf {
+  database: Database
+  lanes: LaneBook
+  now: () => Promise<number>
+  read<T>(work: () => Promise<T>): Promise<T>
+  write<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T>
+  spread(change: Change): void
+}
+
+const QUIETLY: Manner = { durable: false, byIndex: true }
+
+export function postgresUpkeep({ database, lanes, now, read, write, spread }: UpkeepOf): Upkeep {
+  const { sql } = database
+  const marks = new PruneMarks()
+
+  async function step(
+    own: Sql,
+    among: readonly Lane[],
+    retention: Retention,
+    { limit, turn }: PruneStep,
+    nowMs: number,
+  ): Promise<{ ids: number[]; turn: number | null }> {
+    const ours = turn === undefined ? null : await takeTurn(own, turn, nowMs)
+    if (turn !== undefined && ours === null) return { ids: [], turn: null }
+    const found = await prunable(own, among, marks, retention, limit, nowMs)
+    const ids = await lockAsSeen(own, found)
+    await removeRows(own, ids)
+    marks.removed(found)
+    return { ids, turn: ours }
+  }
+
+  return {
+    async pruneTasks(retention, asked): Promise<Pruned> {
+      const startedMs = performance.now()
+      // Looks before it locks: mostly there is nothing to do.
+      const { among, nowMs, some } = await read(async () => {
+        const among = await lanes.matching({})
+        const nowMs = await now()
+        return { among, nowMs, some: await prunable(sql, among, marks, retention, 1, nowMs) }
+      })
+      if (some.length === 0) {
+        marks.forget()
+        return { removed: 0, more: false, workMs: 0, turn: asked.turn?.held ?? null }
+      }
+      const { ids, turn } = await write((own) => step(own, among, retention, asked, nowMs), QUIETLY)
+      if (ids.length > 0) spread({ kind: 'ended', ids: ids.map(String) })
+      return { removed: ids.length, more: ids.length > 0, workMs: performance.now() - startedMs, turn }
+    },
+    check: () => read(() => database.transaction(findingsIn)),
+    optimize: () =>
+      read(async () => {
+        await database.unhurried(vacuum)
+        return { vacuumed: true, freeBytes: null }
+      }),
+    // The server does it by itself, for all databases together.
+    checkpoint: () => read(async () => ({ complete: true })),
+    async backup() {
+      throw notOurs('backup')
+    },
+    async restore() {
+      throw notOurs('restore')
+    },
+  }
+}
+
+/** What was removed may be filled again, and the planner knows what the tables look like. Not FULL: that locks them. */
+async function vacuum(sql: Sql): Promise<void> {
+  const tables = await sql.rows<{ name: string }>(
+    'SELECT tablename AS name FROM pg_tables WHERE schemaname = $1',
+    [sql.schema],
+  )
+  for (const { name } of tables) await sql.run(`VACUUM (ANALYZE) gleaner."${name}"`)
+}
+
+export function notOurs(verb: 'backup' | 'restore'): StoreError {
+  return new StoreError(`${verb}: PostgreSQL has tools of its own for it`, {
+    code: 'NOT_SUPPORTED',
+    hint: 'Use pg_dump, which copies a database while it is used, and pg_restore.',
+  })
+}

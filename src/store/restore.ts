@@ -1,0 +1,19 @@
+import { sqlitePath } from './open.ts'
+import { doChore } from './sqlite/chores.ts'
+import { notInMemory } from './sqlite/upkeep.ts'
+import type { UpkeepProgress } from './upkeep.ts'
+
+/** Of a database that is not open here. */
+export async function restoreDatabase(
+  database: string,
+  path: string,
+  onProgress?: (progress: UpkeepProgress) => void,
+): Promise<void> {
+  const file = sqlitePath(database)
+  if (file === undefined) {
+    const { notOurs } = await import('./postgres/upkeep.ts')
+    throw notOurs('restore')
+  }
+  if (file === ':memory:') throw notInMemory('restore')
+  await doChore({ kind: 'restore', database: file, path }, onProgress)
+}

@@ -1,0 +1,88 @@
+import { FINISHED_STATUSES } from '../model/task.ts'
+import type { Finding } from './upkeep.ts'
+
+/** Rows that answer `sql` should not be there. `gleaner.` stands before the engine's tables. */
+export interface Flaw {
+  what: string
+  sql: string
+}
+
+/** How a store counts the tasks of each lane, and which of them (`t`) are in the counter of the created ones. */
+export interface Counting {
+  lanes: string
+  created: string
+}
+
+/** What must be true of a database at every moment, in SQL that both stores understand. */
+const EVERYWHERE: readonly Flaw[] = [
+  {
+    what: 'a task is held by a session that is over',
+    sql: `SELECT t.id, t.session FROM gleaner.tasks t LEFT JOIN gleaner.sessions s ON s.id = t.session
+          WHERE t.fence IS NOT NULL AND (s.id IS NULL OR s.ended_at IS NOT NULL)`,
+  },
+  {
+    what: 'a task runs that nobody holds',
+    sql: `SELECT id FROM gleaner.tasks WHERE status = 'running' AND fence IS NULL`,
+  },
+  {
+    what: 'a task is held that is neither queued nor running',
+    sql: `SELECT id, status FROM gleaner.tasks WHERE fence IS NOT NULL AND status NOT IN ('queued', 'running')`,
+  },
+  {
+    what: 'a task has finished, or not, and its time says otherwise',
+    sql: `SELECT id, status FROM gleaner.tasks
+          WHERE (finished_at IS NOT NULL) <> (status IN ('completed', 'failed', 'cancelled'))`,
+  },
+  {
+    what: 'a task has more attempts than it may have, or less than none',
+    sql: 'SELECT id, attempts, max_attempts FROM gleaner.tasks WHERE attempts > max_attempts OR attempts < 0',
+  },
+  {
+    what: 'a task that waits has no place in its queue, or no time',
+    sql: `SELECT id, status FROM gleaner.tasks
+          WHERE (status = 'queued' AND rank IS NULL) OR (status = 'scheduled' AND run_after IS NULL)`,
+  },
+  {
+    what: 'a task of a lane that does not exist',
+    sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
+  },
+  // Not a key: one that was taken for ever outlives its task.
+  {
+    what: 'a log line or attempt of no task',
+    sql: ['logs', 'attempts']
+      .map(
+        (table) => `SELECT '${table}' AS part, p.task FROM gleaner.${table} p
+                    WHERE NOT EXISTS (SELECT 1 FROM gleaner.tasks t WHERE t.id = p.task)`,
+      )
+      .join(' UNION ALL '),
+  },
+]
+
+/** Everything to ask of a database: what is true everywhere, what one store adds, and that the counters are right. */
+export function flawsToLookFor(own: readonly Flaw[], counting: Counting): Flaw[] {
+  return [...EVERYWHERE, ...own, ...miscounts(counting)]
+}
+
+/** The counters of each lane, compared with its rows. */
+function miscounts(counting: Counting): Flaw[] {
+  return ['created', 'scheduled', ...FINISHED_STATUSES].map((counter) => ({
+    what: `a lane has other ${counter} tasks than it counts`,
+    sql: `SELECT c.name, c.${counter} AS counted, count(t.id) AS present
+          FROM (${counting.lanes}) c LEFT JOIN gleaner.tasks t
+            ON t.lane = c.id AND ${counter === 'created' ? counting.created : `t.status = '${counter}'`}
+          GROUP BY c.id, c.name, c.${counter} HAVING c.${counter} <> count(t.id)`,
+  }))
+}
+
+const EXAMPLES_MAX = 3
+
+/** The rows that show a flaw, a few of them. */
+export function examplesOf({ sql }: Flaw): string {
+  return `SELECT * FROM (${sql}) flaw LIMIT ${EXAMPLES_MAX}`
+}
+
+export function findingsOf(looks: readonly { flaw: Flaw; rows: Finding['examples'] }[]): Finding[] {
+  return looks
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ flaw, rows }) => ({ what: flaw.what, examples: rows }))
+}

@@ -1,0 +1,39 @@
+import { firstMinute } from '../../model/metrics.ts'
+import type { Change, Store } from '../contract.ts'
+import { changeTasks } from './bulk.ts'
+import { readCircumstances } from './circumstances.ts'
+import type { Durability } from './connection.ts'
+import type { Memory } from './memory.ts'
+import { addMetrics, readMetrics } from './metrics.ts'
+import type { Statements } from './statements.ts'
+
+export interface InsightServices {
+  db: Statements
+  memory: Memory
+  now: () => number
+  promised: Durability
+  read: <T>(look: () => T) => Promise<T>
+  write: <T>(durability: Durability, change: () => T) => Promise<T>
+  tell: (change: Change) => void
+}
+
+type Insight = Pick<Store, 'circumstancesOf' | 'changeTasks' | 'addMetrics' | 'readMetrics'>
+
+/** The verbs for whoever looks after many tasks. */
+export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {
+  return {
+    circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
+    async changeTasks(step) {
+      const change = () => changeTasks(db, memory, step, now())
+      const done = await (step.dryRun === null ? write(promised, change) : read(change))
+      const { answer, ended, requested } = done
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (requested) tell({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
+      return answer
+    },
+    addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
+    readMetrics: (windowMs) =>
+      read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
+  }
+}

@@ -1,0 +1,22 @@
+import { Runners } from '../runners.ts'
+import { Turns } from '../turns.ts'
+import { LaneCache } from './lanes.ts'
+import { QueueBook } from './queue-book.ts'
+import type { Statements } from './statements.ts'
+
+/** What a store keeps in memory of its database and of its workers. */
+export interface Memory {
+  lanes: LaneCache
+  queues: QueueBook
+  turns: Turns
+  runners: Runners
+}
+
+export function emptyMemory(db: Statements, random: () => number): Memory {
+  return {
+    lanes: new LaneCache(db),
+    queues: new QueueBook(db, random),
+    turns: new Turns(),
+    runners: new Runners(),
+  }
+}

@@ -1,0 +1,53 @@
+import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
+import type { Finding } from '../upkeep.ts'
+import type { Connection } from './connection.ts'
+
+export const FLAWS: readonly Flaw[] = [
+  {
+    what: 'an input of no task',
+    sql: `SELECT task FROM gleaner.inputs i WHERE NOT EXISTS (SELECT 1 FROM gleaner.tasks t WHERE t.id = i.task)`,
+  },
+  {
+    what: 'a task without its input',
+    sql: `SELECT id FROM gleaner.tasks t
+          WHERE input = '' AND NOT EXISTS (SELECT 1 FROM gleaner.inputs i WHERE i.task = t.id)`,
+  },
+  {
+    what: 'a task is held that no batch of its session lists',
+    sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence IS NOT NULL AND id NOT IN (SELECT id FROM gleaner.held)',
+  },
+  {
+    what: 'a batch counts others than the tasks that are held by it',
+    sql: `SELECT fence, unsettled FROM gleaner.batches b WHERE unsettled = 0
+            OR unsettled <> (SELECT count(*) FROM gleaner.held h WHERE h.fence = b.fence)`,
+  },
+  {
+    what: 'a fence beyond the sequence',
+    sql: `SELECT id, fence FROM gleaner.tasks
+          WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')`,
+  },
+]
+
+export const COUNTING: Counting = {
+  lanes: 'SELECT * FROM gleaner.lanes',
+  // The others are counted when somebody asks.
+  created: `t.id <= (SELECT value FROM gleaner.meta WHERE key = 'counted_through')`,
+}
+
+/** On one snapshot: what others commit meanwhile is not half seen. */
+export function findingsIn(connection: Connection): Promise<Finding[]> {
+  return connection.snapshot(() => [...damageOf(connection), ...findingsOf(looks(connection))])
+}
+
+/** SQLite's own opinion of the whole file, the app's tables included. */
+export function damageOf({ raw }: Connection): Finding[] {
+  const words = raw.prepare('PRAGMA integrity_check(20)').pluck().all() as string[]
+  return words.filter((word) => word !== 'ok').map((word) => ({ what: `SQLite: ${word}`, examples: [] }))
+}
+
+function looks({ raw }: Connection) {
+  return flawsToLookFor(FLAWS, COUNTING).map((flaw) => ({
+    flaw,
+    rows: raw.prepare(examplesOf(flaw).replaceAll('gleaner.', 'gleaner_')).all() as Finding['examples'],
+  }))
+}

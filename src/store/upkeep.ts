@@ -1,0 +1,83 @@
+import type { Retention } from '../model/retention.ts'
+
+/** The part of the contract that keeps a database small, sound and safe. */
+export interface Upkeep {
+  /**
+   * Removes finished tasks that need not be kept any more, with all that belongs to them except their `forever` keys:
+   * one small transaction, the oldest first.
+   */
+  pruneTasks(retention: Retention, step: PruneStep): Promise<Pruned>
+  /** What is not as it must be; empty when all is well. Takes its time, and holds nobody up. */
+  check(): Promise<Finding[]>
+  /** Tells the planner what the tables look like now, and frees what pruned tasks left. */
+  optimize(options: OptimizeOptions): Promise<Optimized>
+  /** Brings the write-ahead log into the database, where that is ours to do. */
+  checkpoint(): Promise<Checkpointed>
+  /** A whole, consistent, verified copy as of now, while others go on. */
+  backup(path: string, options: BackupOptions): Promise<Backup>
+  /** Checks the backup, lets everybody here `leave` the database, and puts the backup in its place. */
+  restore(path: string, options: RestoreOptions): Promise<void>
+}
+
+export interface PruneStep {
+  /** Tasks at most. */
+  limit: number
+  /** Unless another process is at it. `held` is what the step before answered. */
+  turn?: { held: number | null; forMs: number }
+}
+
+export interface Pruned {
+  removed: number
+  /** There may be others. */
+  more: boolean
+  /** How long the database was at it. */
+  workMs: number
+  /** The turn that is ours now; null when nobody asked for one, or another process has it. */
+  turn: number | null
+}
+
+/** Something that must not be, with some of the rows that show it. */
+export interface Finding {
+  what: string
+  examples: readonly Record<string, unknown>[]
+}
+
+export interface OptimizeOptions {
+  /** Give free space back to the disk, although nobody can write meanwhile. */
+  vacuum?: boolean
+}
+
+export interface Optimized {
+  /** The file was written anew, without its free space. */
+  vacuumed: boolean
+  /** Inside the file, for new tasks to fill; on PostgreSQL nobody tells. */
+  freeBytes: number | null
+}
+
+export interface Checkpointed {
+  /** False: somebody still reads what is in the log; the rest follows later. */
+  complete: boolean
+}
+
+export interface UpkeepProgress {
+  phase: 'copying' | 'verifying'
+  /** Of this phase, from 0 to 1. */
+  fraction: number
+}
+
+export interface BackupOptions {
+  overwrite: boolean
+  onProgress?: (progress: UpkeepProgress) => void
+}
+
+export interface Backup {
+  path: string
+  bytes: number
+  /** Everything that was acknowledged before is in it. */
+  startedAt: number
+}
+
+export interface RestoreOptions {
+  leave: () => Promise<void>
+  onProgress?: (progress: UpkeepProgress) => void
+}
