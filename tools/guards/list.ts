@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts'
+import { MANAGEMENT } from './management.ts'
 import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
@@ -1630,4 +1631,5 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   ...RECURRING,
+  ...MANAGEMENT,
 ]
