@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts'
+import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
@@ -1034,7 +1035,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1045,8 +1046,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its session',
     promise: 'Nobody completes what another session holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: '\n  AND tasks.session IS NOT DISTINCT FROM given.session',
-    replace: '',
+    find: 'AND tasks.session =',
+    replace: 'AND 0 <',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: "a completion with the fence of another session's claim is refused and changes nothing",
@@ -1078,7 +1079,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1089,7 +1090,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1177,8 +1178,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: what is held is not claimed',
     promise: 'Two claimants never get the same task.',
     file: 'src/store/postgres/take.ts',
-    find: "const READY = `status = 'queued' AND fence IS NULL AND",
-    replace: "const READY = `status = 'queued' AND",
+    find: "const READY = 'in_line AND NOT suspect'",
+    replace: "const READY = `status = 'queued' AND NOT suspect`",
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'what a worker holds but has not started shows as queued, and nobody else gets it',
@@ -1630,4 +1631,5 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   ...RECURRING,
+  ...POSTGRES_BATCHES,
 ]

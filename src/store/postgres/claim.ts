@@ -44,7 +44,7 @@ const OUTLOOK = `
          (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
          (SELECT max(id) FROM gleaner.lanes) AS highest,
          EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
-         (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS "dueAt",
+         (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
                WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
          ${ENTRIES_READ} AS "entriesBefore"
@@ -102,7 +102,7 @@ async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
               SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.low AND rank < l.high
               LIMIT 1) t) AS ready,
             EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
-            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS due,
             ${ENTRIES_READ} AS after`,
     [path.lanes, path.from, path.to],
   )
@@ -181,7 +181,7 @@ async function noteRace(
 async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Promise<void> {
   type Due = { id: number; lane: number; priority: number; run_after: number }
   const due = await sql.rows<Due>(
-    `SELECT id, lane, priority, run_after FROM gleaner.tasks WHERE status = 'scheduled' AND run_after <= $1
+    `SELECT id, lane, priority, run_after FROM gleaner.tasks WHERE delayed AND run_after <= $1
      ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED`,
     [now],
   )
@@ -193,7 +193,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Pro
     tally.add(lane, 'scheduled', -1)
   }
   await sql.run(
-    `UPDATE gleaner.tasks SET status = 'queued', rank = given.rank
+    `UPDATE gleaner.tasks SET status = 'queued', in_line = true, delayed = false, rank = given.rank
      FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
     [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
   )

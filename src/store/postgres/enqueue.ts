@@ -87,7 +87,7 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
   const rows = await sql.rows<{ key: string; id: number }>(
     `SELECT key, task AS id FROM gleaner.forever_keys WHERE key = ANY($1)
      UNION ALL
-     SELECT key, id FROM gleaner.tasks WHERE key = ANY($1) AND status IN ('scheduled', 'queued', 'running')`,
+     SELECT active_key AS key, id FROM gleaner.tasks WHERE active_key = ANY($1)`,
     [keys],
   )
   return new Map(rows.map(({ key, id }) => [key, id]))
@@ -133,10 +133,12 @@ async function insert(
        FROM (${given}) g, moment
      ), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
-         (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
-       SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, priority,
+         (id, lane, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key,
+          active_key, overrides)
+       SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
+              coalesce(due > now, false), priority,
               CASE WHEN due > now THEN NULL ELSE distance + ${tasks.some(race) ? RACE_MOMENT : 'now'} END, max_attempts,
-              now, input, due, key, overrides
+              now, input, due, key, key, overrides
        FROM given ORDER BY position
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)

@@ -6,7 +6,7 @@ import type { LowWater } from './low-water.ts'
 import type { Memory } from './memory.ts'
 import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
-import type { Sql } from './sql.ts'
+import { numberList, type Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, apply, heldBy } from './transition.ts'
@@ -14,16 +14,8 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
 
-/**
- * Each given task, if it is held under the fence and by the session that are given with it. In words that let the planner
- * find tasks by id alone: it believes that nothing is held, and would begin with all that is.
- */
-const HELD_AS_GIVEN = `tasks.id = given.id AND tasks.fence IS NOT DISTINCT FROM given.fence
-  AND tasks.session IS NOT DISTINCT FROM given.session`
-
-/** As many of one value as another array has: a column for `unnest`. */
-const sameForAll = (value: string, array: string) =>
-  `array_fill(${value}::bigint, ARRAY[cardinality(${array})])`
+/** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
+const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -32,18 +24,19 @@ export interface Effect {
   requeued: boolean
 }
 
-/** In a transaction: hands in what is finished, then takes what is next. */
+/** In a transaction: hands in what is finished, then takes what is next. `spent`: batches of which nothing is left. */
 export async function exchangeTasks(
   sql: Sql,
   memory: Memory,
   exchange: Exchange,
+  spent: readonly number[],
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, want } = exchange
   const outlook = await lookOut(sql, memory, session, want, { locked: true })
   if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? outlook.now
-  const settled = await settle(sql, memory, exchange, now)
+  const settled = await settle(sql, memory, exchange, spent, now)
   if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
   const unknown = await handBackUnknown(sql, memory, exchange, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
@@ -78,9 +71,15 @@ export async function lookOnly(
   return answered(sql, memory, [], [], want, outlook, false, now)
 }
 
-async function settle(sql: Sql, memory: Memory, { session, outcomes, holding }: Exchange, now: number) {
+async function settle(
+  sql: Sql,
+  memory: Memory,
+  { session, outcomes, holding }: Exchange,
+  spent: readonly number[],
+  now: number,
+) {
   const tally = new Tally()
-  const ended = await completeMany(sql, session, outcomes, now)
+  const ended = await completeMany(sql, session, outcomes, spent, now)
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
@@ -127,33 +126,41 @@ async function completeMany(
   sql: Sql,
   session: string,
   outcomes: Exchange['outcomes'],
+  spent: readonly number[],
   now: number,
 ): Promise<string[]> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
-  if (completed.length === 0) return []
-  const rows = await sql.rows<{ id: string }>(
+  if (completed.length === 0 && spent.length === 0) return []
+  const answer = await sql.row<{ all: boolean; ids: string | null }>(
     `WITH ended AS (
-       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
          started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
-       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], ${sameForAll('$6', '$2')})
-         given(id, fence, started_at, result, session)
-       WHERE ${HELD_AS_GIVEN} RETURNING tasks.id, lane
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) given(id, fence, started_at, result)
+       WHERE ${HELD_AS_GIVEN} $6 RETURNING tasks.id, lane
+     ), together AS (
+       SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
      ), counted AS (
-       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, count(*) FROM ended GROUP BY lane
-     )
-     SELECT id::text AS id FROM ended`,
+       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
+     ), filed AS (
+       INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', $1, tasks FROM together
+     ), removed AS (
+       DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[])
+     ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
+     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids FROM answer`,
     [
       now,
-      completed.map((run) => rowid(run.id)),
-      completed.map((run) => run.fence),
-      completed.map((run) => run.startedAt),
+      numberList(completed.map((run) => rowid(run.id))),
+      numberList(completed.map((run) => run.fence)),
+      numberList(completed.map((run) => run.startedAt)),
       completed.map((run) => run.result),
       session,
+      numberList(spent),
     ],
   )
-  return rows.map((row) => row.id)
+  if (answer!.all) return completed.map((run) => run.id)
+  return answer!.ids?.split(',') ?? []
 }
 
 /** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
@@ -183,20 +190,19 @@ export async function complete(
   now: number,
 ): Promise<boolean> {
   const outcome = { kind: 'completed', result } as const
-  return (await completeMany(sql, session, [{ ...run, outcome }], now)).length > 0
+  return (await completeMany(sql, session, [{ ...run, outcome }], [], now)).length > 0
 }
 
 async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
   if (starts.length === 0) return []
   const rows = await sql.rows<{ id: string }>(
     `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], ${sameForAll('$4', '$1')})
-       given(id, fence, started_at, session)
-     WHERE ${HELD_AS_GIVEN} RETURNING tasks.id::text AS id`,
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) given(id, fence, started_at)
+     WHERE ${HELD_AS_GIVEN} $4 RETURNING tasks.id::text AS id`,
     [
-      starts.map((run) => rowid(run.id)),
-      starts.map((run) => run.fence),
-      starts.map((run) => run.startedAt),
+      numberList(starts.map((run) => rowid(run.id))),
+      numberList(starts.map((run) => run.fence)),
+      numberList(starts.map((run) => run.startedAt)),
       session,
     ],
   )
@@ -208,9 +214,8 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
   if (progress.length === 0) return
   await sql.run(
     `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
-     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], ${sameForAll('$5', '$1')})
-       given(id, fence, fraction, message, session)
-     WHERE ${HELD_AS_GIVEN}`,
+     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) given(id, fence, fraction, message)
+     WHERE ${HELD_AS_GIVEN} $5`,
     [
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),

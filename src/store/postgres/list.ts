@@ -3,6 +3,7 @@ import { isFinished, type Page, type TaskRecord, type TaskStatus } from '../../m
 import type { PageRequest, TaskFilter } from '../contract.ts'
 import { readCursor, writeCursor } from '../cursor.ts'
 import type { Lane } from '../lane.ts'
+import { HELD } from './batches.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Memory } from './memory.ts'
 import type { QueueBook } from './queue-book.ts'
@@ -15,7 +16,7 @@ const SCAN_MAX = 10_000
 /** What one listing reads of each lane: an index, in that index's order. */
 interface Walk {
   /** `$3` and `$4` are the position after which to go on. */
-  sources: { which: string; order: string }[]
+  sources: { from?: string; which: string; order: string }[]
   order: string
   first: [number, number]
   position: (row: FullRow) => [number, number]
@@ -35,8 +36,8 @@ export async function listTasks(
   const walk = filter.status === 'queued' ? queuedWalk(queues, matching, now) : walkOf(filter.status, now)
   const [a = walk.first[0], b = walk.first[1]] = readCursor(page.cursor, 2)
   const reads = walk.sources.map(
-    ({ which, order }) => `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
-       SELECT ${FULL} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${which} ORDER BY ${order} LIMIT $2) t`,
+    ({ from = 'gleaner.tasks t', which, order }) => `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
+       SELECT ${FULL} FROM ${from} WHERE t.lane = l.lane AND ${which} ORDER BY ${order} LIMIT $2) t`,
   )
   const rows = await sql.rows<FullRow>(
     `SELECT * FROM (${reads.join(' UNION ALL ')}) t WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL
@@ -82,12 +83,17 @@ async function endOfScan(sql: Sql, before: number): Promise<number | undefined> 
   return row?.id
 }
 
+/** Those that ended together are a row: the rows are in order, and what is in them is put in order as it is read. */
+const FINISHED = `gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
+  JOIN gleaner.tasks t ON t.id = one.id AND t.finished_at = f.finished_at`
+
 function walkOf(status: Exclude<TaskStatus, 'queued'>, now: number): Walk {
   // The last to finish first.
   if (isFinished(status)) {
     return oneSource({
-      which: `t.status = '${status}' AND t.finished_at IS NOT NULL AND (t.finished_at, t.id) < ($3, $4)`,
-      order: 'finished_at DESC, id DESC',
+      from: FINISHED,
+      which: `f.lane = l.lane AND f.status = '${status}' AND f.finished_at <= $3 AND (t.finished_at, t.id) < ($3, $4)`,
+      order: 't.finished_at DESC, t.id DESC',
       first: [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
       position: (row) => [row.finished_at ?? 0, row.id],
     })
@@ -95,30 +101,26 @@ function walkOf(status: Exclude<TaskStatus, 'queued'>, now: number): Walk {
   // The next to be due first.
   if (status === 'scheduled') {
     return oneSource({
-      which: `t.status = 'scheduled' AND (t.run_after, t.id) > ($3, $4)`,
+      which: 't.delayed AND (t.run_after, t.id) > ($3, $4)',
       order: 'run_after, id',
       first: [now, Number.MAX_SAFE_INTEGER],
       position: (row) => [row.run_after ?? 0, row.id],
     })
   }
   return oneSource({
-    which: `t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
+    which: `${HELD} AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
     order: 'started_at, id',
     first: [-1, 0],
     position: (row) => [row.started_at ?? 0, row.id],
   })
 }
 
-function oneSource({ which, order, ...walk }: Omit<Walk, 'sources'> & { which: string }): Walk {
-  return { sources: [{ which, order }], order, ...walk }
+function oneSource({ from, which, order, ...walk }: Omit<Walk, 'sources'> & Walk['sources'][number]): Walk {
+  return { sources: [{ from, which, order }], order, ...walk }
 }
 
 /** Simply waiting, suspected or held ahead. */
-const QUEUED = [
-  `t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect`,
-  `t.status = 'queued' AND t.fence IS NULL AND t.suspect`,
-  `t.status = 'queued' AND t.fence IS NOT NULL`,
-]
+const QUEUED = ['t.in_line AND NOT t.suspect', 't.in_line AND t.suspect', `${HELD} AND t.status = 'queued'`]
 
 /**
  * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it
@@ -149,7 +151,7 @@ function queuedWalk(queues: QueueBook, among: readonly Lane[], now: number): Wal
         order: `rank ${down}, id ${down}`,
       })),
       {
-        which: `t.status = 'scheduled' AND t.run_after <= ${now} AND ${mine} AND (${place}, ${tie(sign)}) > ($3, $4)`,
+        which: `t.delayed AND t.run_after <= ${now} AND ${mine} AND (${place}, ${tie(sign)}) > ($3, $4)`,
         order: `${place}, ${tie(sign)}`,
       },
     ]

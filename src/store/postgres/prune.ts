@@ -68,10 +68,9 @@ function oldestOf(
 ): Promise<Finished[]> {
   return sql.rows<Finished>(
     `SELECT t.* FROM unnest($1::int[], $2::bigint[]) l(lane, since), LATERAL (
-       SELECT id, lane, status, finished_at FROM gleaner.tasks t
-       WHERE t.lane = l.lane AND t.status = $3 AND t.finished_at IS NOT NULL
-         AND t.finished_at >= l.since AND t.finished_at <= $4
-       ORDER BY t.finished_at, t.id LIMIT $5) t
+       SELECT one.id, f.lane, f.status, f.finished_at FROM gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
+       WHERE f.lane = l.lane AND f.status = $3 AND f.finished_at >= l.since AND f.finished_at <= $4
+       ORDER BY f.finished_at, one.id LIMIT $5) t
      ORDER BY t.finished_at, t.id LIMIT $5`,
     [lanes.map(({ id }) => id), marks.of(lanes, status), status, until, limit],
   )

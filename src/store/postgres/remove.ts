@@ -1,6 +1,11 @@
 import { isFinished, type TaskStatus } from '../../model/task.ts'
+import { type Ended, unfileFinished } from './finished.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
+
+interface Removed extends Ended {
+  status: TaskStatus
+}
 
 /** What belongs to a task and is nothing without it. A `forever` key is: it outlives its task. */
 const BELONGINGS = ['logs', 'attempts']
@@ -8,10 +13,11 @@ const BELONGINGS = ['logs', 'attempts']
 /** In a transaction that has locked them: takes these tasks out, with all that belongs to them. Nobody may hold one. */
 export async function removeRows(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
-  const removed = await sql.rows<{ lane: number; status: TaskStatus }>(
-    'DELETE FROM gleaner.tasks WHERE id = ANY($1::bigint[]) RETURNING lane, status',
+  const removed = await sql.rows<Removed>(
+    'DELETE FROM gleaner.tasks WHERE id = ANY($1::bigint[]) RETURNING id, lane, status, finished_at',
     [ids],
   )
+  await unfileFinished(sql, removed)
   for (const table of BELONGINGS) {
     await sql.run(`DELETE FROM gleaner.${table} WHERE task = ANY($1::bigint[])`, [ids])
   }

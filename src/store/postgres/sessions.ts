@@ -117,6 +117,9 @@ export async function endSession(
     if (transition.to !== 'waiting') ended.push(task.id)
   }
   await tally.write(sql)
+  await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [
+    sessions.map((one) => one.id),
+  ])
   await forgive(sql, verdict.forgiven)
   await leaveRaces(
     sql,

@@ -4,6 +4,32 @@ import type { Sql } from './sql.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
+    what: 'a task is held, and in no batch of its session: nobody would give it back',
+    sql: `SELECT id, fence FROM gleaner.tasks t WHERE fence IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM gleaner.batches b WHERE b.fence = t.fence AND b.session = t.session AND t.id = ANY(b.tasks))`,
+  },
+  {
+    what: 'a batch of a session that is over',
+    sql: `SELECT fence, session FROM gleaner.batches
+          WHERE session NOT IN (SELECT id FROM gleaner.sessions WHERE ended_at IS NULL)`,
+  },
+  {
+    what: 'a task is finished and not found as such, found more than once, or found and not finished',
+    sql: `SELECT coalesce(t.id, f.id) AS id, t.status, f.status AS found FROM
+            (SELECT * FROM gleaner.tasks WHERE finished_at IS NOT NULL) t
+            FULL JOIN (SELECT lane, status, finished_at, unnest(tasks) AS id FROM gleaner.finished) f
+              ON f.id = t.id AND f.status = t.status AND f.lane = t.lane AND f.finished_at = t.finished_at
+          WHERE t.id IS NULL OR f.id IS NULL
+          UNION ALL
+          SELECT id, NULL, 'twice' FROM (SELECT unnest(tasks) AS id FROM gleaner.finished) f GROUP BY id HAVING count(*) > 1`,
+  },
+  {
+    what: 'what the indexes know of a task is not what its status says',
+    sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
+          WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status = 'scheduled')
+            OR active_key IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
+  },
+  {
     what: 'a fence beyond the sequence',
     sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
   },
@@ -15,7 +41,8 @@ export const FLAWS: readonly Flaw[] = [
     what: 'an index that is not valid',
     sql: `SELECT indexrelid::regclass::text AS name FROM pg_index
           WHERE indrelid IN ('gleaner.tasks'::regclass, 'gleaner.logs'::regclass, 'gleaner.attempts'::regclass,
-            'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass)
+            'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass, 'gleaner.batches'::regclass,
+            'gleaner.finished'::regclass)
             AND NOT (indisvalid AND indisready AND indislive)`,
   },
 ]

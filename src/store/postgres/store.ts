@@ -4,6 +4,7 @@ import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
+import { BatchBook } from './batches.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -67,7 +68,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const lanes = new LaneBook(sql)
   const queues = new QueueBook(sql, options.random ?? Math.random, () => void inOrder().catch(() => {}))
   const lowWater = new LowWater(options.clock ?? systemClock)
-  const memory: Memory = { lanes, queues, lowWater, turns: new Turns(), runners: new Runners() }
+  const batches = new BatchBook()
+  const memory: Memory = { lanes, queues, lowWater, batches, turns: new Turns(), runners: new Runners() }
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
@@ -105,7 +107,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
     if (promised && tasks.every((task) => task.key === null))
-      return insertTasks(sql, memory, tasks, clockMs(), saying)
+      return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
     await lanes.learn(tasks)
     return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
       durable: promised,
@@ -147,6 +149,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const end = await write((own) => endSession(own, memory, rowid(id), cause, condition, clockMs()), {
         durable: false,
       })
+      batches.ended(rowid(id))
       if (end === null) return null
       const { ended, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -163,13 +166,15 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const expected = expectant && exchange.want !== null
       if (expected) expectant = false
       if (!hasNews(exchange) && !expected) {
-        const answer = await read(() => lookOnly(sql, memory, exchange, clockMs()))
+        const answer = await read(() => lookOnly(database.prepared, memory, exchange, clockMs()))
         if (answer !== null) return answer
       }
+      const spent = batches.spent(exchange.session)
       const { answer, ended, requeued } = await write(
-        (own) => exchangeTasks(own, memory, exchange, clockMs()),
-        { durable: false, byIndex: true },
+        (own) => exchangeTasks(own, memory, exchange, spent, clockMs()),
+        { durable: false, byIndex: true, prepared: true },
       )
+      batches.exchanged(exchange, answer, spent)
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })
       return answer
@@ -185,6 +190,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         await markUseful(own, rowid(session))
         return true
       })
+      batches.settled(rowid(session), [run])
       if (completed) spread({ kind: 'ended', ids: [run.id] })
       return completed
     },

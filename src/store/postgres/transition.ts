@@ -1,5 +1,6 @@
 import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import { fileFinished } from './finished.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 import type { Tally } from './tally.ts'
@@ -28,7 +29,10 @@ export async function heldBy(sql: Sql, session: string, id: string, fence: numbe
 
 export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]): Promise<HeldRow[]> {
   const rows = await sql.rows<Row>(
-    `SELECT ${COLUMNS} FROM gleaner.tasks WHERE session = ANY($1::bigint[]) AND fence IS NOT NULL ORDER BY tasks.id FOR UPDATE`,
+    `SELECT ${COLUMNS} FROM gleaner.tasks
+     WHERE id = ANY(ARRAY(SELECT unnest(tasks) FROM gleaner.batches WHERE session = ANY($1::bigint[])))
+       AND session = ANY($1::bigint[]) AND fence IS NOT NULL
+     ORDER BY tasks.id FOR UPDATE`,
     [sessions],
   )
   return rows.map((row) => ({ ...row, started: row.status === 'running' }))
@@ -76,8 +80,9 @@ async function finish(
   tally: Tally,
 ): Promise<void> {
   tally.add(task.lane, status, 1)
+  await fileFinished(sql, task.lane, status, now, [task.id])
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, fence = NULL, cancel_requested = false, started_at = $2, finished_at = $3,
+    `UPDATE gleaner.tasks SET status = $1, fence = NULL, cancel_requested = false, active_key = NULL, started_at = $2, finished_at = $3,
        result = $4, error = $5, crashes = $6, attempts = $7 WHERE id = $8`,
     [
       status,
@@ -103,7 +108,8 @@ async function wait(
   const delayed = to.afterMs > 0
   if (delayed) tally.add(task.lane, 'scheduled', 1)
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
+    `UPDATE gleaner.tasks SET status = $1, in_line = NOT $2, delayed = $2,
+       rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
        run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
        error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,
     [

@@ -47,8 +47,9 @@ async function pagesOf(claim: () => Promise<Claim[]>): Promise<number> {
   let pages = 0
   client.query = async function (...parameters) {
     const ask = (text: string, values?: unknown[]) => query.call(this, text, values)
-    const [text, values] = parameters
-    if (typeof text === 'string' && text.includes('SKIP LOCKED') && text.includes('NOT suspect')) {
+    const [asked] = parameters
+    const { text, values } = typeof asked === 'string' ? { text: asked, values: parameters[1] } : asked
+    if (text.includes('SKIP LOCKED') && text.includes('NOT suspect')) {
       await ask('SAVEPOINT before')
       const { rows } = await ask(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
       await ask('ROLLBACK TO before')
