@@ -1,4 +1,5 @@
 import type { ContenderName } from '../../contenders/contender.ts'
+import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openDatabases } from '../../workplaces/databases.ts'
 import { findRedis } from '../../workplaces/redis.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
@@ -27,6 +28,7 @@ export const suite: Suite = {
     enqueueMany,
     drainOneProcess,
     drainManyProcesses,
+    drainByStrategy,
     pickup,
     drainAnyBacklog,
     heldTransaction,

@@ -1,3 +1,4 @@
+import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openFiles } from '../../workplaces/files.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
 import type { Suite } from '../suite.ts'
@@ -18,6 +19,7 @@ export const suite: Suite = {
     enqueueMany,
     drainOneProcess,
     drainManyProcesses,
+    drainByStrategy,
     pickup,
     idleCost,
     drainAnyBacklog,

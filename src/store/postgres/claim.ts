@@ -1,5 +1,6 @@
 import type { Claim, Want } from '../contract.ts'
 import type { Lane } from '../lane.ts'
+import type { Runner } from '../runners.ts'
 import { userKey } from '../task-row.ts'
 import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
 import type { Memory } from './memory.ts'
@@ -170,11 +171,14 @@ async function noteRace(
   rows: readonly TakenRow[],
   laneOf: ReadonlyMap<number, Lane>,
 ): Promise<void> {
-  const racing = rows
-    .map(({ id, lane, rank, status }) => ({ id: String(id), queue: laneOf.get(lane)!.queue, rank, status }))
-    .filter(({ queue }) => queues.isWeighted(queue))
-  runners.holdAhead(racing.filter(({ status }) => status !== 'running'))
-  const started = racing.filter(({ status }) => status === 'running')
+  const started: Runner[] = []
+  for (const { id, lane, rank, status } of rows) {
+    const { queue } = laneOf.get(lane)!
+    if (!queues.isWeighted(queue)) continue
+    const runner = { id: String(id), queue, rank }
+    if (status === 'running') started.push(runner)
+    else runners.holdAhead(runner)
+  }
   await advanceRaces(sql, queues, session, started)
 }
 

@@ -157,16 +157,15 @@ function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): voi
 /** Who starts at once moves the race on; who is held ahead does when he is started. */
 function noteRace({ lanes, queues, runners }: Memory, rows: readonly WaitingRow[], start: number): void {
   if (!queues.isAnyWeighted) return
-  const racing = rows.map((row, position) => {
-    const { queue } = lanes.get(row.lane)
-    return { id: String(row.id), queue, rank: row.rank, started: position < start }
-  })
-  const weighted = racing.filter(({ queue }) => queues.of(queue).strategy === 'weighted')
-  advanceRaces(
-    queues,
-    weighted.filter(({ started }) => started),
-  )
-  runners.holdAhead(weighted.filter(({ started }) => !started))
+  const started: Runner[] = []
+  for (const [position, { id, lane, rank }] of rows.entries()) {
+    const { queue } = lanes.get(lane)
+    if (queues.of(queue).strategy !== 'weighted') continue
+    const runner = { id: String(id), queue, rank }
+    if (position < start) started.push(runner)
+    else runners.holdAhead(runner)
+  }
+  advanceRaces(queues, started)
 }
 
 export function advanceRaces(queues: QueueBook, started: readonly Runner[]): void {
