@@ -80,7 +80,7 @@ export class Pruner {
   async #step(limit: number): Promise<void> {
     const { everyMs } = this.#options
     const step = await this.#tryStep(limit)
-    if (step?.more) this.#next(step.workMs * REST, nextLimit(limit, step.workMs))
+    if (step?.more) this.#next(Math.ceil(step.workMs * REST), nextLimit(limit, step.workMs))
     else this.#next(everyMs, LIMIT.first)
   }
 

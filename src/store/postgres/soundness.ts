@@ -72,8 +72,8 @@ async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   const checker = await sql.row<{ name: string }>(
     `SELECT quote_ident(n.nspname) || '.bt_index_check' AS name
      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-     WHERE e.extname = 'amcheck'
-       AND has_function_privilege(format('%I.bt_index_check(regclass,boolean)', n.nspname), 'EXECUTE')`,
+     JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'bt_index_check' AND p.pronargs = 2
+     WHERE e.extname = 'amcheck' AND has_function_privilege(p.oid, 'EXECUTE')`,
   )
   if (checker === undefined) return []
   const indexes = await sql.rows<{ oid: number; name: string }>(

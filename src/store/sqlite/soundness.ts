@@ -1,6 +1,7 @@
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
 import type { Finding } from '../upkeep.ts'
 import type { Connection } from './connection.ts'
+import { isDamaged } from './sql-errors.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
@@ -34,14 +35,24 @@ export const COUNTING: Counting = {
   created: `t.id <= (SELECT value FROM gleaner.meta WHERE key = 'counted_through')`,
 }
 
-/** On one snapshot: what others commit meanwhile is not half seen. */
+/** On one snapshot: what others commit meanwhile is not half seen. What is damaged cannot be asked anything more. */
 export function findingsIn(connection: Connection): Promise<Finding[]> {
-  return connection.snapshot(() => [...damageOf(connection), ...findingsOf(looks(connection))])
+  return connection.snapshot(() => {
+    const damage = damageOf(connection)
+    return damage.length > 0 ? damage : findingsOf(looks(connection))
+  })
 }
 
 /** SQLite's own opinion of the whole file, the app's tables included. */
 export function damageOf({ raw }: Connection): Finding[] {
-  const words = raw.prepare('PRAGMA integrity_check(20)').pluck().all() as string[]
+  const words: string[] = []
+  try {
+    for (const word of raw.prepare('PRAGMA integrity_check(20)').pluck().iterate()) words.push(String(word))
+  } catch (error) {
+    // Beyond some damage it gives up.
+    if (!isDamaged(error)) throw error
+    words.push((error as Error).message)
+  }
   return words.filter((word) => word !== 'ok').map((word) => ({ what: `SQLite: ${word}`, examples: [] }))
 }
 
