@@ -25,6 +25,8 @@ export interface Settings {
   pollMs: number
   /** Of the queue; only Gleaner has them. */
   strategy?: StrategyName
+  /** How long completed tasks are kept; as usual, when it is not said. */
+  keepMs?: number
 }
 
 /** What the scenarios ask of everybody. The contender writes its own loops, so that nobody pays for an adapter. */

@@ -8,7 +8,7 @@ const CONCURRENCY = 100
 
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(place, { durability, strategy }) {
+  async open(place, { durability, strategy, keepMs }) {
     let onRun: WorkHooks['onRun'] = () => {}
     const noop = defineTask({
       name: 'noop',
@@ -16,7 +16,13 @@ export const contender: Contender = {
       run: async (payload: Payload) => onRun(payload),
     })
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
-    const gleaner = await openGleaner({ database, durability, tasks: [noop], queues: queuesOf(strategy) })
+    const gleaner = await openGleaner({
+      database,
+      durability,
+      tasks: [noop],
+      queues: queuesOf(strategy),
+      ...(keepMs !== undefined && { retention: { completed: keepMs }, timings: { prune: '100ms' } }),
+    })
     const enqueue = (payload: Payload) => gleaner.enqueue(noop, payload)
 
     return {

@@ -204,6 +204,28 @@ export const OPERATIONS: Operation[] = [
     }),
   },
   {
+    name: 'pruning',
+    varies: true,
+    prepare: async (gleaner) => {
+      const key = { key: 'k', keyScope: 'forever' } as const
+      await gleaner.enqueue(plain, 'x'.repeat(5_000), key)
+      await gleaner.enqueueMany(flaky, [undefined, undefined])
+      const worker = gleaner.work()
+      await worker.drained({ includeDelayed: true })
+      await worker.stop()
+      await gleaner.enqueue(effect)
+    },
+    // Wherever it was killed: the key is held.
+    afterwards: { sql: 'SELECT key FROM gleaner.forever_keys', rows: ['plain/k'] },
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list({ status: 'completed' })
+      begin()
+      await gleaner.maintenance.prune({ completed: 0 })
+      end()
+      acknowledge({ status: Object.fromEntries(items.map(({ id }) => [id, 'gone'])) })
+    }),
+  },
+  {
     name: 'enqueuing an occurrence of what recurs',
     prepare: (gleaner) => gleaner.enqueue(effect),
     // Taken and enqueued, or neither.

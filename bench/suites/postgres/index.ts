@@ -1,4 +1,5 @@
 import type { ContenderName } from '../../contenders/contender.ts'
+import { pruneWhileDraining } from '../../scenarios/prune.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openDatabases } from '../../workplaces/databases.ts'
 import { findRedis } from '../../workplaces/redis.ts'
@@ -32,6 +33,7 @@ export const suite: Suite = {
     pickup,
     drainAnyBacklog,
     heldTransaction,
+    pruneWhileDraining,
   ],
   openWorkplace: (options) => openWorkplace(options, openDatabases),
   notes,

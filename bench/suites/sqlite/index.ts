@@ -1,3 +1,4 @@
+import { pruneWhileDraining } from '../../scenarios/prune.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openFiles } from '../../workplaces/files.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
@@ -24,6 +25,7 @@ export const suite: Suite = {
     idleCost,
     drainAnyBacklog,
     askAtAMillion,
+    pruneWhileDraining,
   ],
   openWorkplace: (options) => openWorkplace(options, openFiles),
   notes,
