@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest'
 import { defineTask, PermanentError, TaskGone } from '../../src/index.ts'
 import { nextLimit, Pruner } from '../../src/maintenance/pruner.ts'
 import { pruningOf, type RetentionOptions, retentionOf } from '../../src/maintenance/retention.ts'
+import { sizeAfter } from '../../src/model/retention.ts'
 import type { Pruned, PruneStep } from '../../src/store/upkeep.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { test } from '../testing/open-test.ts'
@@ -71,6 +72,13 @@ describe('retention', () => {
   })
 })
 
+test('a test that moves the time keeps everything, unless it says otherwise', async ({ open }) => {
+  const t = await open({ tasks })
+  await t.enqueue(good)
+  await t.advance('60d')
+  expect(await t.completed(good)).toHaveLength(1)
+})
+
 describe('prune', () => {
   test('removes by what it is told alone, or by the retention', async ({ open }) => {
     const t = await open({ tasks, retention: { completed: '1d', failed: '2d' } })
@@ -129,7 +137,13 @@ describe('the pruner', () => {
         if (fails) throw new Error('away')
         const removed = Math.min(left, step.limit)
         left -= removed
-        return { removed, more: removed > 0, workMs, turn: removed > 0 ? steps.length : null }
+        return {
+          removed,
+          more: removed > 0,
+          workMs,
+          next: sizeAfter(workMs, 4),
+          turn: removed > 0 ? steps.length : null,
+        }
       },
     }
     const problems: string[] = []
@@ -184,10 +198,16 @@ describe('the pruner', () => {
   })
 
   test('a step grows while it is quick, shrinks while it is slow, and stays within its bounds', () => {
-    expect(nextLimit(100, 0.5)).toBe(200)
-    expect(nextLimit(100, 4)).toBe(100)
-    expect(nextLimit(100, 9)).toBe(50)
-    expect(nextLimit(2_000, 0)).toBe(2_000)
-    expect(nextLimit(5, 1_000)).toBe(5)
+    expect([0.5, 2, 8, 9].map((workMs) => sizeAfter(workMs, 4))).toEqual([
+      'larger',
+      'same',
+      'same',
+      'smaller',
+    ])
+    expect(nextLimit(100, 'larger')).toBe(200)
+    expect(nextLimit(100, 'same')).toBe(100)
+    expect(nextLimit(100, 'smaller')).toBe(50)
+    expect(nextLimit(2_000, 'larger')).toBe(2_000)
+    expect(nextLimit(5, 'smaller')).toBe(5)
   })
 })

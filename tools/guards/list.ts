@@ -1,5 +1,6 @@
 import type { Guard } from './guard.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
+import { MAINTENANCE } from './maintenance.ts'
 import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
@@ -320,9 +321,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'removing counts first',
     promise: 'Counts stay exact when tasks are removed.',
-    file: 'src/store/sqlite/manage.ts',
-    find: '  countAll(db)\n',
-    replace: '',
+    file: 'src/store/sqlite/remove.ts',
+    find: '    countAll(db)\n',
+    replace: '    db.sql("SELECT 1")\n',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a task is removed with its logs, its attempts and its input, in every state but held',
@@ -1522,8 +1523,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'testing: nobody looks in vain in the time of a test',
     promise: 'Days of the time of a test pass in milliseconds.',
     file: 'src/testing/open.ts',
-    find: 'poll: NEVER }',
-    replace: "poll: '1s' }",
+    find: 'poll: NEVER,',
+    replace: "poll: '1s',",
     test: {
       file: 'test/testing/time.test.ts',
       title: 'passes by a thousand days within seconds, with a task on each of them',
@@ -1632,4 +1633,5 @@ export const GUARDS: readonly Guard[] = [
   },
   ...RECURRING,
   ...POSTGRES_BATCHES,
+  ...MAINTENANCE,
 ]
