@@ -1,6 +1,6 @@
 import type { Guard } from './guard.ts'
-import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { MAINTENANCE } from './maintenance.ts'
+import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */

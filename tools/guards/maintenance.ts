@@ -30,11 +30,11 @@ const STORES = [
     remove: 'src/store/postgres/remove.ts',
     manage: 'src/store/postgres/manage.ts',
     upkeep: 'src/store/postgres/upkeep.ts',
-    age: ['AND t.finished_at <= $4', 'AND t.finished_at + 0 * $4 IS NOT NULL'],
+    age: ['AND f.finished_at <= $5', 'AND f.finished_at + 0 * $5::bigint IS NOT NULL'],
     queue: ['lanes.filter((lane) => lane.queue === queue)', 'lanes.filter((lane) => lane.queue !== null)'],
     oldest: [
-      ') t\n     ORDER BY t.finished_at, t.id LIMIT $5`',
-      ') t\n     ORDER BY t.finished_at DESC, t.id LIMIT $5`',
+      ') t\n     ORDER BY t.finished_at, t.id LIMIT $6`',
+      ') t\n     ORDER BY t.finished_at DESC, t.id LIMIT $6`',
     ],
     belongings: [
       'attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1)',
@@ -46,7 +46,7 @@ const STORES = [
     turn: ['if (turn !== undefined && ours === null) return', 'if (turn === null) return'],
     held: ['OR s.value = $3`', 'OR (s.value = $3 AND false)`'],
     farAhead: ['OR s.value > $1 OR', 'OR (s.value > $1 AND false) OR'],
-    told: ["if (ids.length > 0) spread({ kind: 'ended', ids: ids.map(String) })", ''],
+    told: ["        spread({ kind: 'ended', ids: ids.map(String) })\n", ''],
   },
 ] as const
 
@@ -240,7 +240,7 @@ export const MAINTENANCE: Guard[] = [
     file: 'src/store/sqlite/backup.ts',
     find: "for (const suffix of ['', ...COMPANIONS]) rmSync(",
     replace: "for (const suffix of ['-none']) rmSync(",
-    test: { file: BACKUP, title: 'that cannot be written leaves nothing behind, and says why' },
+    test: { file: BACKUP, title: 'replaces nothing that came meanwhile, either' },
   },
   {
     name: 'a backup replaces nothing unasked',
@@ -297,17 +297,6 @@ export const MAINTENANCE: Guard[] = [
     test: {
       file: RESTORE,
       title: 'with an open Gleaner checks the backup, closes it, and replaces its database',
-    },
-  },
-  {
-    name: 'a check reads one moment',
-    promise: 'A check finds nothing wrong only because others work meanwhile.',
-    file: 'src/store/postgres/soundness.ts',
-    find: 'ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    replace: 'ISOLATION LEVEL READ COMMITTED READ ONLY',
-    test: {
-      file: 'test/store/postgres/prune.test.ts',
-      title: 'a check sees one moment, whatever is committed between two of its looks',
     },
   },
   {

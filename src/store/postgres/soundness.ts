@@ -1,6 +1,7 @@
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
 import type { Finding } from '../upkeep.ts'
 import type { Sql } from './sql.ts'
+import { isLostConnection } from './sql-errors.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
@@ -55,11 +56,8 @@ export const COUNTING: Counting = {
   created: 'true',
 }
 
-/** In a transaction: on one snapshot, so that what others commit meanwhile is not half seen. */
+/** Each look is one statement, and so of one moment: what others commit meanwhile is not half seen. */
 export async function findingsIn(sql: Sql): Promise<Finding[]> {
-  await sql.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  await sql.run('SET LOCAL statement_timeout = 0')
-  await sql.run('SET LOCAL idle_in_transaction_session_timeout = 0')
   const looks = []
   for (const flaw of flawsToLookFor(FLAWS, COUNTING)) {
     looks.push({ flaw, rows: await sql.rows<Record<string, unknown>>(examplesOf(flaw)) })
@@ -83,9 +81,8 @@ async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   )
   const findings: Finding[] = []
   for (const { oid, name } of indexes) {
-    await sql.run('SAVEPOINT gleaner_index')
-    await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch(async (error) => {
-      await sql.run('ROLLBACK TO gleaner_index')
+    await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch((error) => {
+      if (isLostConnection(error)) throw error
       findings.push({ what: `PostgreSQL: ${error.message}`, examples: [{ index: name }] })
     })
   }

@@ -35,12 +35,20 @@ export const COUNTING: Counting = {
   created: `t.id <= (SELECT value FROM gleaner.meta WHERE key = 'counted_through')`,
 }
 
-/** On one snapshot: what others commit meanwhile is not half seen. What is damaged cannot be asked anything more. */
-export function findingsIn(connection: Connection): Promise<Finding[]> {
-  return connection.snapshot(() => {
-    const damage = damageOf(connection)
-    return damage.length > 0 ? damage : findingsOf(looks(connection))
-  })
+/**
+ * Each look is one statement, and so of one moment: what others commit meanwhile is not half seen. What is damaged cannot be
+ * asked anything more.
+ */
+export async function findingsIn(connection: Connection): Promise<Finding[]> {
+  const damage = await connection.read(() => damageOf(connection))
+  if (damage.length > 0) return damage
+  const looks = []
+  for (const flaw of flawsToLookFor(FLAWS, COUNTING)) {
+    const sql = examplesOf(flaw).replaceAll('gleaner.', 'gleaner_')
+    const rows = await connection.read(() => connection.raw.prepare(sql).all() as Finding['examples'])
+    looks.push({ flaw, rows })
+  }
+  return findingsOf(looks)
 }
 
 /** SQLite's own opinion of the whole file, the app's tables included. */
@@ -54,11 +62,4 @@ export function damageOf({ raw }: Connection): Finding[] {
     words.push((error as Error).message)
   }
   return words.filter((word) => word !== 'ok').map((word) => ({ what: `SQLite: ${word}`, examples: [] }))
-}
-
-function looks({ raw }: Connection) {
-  return flawsToLookFor(FLAWS, COUNTING).map((flaw) => ({
-    flaw,
-    rows: raw.prepare(examplesOf(flaw).replaceAll('gleaner.', 'gleaner_')).all() as Finding['examples'],
-  }))
 }
