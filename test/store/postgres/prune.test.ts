@@ -36,7 +36,9 @@ async function pagesOf(step: () => Promise<unknown>): Promise<number> {
   const original = client.query
   let pages = 0
   const spy = vi.spyOn(client, 'query').mockImplementation(async function (this: pg.Client, ...parameters) {
-    const [text, values] = parameters
+    const { text, values } = parameters[0].text
+      ? parameters[0]
+      : { text: parameters[0], values: parameters[1] }
     if (/since_id/.test(text)) {
       const { rows } = await original.call(this, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
       pages += rows[0]['QUERY PLAN'][0].Plan['Shared Hit Blocks']
@@ -74,7 +76,7 @@ test('who prunes by hand waits for who is at it, and who does it in the backgrou
   expect(await store.pruneTasks(EVERYTHING, { limit: 1, turn })).toMatchObject({ removed: 0, more: false })
   const byHand = store.pruneTasks(EVERYTHING, { limit: 1 })
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${place.schema}".%FOR UPDATE OF t%'`
-  await until('it waits', async () => (await other.query(waiting)).rows.length > 0)
+  await until('it waits', async () => (await place.rows(waiting)).length > 0)
   await other.query(`DELETE FROM ${place.schema}.tasks WHERE id = $1`, [first])
   await other.query('COMMIT')
   expect(await byHand).toMatchObject({ removed: 0, more: true })
