@@ -49,6 +49,7 @@ export async function apply(
 ): Promise<void> {
   const remember = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(sql, task, outcome, error, now)
+  tally.slots.freed(task.lane, 1)
   switch (transition.to) {
     case 'completed':
       return finish(sql, task, 'completed', { result: transition.result }, now, tally)
@@ -107,6 +108,7 @@ async function wait(
 ): Promise<void> {
   const delayed = to.afterMs > 0
   if (delayed) tally.add(task.lane, 'scheduled', 1)
+  else tally.slots.arrived(task.lane)
   await sql.run(
     `UPDATE gleaner.tasks SET status = $1, in_line = NOT $2, delayed = $2,
        rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
