@@ -165,7 +165,14 @@ async function forgetKeys(sql: Sql, idle: readonly Turnstile[]): Promise<void> {
      RETURNING id, key_gate AS gate`,
     [locked.map((row) => row.id)],
   )
-  await sql.run('DELETE FROM gleaner.turnstiles WHERE lane = ANY($1::int[])', [gone.map((row) => row.id)])
+  const lanes = gone.map((row) => row.id)
+  await sql.run('DELETE FROM gleaner.turnstiles WHERE lane = ANY($1::int[])', [lanes])
+  // They sum up to nothing. Who sums up just now waits for the lane: we do not wait for him.
+  await sql.run(
+    `DELETE FROM gleaner.tallies WHERE ctid = ANY(ARRAY(
+       SELECT ctid FROM gleaner.tallies WHERE lane = ANY($1::int[]) FOR UPDATE SKIP LOCKED))`,
+    [lanes],
+  )
   // The same key may have other requirements.
   await sql.run(
     `DELETE FROM gleaner.gates WHERE id = ANY($1::bigint[])
