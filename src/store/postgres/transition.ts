@@ -110,7 +110,7 @@ async function wait(
   if (delayed) tally.add(task.lane, 'scheduled', 1)
   else tally.slots.arrived(task.lane)
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, in_line = NOT $2, delayed = $2,
+    `UPDATE gleaner.tasks SET status = $1, in_line = $1 = 'queued', delayed = $1 = 'scheduled',
        rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
        run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
        error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,
