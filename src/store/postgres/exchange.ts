@@ -1,7 +1,7 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
 import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
-import { lookWithinLimits, type Opening, unlimited } from './limited-claim.ts'
+import { lookWithinLimits, type Opening, suspectsAmongKeys, unlimited } from './limited-claim.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
 import type { Memory } from './memory.ts'
@@ -11,7 +11,6 @@ import { numberList, type Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, apply, heldBy } from './transition.ts'
-import { keysWithSuspects } from './turnstiles.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
@@ -77,20 +76,8 @@ export async function lookOnly(
   if (opening.worthIt) return null
   const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
   if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
-  if (want.empty && (await keyedSuspects(sql, memory, outlook, opening, now))) return null
+  if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
   return answered(sql, memory, [], [], want, outlook, opening, false, now)
-}
-
-/** Whether there are suspects among what has a key, and may run. */
-async function keyedSuspects(
-  sql: Sql,
-  { lanes }: Memory,
-  { limited, suspects }: Outlook,
-  opening: Opening,
-  now: number,
-): Promise<boolean> {
-  if (!limited || !suspects) return false
-  return (await keysWithSuspects(sql, lanes.limits, opening.lanes, now, { locked: false })).length > 0
 }
 
 async function settle(
@@ -277,7 +264,7 @@ async function answered(
   // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
   const known = !yields && (satisfied || (claims.length > 0 && !requeued))
   const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
-  const suspects = yields && (left.suspects || (await keyedSuspects(sql, memory, outlook, opening, now)))
+  const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
   return {
     claims,
     refused,

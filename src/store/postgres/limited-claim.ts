@@ -251,3 +251,15 @@ export async function lookWithinLimits(
   const worthIt = ready || wakeAt <= now || (await hasNewsOfGates(sql))
   return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, worthIt }
 }
+
+/** Whether there are suspects among what has a key, and may run. */
+export async function suspectsAmongKeys(
+  sql: Sql,
+  { lanes }: Memory,
+  { limited, suspects }: { limited: boolean; suspects: boolean },
+  opening: Opening,
+  now: number,
+): Promise<boolean> {
+  if (!limited || !suspects) return false
+  return (await keysWithSuspects(sql, lanes.limits, opening.lanes, now, { locked: false })).length > 0
+}
