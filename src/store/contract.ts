@@ -1,4 +1,5 @@
 import type { Capabilities } from '../model/capabilities.ts'
+import type { LimitState, PlannedLimit } from '../model/limit.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { QueueRecord, QueueSettings } from '../model/queue.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
@@ -69,6 +70,12 @@ export interface Store extends Upkeep {
   /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
   rerank(): Promise<boolean>
 
+  // Limits
+  /** Writes down the numbers of these limits; what is not named stays as it is. They hold from the next claim on. */
+  planLimits(limits: readonly PlannedLimit[]): Promise<void>
+  /** What the limits that this task is under say now: of its queue, and of its key. Empty: there are none. */
+  limitsOn(id: string): Promise<LimitState[]>
+
   // Schedules
   /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
   planSchedules(schedules: readonly NamedSchedule[]): Promise<void>
@@ -102,6 +109,8 @@ export interface NewTask {
   maxAttempts: number
   /** What this enqueue set differently from the task's definition. */
   overrides: Overrides | null
+  /** Tasks of one name and queue with the same share a limit. Left out: its task has none. */
+  limitKey?: string
   /** Relative, because the store's clock decides; a date is absolute. Null: now. */
   runAfter: { ms: number } | { at: number } | null
 }

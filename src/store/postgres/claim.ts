@@ -2,6 +2,7 @@ import type { Claim, Want } from '../contract.ts'
 import type { Lane } from '../lane.ts'
 import type { Runner } from '../runners.ts'
 import { userKey } from '../task-row.ts'
+import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from './limited-claim.ts'
 import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
 import type { Memory } from './memory.ts'
 import type { Newcomer, QueueBook } from './queue-book.ts'
@@ -27,11 +28,15 @@ export interface Outlook {
   dueAt: number | null
   /** What this session holds and is asked to stop. */
   cancels: readonly string[]
+  /** There are limits. */
+  limited: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
 }
 
-interface OutlookRow extends Omit<Outlook, 'open'> {
+interface OutlookRow extends Omit<Outlook, 'open' | 'limited'> {
+  limits: number
+  keyed: number
   everything: boolean
   version: number
   queues: string[]
@@ -43,7 +48,9 @@ const OUTLOOK = `
          (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
          ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
          (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
-         (SELECT max(id) FROM gleaner.lanes) AS highest,
+         (SELECT value FROM gleaner.settings WHERE key = 'limits') AS limits,
+         (SELECT value FROM gleaner.settings WHERE key = 'keyed') AS keyed,
+         (SELECT max(id) FROM gleaner.lanes WHERE limit_key = '') AS highest,
          EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
          (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
@@ -65,10 +72,12 @@ export async function lookOut(
   const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
   if (row === undefined) return null
   await queues.knowing(row.version, sql)
-  if (want === null || row.everything) return { ...row, open: [] }
+  const limited = row.limits + row.keyed > 0
+  if (want === null || row.everything) return { ...row, limited, open: [] }
+  await lanes.limits.knowing(row.limits, sql)
   await lanes.knowing(row.highest, sql)
   const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { ...row, open }
+  return { ...row, limited, open }
 }
 
 /** What waits. Infinity: nothing is scheduled. */
@@ -121,22 +130,35 @@ export async function claimTasks(
   session: string,
   want: Want,
   now: number,
-): Promise<Claim[]> {
-  const { open, dueAt } = outlook
+): Promise<{ claims: Claim[]; opening: Opening }> {
+  const { open, dueAt, limited } = outlook
   const due = dueAt !== null && dueAt <= now
-  if (due) await promoteDue(sql, memory, now)
-  if (open.length === 0) return []
+  if (due) await promoteDue(sql, memory, limited, now)
+  if (open.length === 0) return { claims: [], opening: unlimited(open) }
   // What has become due may be a suspect.
   const alone = want.empty && (outlook.suspects || due)
-  const asked = { session, want, now, turns: turnsOf(memory, want, open) }
-  const whole = wholePath(waysOf(memory.queues, open))
-  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
-  const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+  const { rows, laneOf, opening } = limited
+    ? await claimWithinLimits(sql, memory, open, alone, { session, want, now })
+    : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
   const last = rows.at(-1)
   if (last !== undefined) memory.turns.served(want.able, laneOf.get(last.lane)!.queue)
   await noteRace(sql, memory, session, rows, laneOf)
-  return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
+  return { claims: rows.map((row) => claimOf(laneOf.get(row.lane)!, row)), opening }
+}
+
+async function claimUnlimited(
+  sql: Sql,
+  memory: Memory,
+  outlook: Outlook,
+  alone: boolean,
+  who: Omit<Asked, 'turns'>,
+): Promise<LimitedClaim> {
+  const { open } = outlook
+  const asked = { ...who, turns: turnsOf(memory, who.want, open) }
+  const whole = wholePath(waysOf(memory.queues, open))
+  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
+  return { rows, laneOf: new Map(open.map((lane) => [lane.id, lane])), opening: unlimited(open) }
 }
 
 /** One of each queue in turn. */
@@ -182,7 +204,7 @@ async function noteRace(
   await advanceRaces(sql, queues, session, started)
 }
 
-async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Promise<void> {
+async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean, now: number): Promise<void> {
   type Due = { id: number; lane: number; priority: number; run_after: number }
   const due = await sql.rows<Due>(
     `SELECT id, lane, priority, run_after FROM gleaner.tasks WHERE delayed AND run_after <= $1
@@ -195,6 +217,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Pro
   for (const { lane, priority, run_after } of due) {
     newcomers.push({ queue: (await lanes.get(lane, sql)).queue, priority, queuedAtMs: run_after })
     tally.add(lane, 'scheduled', -1)
+    tally.slots.arrived(lane)
   }
   await sql.run(
     `UPDATE gleaner.tasks SET status = 'queued', in_line = true, delayed = false, rank = given.rank
@@ -202,6 +225,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Pro
     [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
   )
   await tally.write(sql)
+  if (limited) await tally.slots.write(sql)
 }
 
 function claimOf(lane: Lane, row: TakenRow): Claim {

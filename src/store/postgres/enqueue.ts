@@ -1,5 +1,6 @@
 import type { Enqueued, NewTask } from '../contract.ts'
 import { storedKey } from '../task-row.ts'
+import { Slots } from './gates.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 import type { Saying } from './wakeups.ts'
@@ -115,13 +116,13 @@ async function insert(
   saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
-  await lanes.learn(tasks)
+  const laneIds = await lanes.idsOf(sql, tasks)
   await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
   const columns = [
     ...COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] })),
-    { name: 'lane', type: 'int', list: tasks.map((task) => lanes.known(task)) },
+    { name: 'lane', type: 'int', list: laneIds },
     { name: 'distance', type: 'bigint', list: tasks.map((t) => queues.distance(t.queue, t.priority)) },
     { name: 'race', type: 'text', list: tasks.map(race) },
   ]
@@ -149,7 +150,19 @@ async function insert(
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
   if (rows[0]!.version !== version) queues.outdated()
+  await tellTurnstiles(sql, tasks, laneIds)
   return rows.map((row) => row.id)
+}
+
+/** What is delayed is news when it is due; that is told as well then. */
+async function tellTurnstiles(
+  sql: Sql,
+  tasks: readonly NewTask[],
+  laneIds: readonly number[],
+): Promise<void> {
+  const slots = new Slots()
+  for (const [i, { limitKey }] of tasks.entries()) if (limitKey !== undefined) slots.arrived(laneIds[i]!)
+  await slots.write(sql)
 }
 
 /** How far the races of weighted queues have come; read only by RACE_MOMENT. */

@@ -1,6 +1,7 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
 import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
+import { lookWithinLimits, type Opening, suspectsAmongKeys, unlimited } from './limited-claim.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
 import type { Memory } from './memory.ts'
@@ -36,17 +37,21 @@ export async function exchangeTasks(
   const outlook = await lookOut(sql, memory, session, want, { locked: true })
   if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? outlook.now
-  const settled = await settle(sql, memory, exchange, spent, now)
+  const { limited } = outlook
+  const settled = await settle(sql, memory, exchange, spent, limited, now)
   if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
-  const unknown = await handBackUnknown(sql, memory, exchange, now)
+  const unknown = await handBackUnknown(sql, memory, exchange, limited, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const claims = want === null ? [] : await claimTasks(sql, memory, outlook, session, want, now)
+  const { claims, opening } =
+    want === null
+      ? { claims: [], opening: unlimited([]) }
+      : await claimTasks(sql, memory, outlook, session, want, now)
   const requeued = settled.requeued || unknown
-  const answer = await answered(sql, memory, claims, refused, want, outlook, requeued, now)
+  const answer = await answered(sql, memory, claims, refused, want, outlook, opening, requeued, now)
   // Asked for before they were handed in.
   const over = new Set(exchange.outcomes.map(({ id }) => id))
   answer.cancels = answer.cancels.filter((id) => !over.has(id))
@@ -64,11 +69,15 @@ export async function lookOnly(
   const outlook = await lookOut(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
   const now = clockMs ?? outlook.now
-  if (want !== null) {
-    const ahead = await lookAhead(sql, memory, outlook.open, want.thorough)
-    if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
-  }
-  return answered(sql, memory, [], [], want, outlook, false, now)
+  if (want === null) return answered(sql, memory, [], [], want, outlook, unlimited([]), false, now)
+  const opening = outlook.limited
+    ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
+    : { ...unlimited(outlook.open), worthIt: false }
+  if (opening.worthIt) return null
+  const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
+  if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
+  if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
+  return answered(sql, memory, [], [], want, outlook, opening, false, now)
 }
 
 async function settle(
@@ -76,10 +85,12 @@ async function settle(
   memory: Memory,
   { session, outcomes, holding }: Exchange,
   spent: readonly number[],
+  limited: boolean,
   now: number,
 ) {
   const tally = new Tally()
-  const ended = await completeMany(sql, session, outcomes, spent, now)
+  const { ids: ended, lanes } = await completeMany(sql, session, outcomes, spent, limited, now)
+  for (const [lane, n] of lanes) tally.slots.freed(lane, n)
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
@@ -100,6 +111,7 @@ async function settle(
     else ended.push(id)
   }
   await tally.write(sql)
+  if (limited && (await tally.slots.write(sql))) requeued = true
   return { refused, ended, requeued }
 }
 
@@ -108,6 +120,7 @@ async function handBackUnknown(
   sql: Sql,
   memory: Memory,
   { session, holding }: Exchange,
+  limited: boolean,
   now: number,
 ): Promise<boolean> {
   if (holding === undefined) return false
@@ -118,6 +131,7 @@ async function handBackUnknown(
     await apply(sql, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
   }
   await tally.write(sql)
+  if (limited) await tally.slots.write(sql)
   return unknown.length > 0
 }
 
@@ -127,13 +141,16 @@ async function completeMany(
   session: string,
   outcomes: Exchange['outcomes'],
   spent: readonly number[],
+  limited: boolean,
   now: number,
-): Promise<string[]> {
+): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
-  if (completed.length === 0 && spent.length === 0) return []
-  const answer = await sql.row<{ all: boolean; ids: string | null }>(
+  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
+  // Asked for only by those who have limits: by lane, how many.
+  const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
+  const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
     `WITH ended AS (
        UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
          started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
@@ -148,7 +165,8 @@ async function completeMany(
      ), removed AS (
        DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[])
      ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
-     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids FROM answer`,
+     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     FROM answer`,
     [
       now,
       numberList(completed.map((run) => rowid(run.id))),
@@ -159,8 +177,11 @@ async function completeMany(
       numberList(spent),
     ],
   )
-  if (answer!.all) return completed.map((run) => run.id)
-  return answer!.ids?.split(',') ?? []
+  const { all, ids } = answer!
+  return {
+    ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
+    lanes: answer!.lanes ?? [],
+  }
 }
 
 /** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
@@ -181,16 +202,17 @@ async function completedBefore(
   return rows.map((row) => row.id)
 }
 
-/** For `completeWith`: one task, in the transaction of its effects. */
+/** For `completeWith`: one task, in the transaction of its effects. Its lane; null: it was not ours. */
 export async function complete(
   sql: Sql,
   session: string,
   run: Run,
   result: string | null,
   now: number,
-): Promise<boolean> {
+): Promise<number | null> {
   const outcome = { kind: 'completed', result } as const
-  return (await completeMany(sql, session, [{ ...run, outcome }], [], now)).length > 0
+  const { ids, lanes } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
+  return ids.length === 0 ? null : lanes[0]![0]
 }
 
 async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
@@ -233,6 +255,7 @@ async function answered(
   refused: string[],
   want: Want | null,
   outlook: Outlook,
+  opening: Opening,
   requeued: boolean,
   now: number,
 ): Promise<Exchanged> {
@@ -240,14 +263,15 @@ async function answered(
   const yields = want !== null && !want.empty && outlook.suspects
   // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
   const known = !yields && (satisfied || (claims.length > 0 && !requeued))
-  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, outlook.open)
+  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
+  const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
   return {
     claims,
     refused,
     cancels: [...outlook.cancels],
     sessionEnded: false,
-    suspectsWaiting: yields && left.suspects,
-    nextDueInMs: satisfied ? null : lookAgainInMs(left, memory.lowWater, now),
+    suspectsWaiting: suspects,
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
   }
 }
 
@@ -256,9 +280,9 @@ function leftOf({ dueAt }: Outlook): Ahead {
 }
 
 /** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(ahead: Ahead, lowWater: LowWater, now: number): number | null {
-  if (ahead.ready) return LOCKED_AGAIN_MS
-  const dueInMs = Math.max(0, ahead.nextDueAt - now)
+function lookAgainInMs(ahead: Ahead, opening: Opening, lowWater: LowWater, now: number): number | null {
+  if (ahead.ready || opening.contended) return LOCKED_AGAIN_MS
+  const dueInMs = Math.max(0, Math.min(ahead.nextDueAt, opening.opensAt) - now)
   const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY
   const soonest = Math.min(dueInMs, walkInMs)
   return soonest === Number.POSITIVE_INFINITY ? null : soonest

@@ -53,7 +53,9 @@ export async function retryTask(
   )
   const tally = new Tally()
   tally.add(lane, status, -1)
+  tally.slots.arrived(lane)
   await tally.write(sql)
+  await tally.slots.write(sql)
   return 'retried'
 }
 

@@ -34,6 +34,23 @@ export const FLAWS: readonly Flaw[] = [
     what: 'a fence beyond the sequence',
     sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
   },
+  // The limit of a queue is compared with what is held now and then: it may have come while others claimed without it.
+  {
+    what: 'a limit counts others than the tasks that are held under it',
+    sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE scope LIKE 'key/%'
+            AND held - (SELECT coalesce(sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) <> (
+            SELECT count(*) FROM gleaner.tasks h JOIN gleaner.lanes l ON l.id = h.lane
+            WHERE h.fence IS NOT NULL AND l.key_gate = g.id)`,
+  },
+  {
+    what: 'a key has something to give that nobody would look for',
+    sql: `SELECT t.lane FROM gleaner.turnstiles t JOIN gleaner.gates g ON g.id = t.gate
+          WHERE NOT ready AND wake_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM gleaner.gate_news n WHERE n.gate = g.id)
+            AND held < coalesce((SELECT concurrency FROM gleaner.limits WHERE scope = g.limit_scope), held + 1)
+            AND EXISTS (SELECT 1 FROM gleaner.tasks w WHERE w.lane = t.lane AND status = 'queued' AND fence IS NULL
+                          AND NOT suspect)`,
+  },
   {
     what: 'a tally of a lane that does not exist',
     sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',

@@ -8,8 +8,10 @@ import { BatchBook } from './batches.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
+import { changedLimits, freeSlot, planLimits } from './gates.ts'
 import { Gathering } from './gathering.ts'
 import { LaneBook } from './lanes.ts'
+import { limitsOn } from './limits-on.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { LowWater } from './low-water.ts'
@@ -106,7 +108,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
   const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
-    if (promised && tasks.every((task) => task.key === null))
+    if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
       return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
     await lanes.learn(tasks)
     return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
@@ -151,9 +153,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       })
       batches.ended(rowid(id))
       if (end === null) return null
-      const { ended, ...answer } = end
+      const { ended, freed, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-      if (answer.returned > 0) spread({ kind: 'work' })
+      if (answer.returned > 0 || freed) spread({ kind: 'work' })
       return answer
     },
     renewal: () => {
@@ -180,18 +182,22 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return answer
     },
     async completeWith(session, run, result, effects) {
+      let freed = false
       const completed = await write(async (own) => {
         const moment = await liveUntilCommit(own, rowid(session))
         if (!moment.live) return false
-        if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
+        const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
+        if (lane === null) return false
         await advanceRaces(own, queues, rowid(session), memory.runners.begun({ starts: [run], outcomes: [] }))
         await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
+        if (moment.limited) freed = await freeSlot(own, lane)
         // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
         await markUseful(own, rowid(session))
         return true
       })
       batches.settled(rowid(session), [run])
       if (completed) spread({ kind: 'ended', ids: [run.id] })
+      if (completed && freed) spread({ kind: 'work' })
       return completed
     },
 
@@ -233,6 +239,14 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       spread({ kind: 'work' })
     },
     rerank: stepInOrder,
+
+    async planLimits(planned) {
+      const changed = await read(() => changedLimits(sql, planned))
+      if (changed.length === 0) return
+      await write((own) => planLimits(own, changed))
+      spread({ kind: 'work' })
+    },
+    limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
 
     async planSchedules(schedules) {
       const changed = await read(() => changedSchedules(sql, schedules))

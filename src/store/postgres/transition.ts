@@ -49,6 +49,7 @@ export async function apply(
 ): Promise<void> {
   const remember = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(sql, task, outcome, error, now)
+  tally.slots.freed(task.lane, 1)
   switch (transition.to) {
     case 'completed':
       return finish(sql, task, 'completed', { result: transition.result }, now, tally)
@@ -107,8 +108,9 @@ async function wait(
 ): Promise<void> {
   const delayed = to.afterMs > 0
   if (delayed) tally.add(task.lane, 'scheduled', 1)
+  else tally.slots.arrived(task.lane)
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, in_line = NOT $2, delayed = $2,
+    `UPDATE gleaner.tasks SET status = $1, in_line = $1 = 'queued', delayed = $1 = 'scheduled',
        rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
        run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
        error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,

@@ -37,6 +37,7 @@ export function insertTasks(
       const places = insert(db, alike, sequence.last + 1, lane, queues, now)
       for (const place of places) answers.push({ id: String(sequence.last + 1 + place), created: true })
       sequence.last += alike.length
+      if (alike[0]!.limitKey !== undefined) tally.arrived(lane)
     } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, queues, now, tally))
   }
   tally.write(db)
@@ -59,6 +60,7 @@ function differInInput(one: NewTask, next: NewTask): boolean {
     one.name === next.name &&
     one.queue === next.queue &&
     one.requires === next.requires &&
+    one.limitKey === next.limitKey &&
     one.priority === next.priority &&
     one.maxAttempts === next.maxAttempts &&
     isPlain(one) &&
@@ -164,6 +166,7 @@ function insertTask(
     task.overrides === null ? null : JSON.stringify(task.overrides),
   )
   if (delayed) tally.add(lane, 'scheduled', 1)
+  else if (task.limitKey !== undefined) tally.arrived(lane)
   if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
   if (key !== null && task.keyScope === 'forever') {
     db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)

@@ -23,6 +23,20 @@ export const FLAWS: readonly Flaw[] = [
             OR unsettled <> (SELECT count(*) FROM gleaner.held h WHERE h.fence = b.fence)`,
   },
   {
+    what: 'a limit counts others than the tasks that are held under it',
+    sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE held <> (
+            SELECT count(*) FROM gleaner.held h JOIN gleaner.lanes l ON l.id = h.lane
+            WHERE l.queue_gate = g.id OR l.key_gate = g.id)`,
+  },
+  {
+    what: 'a key has something to give that nobody would look for',
+    sql: `SELECT t.lane FROM gleaner.turnstiles t JOIN gleaner.gates g ON g.id = t.gate
+          WHERE ready = 0 AND wake_at IS NULL
+            AND held < coalesce((SELECT concurrency FROM gleaner.limits WHERE scope = g.limit_scope), held + 1)
+            AND EXISTS (SELECT 1 FROM gleaner.tasks w WHERE w.lane = t.lane AND status = 'queued' AND fence IS NULL
+                          AND suspect = 0)`,
+  },
+  {
     what: 'a fence beyond the sequence',
     sql: `SELECT id, fence FROM gleaner.tasks
           WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')`,

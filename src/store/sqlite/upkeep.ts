@@ -45,7 +45,8 @@ export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: Upke
   function step(retention: Parameters<Upkeep['pruneTasks']>[0], { limit, turn }: PruneStep) {
     const startedMs = performance.now()
     const ours = turn === undefined ? null : takeTurn(db, turn, now())
-    const ids = turn !== undefined && ours === null ? [] : prunable(db, lanes.all(), retention, limit, now())
+    const ids =
+      turn !== undefined && ours === null ? [] : prunable(db, lanes.matching({}), retention, limit, now())
     removeRows(db, ids)
     return { ids, turn: ours, workMs: performance.now() - startedMs }
   }
@@ -53,7 +54,7 @@ export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: Upke
   return {
     async pruneTasks(retention, asked): Promise<Pruned> {
       // Looks before it locks: mostly there is nothing to do.
-      const some = await read(() => prunable(db, lanes.all(), retention, 1, now()))
+      const some = await read(() => prunable(db, lanes.matching({}), retention, 1, now()))
       if (some.length === 0)
         return { removed: 0, more: false, workMs: 0, next: 'same', turn: asked.turn?.held ?? null }
       const { ids, turn, workMs } = await write('normal', () => step(retention, asked))

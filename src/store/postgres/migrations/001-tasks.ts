@@ -34,17 +34,20 @@ CREATE TABLE ${schema}.queues (
 );
 
 CREATE TABLE ${schema}.lanes (
-  id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id        integer GENERATED ALWAYS AS IDENTITY (CYCLE) PRIMARY KEY,
   queue     text NOT NULL,
   name      text NOT NULL,
   requires  text NOT NULL,
+  limit_key text NOT NULL DEFAULT '',
+  key_gate  bigint,
   created   bigint NOT NULL DEFAULT 0,
   scheduled bigint NOT NULL DEFAULT 0,
   completed bigint NOT NULL DEFAULT 0,
   failed    bigint NOT NULL DEFAULT 0,
   cancelled bigint NOT NULL DEFAULT 0,
-  UNIQUE (queue, name, requires)
+  UNIQUE (queue, name, requires, limit_key)
 );
+CREATE INDEX lanes_known ON ${schema}.lanes (id) WHERE limit_key = '';
 
 CREATE TABLE ${schema}.tallies (
   lane      integer NOT NULL,

@@ -2,6 +2,7 @@ import type { Migration } from '../migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { schedules } from './003-schedules.ts'
+import { limits } from './005-limits.ts'
 
 /** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [tasks, views, schedules]
+export const migrations: readonly Migration[] = [tasks, views, schedules, limits]
