@@ -1,5 +1,6 @@
 import './node-version.ts'
 
+export type { LimitOptions, RateOptions } from './define/limit.ts'
 export type { QueueOptions } from './define/queue.ts'
 export { defineTask, implement } from './define/task.ts'
 export type {

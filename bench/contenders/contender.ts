@@ -1,4 +1,5 @@
 import type { Payload } from '../payload.ts'
+import type { StrategyName } from '../scenarios/strategies.ts'
 
 /** Each is a file beside this one. */
 export type ContenderName =
@@ -22,6 +23,10 @@ export interface Settings {
   durability: Durability
   /** For those that poll; drains ask for a short one. */
   pollMs: number
+  /** Of the queue; only Gleaner has them. */
+  strategy?: StrategyName
+  /** How long completed tasks are kept; as usual, when it is not said. */
+  keepMs?: number
 }
 
 /** What the scenarios ask of everybody. The contender writes its own loops, so that nobody pays for an adapter. */
@@ -40,6 +45,8 @@ export interface Queue {
   keepCompleted?(payloads: readonly Payload[]): Promise<void>
   /** Puts these in front of everything else, not due for an hour. */
   enqueueFutureInFront?(payloads: readonly Payload[]): Promise<void>
+  /** Puts these in front of everything else, for workers that are not there. */
+  enqueueIncompatibleInFront?(payloads: readonly Payload[]): Promise<void>
   counts?(): Promise<unknown>
   firstPage?(): Promise<unknown>
 }

@@ -1,5 +1,6 @@
-import { defineTask, openGleaner } from '../../src/index.ts'
+import { defineTask, openGleaner, type QueueOptions } from '../../src/index.ts'
 import type { Payload } from '../payload.ts'
+import type { StrategyName } from '../scenarios/strategies.ts'
 import { enqueueWithCallers } from './callers.ts'
 import type { Contender, WorkHooks } from './contender.ts'
 
@@ -7,7 +8,7 @@ const CONCURRENCY = 100
 
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(place, { durability }) {
+  async open(place, { durability, strategy, keepMs }) {
     let onRun: WorkHooks['onRun'] = () => {}
     const noop = defineTask({
       name: 'noop',
@@ -15,7 +16,13 @@ export const contender: Contender = {
       run: async (payload: Payload) => onRun(payload),
     })
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
-    const gleaner = await openGleaner({ database, durability, tasks: [noop] })
+    const gleaner = await openGleaner({
+      database,
+      durability,
+      tasks: [noop],
+      queues: queuesOf(strategy),
+      ...(keepMs !== undefined && { retention: { completed: keepMs }, timings: { prune: '100ms' } }),
+    })
     const enqueue = (payload: Payload) => gleaner.enqueue(noop, payload)
 
     return {
@@ -35,6 +42,9 @@ export const contender: Contender = {
       async enqueueFutureInFront(payloads) {
         await gleaner.enqueueMany(noop, payloads, { priority: 1, runAfter: '1h' })
       },
+      async enqueueIncompatibleInFront(payloads) {
+        await gleaner.enqueueMany(noop, payloads, { priority: 1, requires: { gpu: true } })
+      },
       counts: () => gleaner.tasks.counts(),
       firstPage: () => gleaner.tasks.list(),
       work(hooks) {
@@ -49,6 +59,13 @@ export const contender: Contender = {
       close: () => gleaner.close(),
     }
   },
+}
+
+/** Not named, it is as it is stored. */
+function queuesOf(strategy: StrategyName | undefined): Record<string, QueueOptions> {
+  if (strategy === undefined) return {}
+  if (strategy === 'priority with ageing') return { default: { ageing: '10m' } }
+  return { default: { strategy } }
 }
 
 /** A schema that checks nothing, as none of the others checks anything either. */

@@ -16,14 +16,18 @@ export interface DrainResult {
 
 /** Works off what is there, from the moment the parent says go: several of these start together. */
 export async function run(
-  params: { contender: ContenderName; place: string; limitMs: number },
+  params: { contender: ContenderName; place: string; limitMs: number; keepMs?: number },
   parent: Parent,
 ): Promise<DrainResult> {
   const errors: string[] = []
   const onError = (error: unknown) => errors.push(String(error))
   process.on('unhandledRejection', onError)
   const { open, hidesErrors } = await loadContender(params.contender)
-  const queue = await open(params.place, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, {
+    durability: 'normal',
+    pollMs: POLL_SHORT_MS,
+    keepMs: params.keepMs,
+  })
   let ran = 0
 
   parent.tell('ready')

@@ -1,6 +1,7 @@
 import type * as commitSteadily from './commit-steadily.ts'
 import type * as drain from './drain.ts'
 import type * as drainFirst from './drain-first.ts'
+import type * as drainPruning from './drain-pruning.ts'
 import type * as drainWatched from './drain-watched.ts'
 import type * as enqueue from './enqueue.ts'
 import type * as holdSnapshot from './hold-snapshot.ts'
@@ -14,6 +15,7 @@ export interface Roles {
   'commit-steadily': typeof commitSteadily.run
   drain: typeof drain.run
   'drain-first': typeof drainFirst.run
+  'drain-pruning': typeof drainPruning.run
   'drain-watched': typeof drainWatched.run
   enqueue: typeof enqueue.run
   'hold-snapshot': typeof holdSnapshot.run

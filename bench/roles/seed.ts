@@ -1,7 +1,8 @@
 import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
 import { payloads } from '../payload.ts'
+import type { StrategyName } from '../scenarios/strategies.ts'
 
-export type SeedState = 'waiting' | 'completed' | 'future-in-front'
+export type SeedState = 'waiting' | 'completed' | 'future-in-front' | 'incompatible-in-front'
 
 /** Bounds the memory of this process, and of a contender that makes one transaction of whatever it is given. */
 const CHUNK = 100_000
@@ -9,15 +10,21 @@ const CHUNK = 100_000
 /** Fills a place before the measurement, in a process of its own so that the measured one starts small. */
 export async function run(params: {
   contender: ContenderName
+  strategy?: StrategyName
   place: string
   stock: { state: SeedState; count: number }[]
 }): Promise<void> {
   const { open } = await loadContender(params.contender)
-  const queue = await open(params.place, { durability: 'normal', pollMs: POLL_SHORT_MS })
+  const queue = await open(params.place, {
+    durability: 'normal',
+    pollMs: POLL_SHORT_MS,
+    strategy: params.strategy,
+  })
   const ways = {
     waiting: queue.enqueueMany,
     completed: queue.keepCompleted,
     'future-in-front': queue.enqueueFutureInFront,
+    'incompatible-in-front': queue.enqueueIncompatibleInFront,
   }
   for (const { state, count } of params.stock) {
     const add = ways[state]

@@ -11,6 +11,7 @@ export const CROWDS = {
   waiting: '1 million waiting',
   completed: '1 million completed kept',
   future: '100 000 future of top priority in front',
+  incompatible: '100 000 incompatible of top priority in front',
 }
 export type Crowd = 'short' | keyof typeof CROWDS
 
@@ -28,7 +29,9 @@ export function backlogEntry(bench: Bench, contender: ContenderName, crowd: Crow
   }
 }
 
-export const BACKLOG_TARGETS: readonly Target[] = (['waiting', 'completed', 'future'] as const).map(
+export const BACKLOG_TARGETS: readonly Target[] = (
+  ['waiting', 'completed', 'future', 'incompatible'] as const
+).map(
   (crowd): Target => ({
     level: 'reach',
     text: `${CROWDS[crowd]}: ≥ 0.8 × the rate with 10 000`,
@@ -54,5 +57,7 @@ export function stockOf(bench: Bench, contender: ContenderName, crowd: Crowd): S
       return { contender, stock: [{ state: 'completed', count: bench.size(MILLION, 1000) }, due] }
     case 'future':
       return { contender, stock: [{ state: 'future-in-front', count: bench.size(100_000, 300) }, due] }
+    case 'incompatible':
+      return { contender, stock: [{ state: 'incompatible-in-front', count: bench.size(100_000, 300) }, due] }
   }
 }

@@ -1,7 +1,7 @@
 import { type ContenderName, labelOf } from '../contenders/contender.ts'
 import type { DrainResult } from '../roles/drain.ts'
 import type { Runner } from './lineup.ts'
-import type { Bench, Entry, Metric, Sample, Target } from './scenario.ts'
+import type { Bench, Entry, Metric, Sample, Stock, Target } from './scenario.ts'
 
 export const RSS: Metric = { key: 'rssMb', label: 'worker memory after it', unit: 'MB' }
 export const LEAST_SHARE: Metric = {
@@ -23,7 +23,7 @@ export function drainEntry(bench: Bench, { contender, tasks, note, roundsMax }: 
     contender,
     note,
     roundsMax,
-    measure: () => drain(bench, contender, 1, tasks),
+    measure: () => drainOf(bench, { contender }, 1, tasks),
   }
 }
 
@@ -33,7 +33,7 @@ export function sharedDrainEntry(bench: Bench, runner: Runner, processes: number
   return {
     ...drainEntry(bench, runner),
     label: `${labelOf(contender)} × ${processes}`,
-    measure: () => drain(bench, contender, processes, tasks),
+    measure: () => drainOf(bench, { contender }, processes, tasks),
   }
 }
 
@@ -47,10 +47,17 @@ export function fairShareTarget(processes: number): Target {
   }
 }
 
-function drain(bench: Bench, contender: ContenderName, processes: number, tasks: number): Promise<Sample> {
+/** Works off so many waiting tasks, that such a queue is filled with. */
+export function drainOf(
+  bench: Bench,
+  queue: Omit<Stock, 'stock'>,
+  processes: number,
+  tasks: number,
+): Promise<Sample> {
+  const { contender } = queue
   const count = bench.size(tasks, QUICK_TASKS)
   const limitMs = bench.size(DRAIN_LIMIT_MS, QUICK_LIMIT_MS)
-  return bench.withStock({ contender, stock: [{ state: 'waiting', count }] }, async (place) => {
+  return bench.withStock({ ...queue, stock: [{ state: 'waiting', count }] }, async (place) => {
     const workers = Array.from({ length: processes }, () =>
       bench.start('drain', { contender, place, limitMs }),
     )

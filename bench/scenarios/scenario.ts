@@ -1,6 +1,7 @@
 import type { ContenderName } from '../contenders/contender.ts'
 import type { Stage } from '../processes.ts'
 import type { SeedState } from '../roles/seed.ts'
+import type { StrategyName } from './strategies.ts'
 
 /** One line of the table: who is measured, how, and what has to come out. */
 export interface Scenario {
@@ -64,5 +65,7 @@ export interface Bench extends Stage {
 
 export interface Stock {
   readonly contender: ContenderName
+  /** Only Gleaner has them. */
+  readonly strategy?: StrategyName
   readonly stock: readonly { readonly state: SeedState; readonly count: number }[]
 }

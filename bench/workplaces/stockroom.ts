@@ -13,6 +13,6 @@ export function stockroom(fill: (stock: Stock) => Promise<string>): (stock: Stoc
 }
 
 /** In a process of its own, so that the one being measured starts small. */
-export async function fillPlace(stage: Stage, { contender, stock }: Stock, place: string): Promise<void> {
-  await stage.play('seed', { contender, place, stock: [...stock] })
+export async function fillPlace(stage: Stage, { stock, ...queue }: Stock, place: string): Promise<void> {
+  await stage.play('seed', { ...queue, place, stock: [...stock] })
 }

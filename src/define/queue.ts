@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { type Ordering, type QueueSettings, STRATEGIES, type Strategy } from '../model/queue.ts'
+import { checkLimit, type RateOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 
 /** How a queue is worked off. Stored with it: whoever opens the database without naming it leaves it as it is. */
@@ -9,10 +10,13 @@ export interface QueueOptions {
   strategy?: Strategy
   /** With `'priority'`: waiting that long is worth one step. */
   ageing?: Duration
+  /** So many of its items run at the same time, in all processes together. Null: as many as there are hands. */
+  concurrency?: number | null
+  /** So many of its items start in that time, in all processes together. Null: as often as there is work. */
+  rate?: RateOptions | null
 }
 
-const OPTIONS = ['strategy', 'ageing']
-const NOT_YET = ['concurrency', 'rate']
+const OPTIONS = ['strategy', 'ageing', 'concurrency', 'rate']
 
 export function checkQueues(queues: unknown): QueueSettings[] {
   if (!isObject(queues)) throw bad('queues', queues, "Use an object, e.g. { ml: { strategy: 'fifo' } }.")
@@ -25,11 +29,16 @@ function checkQueue(name: string, options: unknown): QueueSettings {
   const what = `queues.${name}`
   if (!isObject(options)) throw bad(what, options, "Use an object, e.g. { strategy: 'fifo' }.")
   for (const option of Object.keys(options)) {
-    if (NOT_YET.includes(option)) throw bad(`${what}: option`, option, 'Limits are not there yet.')
     if (!OPTIONS.includes(option)) throw bad(`${what}: option`, option, `There are: ${OPTIONS.join(', ')}.`)
   }
   const ordering = checkOrdering(options as QueueOptions, what)
-  return ordering === undefined ? { name } : { name, ordering }
+  // Who names one of the two says what the limit is; who names none leaves it as it is.
+  const isLimitNamed = options.concurrency !== undefined || options.rate !== undefined
+  return {
+    name,
+    ...(ordering === undefined ? {} : { ordering }),
+    ...(isLimitNamed ? { limit: checkLimit(options, what) } : {}),
+  }
 }
 
 /** Undefined when nothing is said of it. */

@@ -3,6 +3,7 @@ import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
+import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 import { retryPolicy } from './retry.ts'
 import { checkRecurrence, type Recurrence } from './schedule.ts'
@@ -21,6 +22,7 @@ export interface TaskDefinition {
   readonly timeoutMs: number
   readonly requires: Requires | null
   readonly recurrence: Recurrence | null
+  readonly limit: KeyLimit | null
   readonly run: Handler | undefined
 }
 
@@ -41,6 +43,8 @@ export function defineTask<
     output?: O
     /** What each task of a recurring one is given. */
     everyInput?: NoInfer<InputOf<S>>
+    /** How many of the same key run at the same time, or start in a time, in all processes together. */
+    limit?: LimitOptions<NoInfer<ParsedOf<S>>>
     run?(input: ParsedOf<S>, ctx: Context): R
   },
 ): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
@@ -55,6 +59,7 @@ export function defineTask<
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
     requires: options.requires === undefined ? null : checkRequires(options.requires, what),
     recurrence: checkRecurrence(options, what),
+    limit: checkKeyLimit(options.limit, `${what}: limit`),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
   })
 }

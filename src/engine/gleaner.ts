@@ -52,7 +52,7 @@ export interface PostgresSettings {
   lockTimeout?: Duration
   /** Default 10 s. */
   connectTimeout?: Duration
-  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
+  /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
   notify?: boolean
   /** As `pg` takes it: true, or { ca, cert, key, rejectUnauthorized, … }. */
   ssl?: boolean | object

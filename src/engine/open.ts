@@ -10,6 +10,8 @@ import { Pruner } from '../maintenance/pruner.ts'
 import { Reranker } from '../maintenance/reranker.ts'
 import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
+import type { PlannedLimit } from '../model/limit.ts'
+import type { QueueSettings } from '../model/queue.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { TaskHandle } from '../queue/handle.ts'
@@ -79,6 +81,7 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
   const { store } = ground
   try {
     if (checked.queues.length > 0) await store.configureQueues(checked.queues)
+    if (checked.limits.length > 0) await store.planLimits(checked.limits)
     if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
   } catch (error) {
     await store.close()
@@ -193,9 +196,12 @@ function checkOptions(options: Omit<GleanerOptions, 'database'>) {
     throw bad('durability', durability, "Use 'full' or 'normal'.")
   if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
+  const registry = new Registry(tasks)
+  const queues = checkQueues(options.queues ?? {})
   return {
-    registry: new Registry(tasks),
-    queues: checkQueues(options.queues ?? {}),
+    registry,
+    queues,
+    limits: [...limitsOf(queues), ...registry.limits()],
     durability,
     payloadLimit,
     hooks,
@@ -203,6 +209,11 @@ function checkOptions(options: Omit<GleanerOptions, 'database'>) {
     timings: checkTimings(timings),
     postgres: checkPostgres(options.postgres ?? {}),
   } as const
+}
+
+/** Of those queues whose limit was named. */
+function limitsOf(queues: readonly QueueSettings[]): PlannedLimit[] {
+  return queues.flatMap(({ name, limit }) => (limit === undefined ? [] : [{ queue: name, limit }]))
 }
 
 function checkTimings(timings: TimingOptions) {

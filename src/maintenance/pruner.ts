@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
-import { limitsOf, type Retention } from '../model/retention.ts'
+import { limitsOf, type Retention, type StepSize } from '../model/retention.ts'
 import type { Store } from '../store/contract.ts'
 import type { Pruned } from '../store/upkeep.ts'
 
-/** Tasks of one step. It grows and shrinks so that a step takes about so long: who wants to claim waits no longer. */
+/** Tasks of one step. It grows and shrinks with what a step takes. */
 const LIMIT = { first: 100, least: 5, most: 2_000 }
-const STEP_MS = 4
+const FACTOR = { larger: 2, same: 1, smaller: 0.5 }
 
 /** A background step is followed by a rest of so many times its length: work gets nine tenths of the time. */
 const REST = 9
@@ -15,10 +15,8 @@ const REST_IN_A_HURRY = 1
 /** Of one process, and renewed by each step. Long enough for the rest after a slow one. */
 const TURN_MS = 10_000
 
-/** The next step's size, by how long the last one took. */
-export function nextLimit(limit: number, workMs: number): number {
-  const factor = workMs > 2 * STEP_MS ? 0.5 : workMs < STEP_MS / 2 ? 2 : 1
-  return Math.min(LIMIT.most, Math.max(LIMIT.least, Math.round(limit * factor)))
+export function nextLimit(limit: number, size: StepSize): number {
+  return Math.min(LIMIT.most, Math.max(LIMIT.least, Math.round(limit * FACTOR[size])))
 }
 
 export interface PrunerOptions {
@@ -66,7 +64,7 @@ export class Pruner {
       const step = await this.#store.pruneTasks(retention, { limit })
       removed += step.removed
       if (!step.more) return removed
-      limit = nextLimit(limit, step.workMs)
+      limit = nextLimit(limit, step.next)
       // Of real time, as the work was.
       await new Promise((resolve) => setTimeout(resolve, step.workMs * REST_IN_A_HURRY))
     }
@@ -80,7 +78,7 @@ export class Pruner {
   async #step(limit: number): Promise<void> {
     const { everyMs } = this.#options
     const step = await this.#tryStep(limit)
-    if (step?.more) this.#next(step.workMs * REST, nextLimit(limit, step.workMs))
+    if (step?.more) this.#next(Math.ceil(step.workMs * REST), nextLimit(limit, step.next))
     else this.#next(everyMs, LIMIT.first)
   }
 

@@ -1,5 +1,6 @@
 import type { ProcessIdentity } from '../process-identity.ts'
 import { type Capabilities, satisfies } from './capabilities.ts'
+import type { LimitState } from './limit.ts'
 import { isFinished, type TaskRecord } from './task.ts'
 
 /** Why a task does not run: each condition in order, pass or fail. */
@@ -26,6 +27,7 @@ export type Check =
   | 'not-backing-off'
   | 'not-paused'
   | 'queue-not-paused'
+  | 'within-limits'
   | 'worker-serves-queue'
   | 'worker-knows-task'
   | 'worker-has-capabilities'
@@ -44,6 +46,8 @@ export interface Circumstances {
   queuePaused: boolean
   /** Another task that holds its key. */
   keyHolder: string | null
+  /** Of its queue, and of its key. */
+  limits: readonly LimitState[]
   workers: readonly Serving[]
 }
 
@@ -110,6 +114,7 @@ function waiting(at: Circumstances): Reason[] {
     backoffReason(at),
     pausedReason(at),
     queueReason(at),
+    ...at.limits.map(limitReason),
     ...followReasons(at),
     ...workerReasons(at),
   ]
@@ -122,6 +127,26 @@ function waiting(at: Circumstances): Reason[] {
     )
   }
   return reasons
+}
+
+function limitReason({ scope, key, limit, held, room, opensInMs, holders }: LimitState): Reason {
+  const of =
+    'queue' in scope ? `queue ${scope.queue}` : `${scope.task}${key === null ? '' : ` for ${quoted(key)}`}`
+  const used = limit.concurrency === null ? `${held} run` : `${held} of ${limit.concurrency} run`
+  if (room > 0) return passed('within-limits', `the limit of ${of} has room: ${used}`)
+  const by = holders.slice(0, SHOWN_MAX).map((id) => `task ${id}`)
+  if (opensInMs !== null) {
+    return failed(
+      'within-limits',
+      `the rate of ${of} is reached; the next may start in ${duration(opensInMs)}`,
+      'Wait for it, or raise the rate.',
+    )
+  }
+  return failed(
+    'within-limits',
+    `the limit of ${of} is reached: ${used}${by.length === 0 ? '' : `, held by ${by.join(', ')}`}`,
+    'Wait until one of them ends, or raise the limit.',
+  )
 }
 
 /** It was enqueued while the one before it ran, and takes its key over when that has ended. */

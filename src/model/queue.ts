@@ -1,3 +1,4 @@
+import type { Limit } from './limit.ts'
 import type { Counts } from './task.ts'
 
 export const STRATEGIES = ['fifo', 'lifo', 'priority', 'weighted'] as const
@@ -18,6 +19,8 @@ export const ORDERING_DEFAULT: Ordering = { strategy: 'priority', ageingMs: null
 export interface QueueSettings {
   name: string
   ordering?: Ordering
+  /** Null: it has none (any more). */
+  limit?: Limit | null
 }
 
 export interface QueueRecord extends Counts, Ordering {

@@ -17,3 +17,11 @@ export function limitsOf(retention: Retention): { status: FinishedStatus; keep: 
     ({ keep }) => keep.ageMs !== null || keep.count !== null,
   )
 }
+
+/** What the next step should be, after one that took so long. */
+export type StepSize = 'larger' | 'same' | 'smaller'
+
+export function sizeAfter(workMs: number, goalMs: number): StepSize {
+  if (workMs > 2 * goalMs) return 'smaller'
+  return workMs < goalMs / 2 ? 'larger' : 'same'
+}

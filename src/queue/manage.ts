@@ -79,7 +79,8 @@ export function taskManagement(store: Store): TaskManagement {
       const at = await store.circumstancesOf(String(id))
       if (at === null) throw new TaskGone(id)
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
-      return explain({ ...at, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
+      const limits = await store.limitsOn(at.task.id)
+      return explain({ ...at, limits, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
     },
     retryAll: (query, options) => changeAll(store, 'retry', query, options),
     cancelAll: (query, options) => changeAll(store, 'cancel', query, options),

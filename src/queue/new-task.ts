@@ -1,3 +1,4 @@
+import { limitKeyOf } from '../define/limit.ts'
 import { checkKey, checkName, shown } from '../define/names.ts'
 import { encodePayload } from '../define/payload.ts'
 import { checkRetry } from '../define/retry.ts'
@@ -38,10 +39,17 @@ export function newTask(
 ): NewTask | Promise<NewTask> {
   const encoded = encodePayload(input, `input of ${definition.name}`, payloadLimit, 'TOO_LARGE')
   const task = options === undefined ? plain(definition, encoded) : withOptions(definition, encoded, options)
-  if (definition.input === undefined) return task
+  if (definition.input === undefined) return withLimitKey(definition, task, undefined)
   // What is stored is what was given: it is parsed again, to the same value, before it runs.
   const checked = checkAgainst(definition.input, input, `input of ${definition.name}`)
-  return checked instanceof Promise ? checked.then(() => task) : task
+  return checked instanceof Promise
+    ? checked.then((parsed) => withLimitKey(definition, task, parsed))
+    : withLimitKey(definition, task, checked)
+}
+
+/** By what `run` will see. */
+function withLimitKey({ name, limit }: TaskDefinition, task: NewTask, parsed: unknown): NewTask {
+  return limit === null ? task : { ...task, limitKey: limitKeyOf(limit, parsed, name) }
 }
 
 function plain(definition: TaskDefinition, input: string | null): NewTask {

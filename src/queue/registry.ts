@@ -1,6 +1,7 @@
 import { definitionOf, type TaskDefinition } from '../define/task.ts'
 import type { Task } from '../define/types.ts'
 import { InputError } from '../errors.ts'
+import type { PlannedLimit } from '../model/limit.ts'
 
 /** The tasks this process knows, by name. */
 export class Registry {
@@ -42,6 +43,14 @@ export class Registry {
   /** The tasks that recur. */
   recurring(): TaskDefinition[] {
     return [...this.#definitions.values()].filter((definition) => definition.recurrence !== null)
+  }
+
+  /** The limits of these tasks' keys; null for those that have none. */
+  limits(): PlannedLimit[] {
+    return [...this.#definitions.values()].map(({ name, limit }) => ({
+      task: name,
+      limit: limit?.limit ?? null,
+    }))
   }
 
   /** The queues that these tasks go to unless an enqueue says otherwise. */

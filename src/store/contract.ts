@@ -1,7 +1,6 @@
 import type { Capabilities } from '../model/capabilities.ts'
-import type { Circumstances } from '../model/explanation.ts'
 import type { WhenHeld } from '../model/held-key.ts'
-import type { Measured, Readings } from '../model/metrics.ts'
+import type { LimitState, PlannedLimit } from '../model/limit.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { QueueRecord, QueueSettings } from '../model/queue.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
@@ -18,10 +17,9 @@ import type {
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type {
-  BulkStep,
-  BulkStepDone,
   CancelAnswer,
   Ending,
+  Insight,
   LaneFilter,
   PageRequest,
   RemoveAnswer,
@@ -40,7 +38,7 @@ export type * from './managing.ts'
  * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
-export interface Store extends Upkeep {
+export interface Store extends Upkeep, Insight {
   // Producing
   enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
   /** Takes part in a transaction of the user's own; synchronous where the driver is. */
@@ -63,8 +61,6 @@ export interface Store extends Upkeep {
 
   // Tasks
   getTask(id: string): Promise<TaskRecord | null>
-  /** All that decides whether it can run now, as of one moment. */
-  circumstancesOf(id: string): Promise<Circumstances | null>
   listTasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskRecord>>
   countTasks(filter: LaneFilter): Promise<Counts>
   taskLogs(id: string, page: PageRequest): Promise<Page<LogLine>>
@@ -72,8 +68,6 @@ export interface Store extends Upkeep {
   retryTask(id: string): Promise<RetryAnswer>
   cancelTask(id: string): Promise<CancelAnswer>
   removeTask(id: string): Promise<RemoveAnswer>
-  /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
-  changeTasks(step: BulkStep): Promise<BulkStepDone>
   /** How those of these tasks ended that did; the others are left out. */
   endings(ids: readonly string[]): Promise<Map<string, Ending>>
 
@@ -86,11 +80,11 @@ export interface Store extends Upkeep {
   /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
   rerank(): Promise<boolean>
 
-  // Metrics
-  /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
-  addMetrics(measured: readonly Measured[]): Promise<void>
-  /** What there is now, and what happened within this time. */
-  readMetrics(windowMs: number): Promise<Readings>
+  // Limits
+  /** Writes down the numbers of these limits; what is not named stays as it is. They hold from the next claim on. */
+  planLimits(limits: readonly PlannedLimit[]): Promise<void>
+  /** What the limits that this task is under say now: of its queue, and of its key. Empty: there are none. */
+  limitsOn(id: string): Promise<LimitState[]>
 
   // Schedules
   /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
@@ -127,6 +121,8 @@ export interface NewTask {
   maxAttempts: number
   /** What this enqueue set differently from the task's definition. */
   overrides: Overrides | null
+  /** Tasks of one name and queue with the same share a limit. Left out: its task has none. */
+  limitKey?: string
   /** Relative, because the store's clock decides; a date is absolute. Null: now. */
   runAfter: { ms: number } | { at: number } | null
 }

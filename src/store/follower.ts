@@ -28,6 +28,7 @@ export function withoutMark(key: string): string {
   return isFollower(key) ? key.slice(MARK.length) : key
 }
 
+/** In SQL; on PostgreSQL the mark is in `active_key` alone. */
+export const IS_FOLLOWER = `active_key LIKE '${MARK}%'`
 /** In SQL. What is finished waits for nobody: its key is stored as any other. */
-export const IS_FOLLOWER = `key LIKE '${MARK}%'`
 export const KEY_WITHOUT_MARK = `ltrim(key, '${MARK}')`

@@ -1,6 +1,20 @@
+import type { Circumstances } from '../model/explanation.ts'
+import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
 
 /** What management asks of a store, and what it is answered. */
+
+/** For whoever looks after many tasks. */
+export interface Insight {
+  /** All that decides whether it can run now, but for the limits. */
+  circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
+  /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
+  changeTasks(step: BulkStep): Promise<BulkStepDone>
+  /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
+  addMetrics(measured: readonly Measured[]): Promise<void>
+  /** What there is now, and what happened within this time. */
+  readMetrics(windowMs: number): Promise<Readings>
+}
 
 export interface LaneFilter {
   queue?: string

@@ -17,9 +17,9 @@ const AHEAD_MAX = 10_000
 export class Runners {
   readonly #ahead = new Map<string, Runner>()
 
-  holdAhead(runners: readonly Runner[]): void {
-    if (this.#ahead.size + runners.length > AHEAD_MAX) this.#ahead.clear()
-    for (const runner of runners) this.#ahead.set(runner.id, runner)
+  holdAhead(runner: Runner): void {
+    if (this.#ahead.size >= AHEAD_MAX) this.#ahead.clear()
+    this.#ahead.set(runner.id, runner)
   }
 
   /** Those of which this exchange tells that they were started. */

@@ -46,6 +46,15 @@ const EVERYWHERE: readonly Flaw[] = [
     what: 'a task of a lane that does not exist',
     sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
   },
+  {
+    what: 'a lane with a key that has no turnstile, or a turnstile that has no lane or gate',
+    sql: `SELECT l.id FROM gleaner.lanes l WHERE limit_key <> ''
+            AND NOT EXISTS (SELECT 1 FROM gleaner.turnstiles t WHERE t.lane = l.id AND t.gate = l.key_gate)
+          UNION ALL SELECT t.lane FROM gleaner.turnstiles t
+          WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)
+             OR NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.base)
+             OR NOT EXISTS (SELECT 1 FROM gleaner.gates g WHERE g.id = t.gate)`,
+  },
   // Not a key: one that was taken for ever outlives its task.
   {
     what: 'a log line or attempt of no task',

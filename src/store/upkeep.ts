@@ -1,4 +1,4 @@
-import type { Retention } from '../model/retention.ts'
+import type { Retention, StepSize } from '../model/retention.ts'
 
 /** The part of the contract that keeps a database small, sound and safe. */
 export interface Upkeep {
@@ -32,6 +32,8 @@ export interface Pruned {
   more: boolean
   /** How long the database was at it. */
   workMs: number
+  /** As the store likes it: long enough to be worth it, and short enough to hold up nobody. */
+  next: StepSize
   /** The turn that is ours now; null when nobody asked for one, or another process has it. */
   turn: number | null
 }

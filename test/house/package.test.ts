@@ -90,11 +90,13 @@ describe('in an empty project', () => {
        const worker = gleaner.work()
        console.log(JSON.stringify(await handle.result({ timeout: '20s' })))
        await worker.stop()
+       // In a thread: of a file that nothing else imports.
+       console.log((await gleaner.maintenance.backup('copy.db')).path)
        await gleaner.close()`,
     )
     expect(run(process.execPath, 'roundtrip.js')).toEqual({
       status: 0,
-      stdout: '{"doubled":42}\n',
+      stdout: '{"doubled":42}\ncopy.db\n',
       stderr: '',
     })
   })

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { type Gleaner, openGleaner, type TaskEvent } from '../../src/index.ts'
+import { copyDatabase } from '../../src/store/sqlite/backup.ts'
 import { type Place, test } from '../journeys/place.ts'
 import { patient, quick, tasks } from '../journeys/tasks.ts'
 
@@ -59,6 +60,48 @@ describe('a backup', () => {
     expect(seen.map(([phase]) => phase)).toContain('verifying')
     expect(seen.filter(([phase]) => phase === 'copying').length).toBeGreaterThan(2)
     expect(seen.at(-1)).toEqual(['verifying', 1])
+    expect(others(place)).toEqual(['copy.db'])
+  })
+
+  test('is of one moment, although another connection writes between any two pages', async ({ place }) => {
+    const gleaner = await place.open({ tasks })
+    const app = place.connect()
+    app.exec('CREATE TABLE first (n); INSERT INTO first VALUES (0)')
+    await gleaner.enqueueMany(quick, Array(30_000).fill(1))
+    app.exec('CREATE TABLE last (n); INSERT INTO last VALUES (0)')
+    const path = join(place.folder, 'copy.db')
+    let writes = 0
+    const chore = { kind: 'backup', database: place.file, path, overwrite: false, now: Date.now() } as const
+    await copyDatabase(chore, () => {
+      writes += 1
+      // It would begin again and again.
+      if (writes > 50) throw new Error('it does not come to its end')
+      app.exec('UPDATE first SET n = n + 1; UPDATE last SET n = n + 1')
+    })
+    expect(writes).toBeGreaterThan(3)
+    expect(place.connect(path).prepare('SELECT first.n, last.n AS l FROM first, last').get()).toEqual({
+      n: 0,
+      l: 0,
+    })
+  })
+
+  test('replaces nothing that came meanwhile, either', async ({ place }) => {
+    await place.open({ tasks })
+    const path = join(place.folder, 'copy.db')
+    const chore = { kind: 'backup', database: place.file, path, overwrite: false, now: Date.now() } as const
+    const making = copyDatabase(chore, () => writeFileSync(path, 'faster'))
+    await expect(making).rejects.toMatchObject({ code: 'BACKUP_EXISTS' })
+    expect(readFileSync(path, 'utf8')).toBe('faster')
+    expect(others(place)).toEqual(['copy.db'])
+  })
+
+  test('is made although a listener throws, and the caller is told', async ({ place }) => {
+    const gleaner = await place.open({ tasks })
+    const path = join(place.folder, 'copy.db')
+    const onProgress = () => {
+      throw new Error('of the listener')
+    }
+    await expect(gleaner.maintenance.backup(path, { onProgress })).rejects.toThrow('of the listener')
     expect(others(place)).toEqual(['copy.db'])
   })
 

@@ -3,7 +3,7 @@ import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/open.ts'
 import { newTask } from '../../src/testing/conformance/world.ts'
-import { effect, flaky, held, plain, tasks } from './tasks.ts'
+import { effect, flaky, held, limited, plain, tasks } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
 export interface Operation {
@@ -130,6 +130,36 @@ export const OPERATIONS: Operation[] = [
     }),
   },
   {
+    name: 'enqueuing the first tasks of two keys with a limit',
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      begin()
+      const handles = await gleaner.enqueueMany(limited, ['a', 'b', 'a'], { atomic: true })
+      end()
+      acknowledge(exists(handles))
+    }),
+  },
+  {
+    name: 'claiming, running and settling within limits, and setting them',
+    varies: true,
+    prepare: async (gleaner) => {
+      await gleaner.enqueueMany(limited, ['a', 'a', 'b'])
+      await gleaner.enqueue(flaky)
+    },
+    async run({ database, begin, end }) {
+      begin()
+      const gleaner = await openGleaner({
+        database,
+        tasks,
+        queues: { default: { concurrency: 2 } },
+        timings: { sweep: '1h' },
+      })
+      const worker = gleaner.work({ concurrency: 3 })
+      await worker.drained({ includeDelayed: true })
+      await gleaner.close()
+      end()
+    },
+  },
+  {
     name: 'ctx.complete',
     prepare: (gleaner) => gleaner.enqueue(effect),
     run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
@@ -230,6 +260,28 @@ export const OPERATIONS: Operation[] = [
       await gleaner.tasks.remove(items[0]!.id)
       end()
       acknowledge({ status: { [items[0]!.id]: 'gone' } })
+    }),
+  },
+  {
+    name: 'pruning',
+    varies: true,
+    prepare: async (gleaner) => {
+      const key = { key: 'k', keyScope: 'forever' } as const
+      await gleaner.enqueue(plain, 'x'.repeat(5_000), key)
+      await gleaner.enqueueMany(flaky, [undefined, undefined])
+      const worker = gleaner.work()
+      await worker.drained({ includeDelayed: true })
+      await worker.stop()
+      await gleaner.enqueue(effect)
+    },
+    // Wherever it was killed: the key is held.
+    afterwards: { sql: 'SELECT key FROM gleaner.forever_keys', rows: ['plain/k'] },
+    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+      const { items } = await gleaner.tasks.list({ status: 'completed' })
+      begin()
+      await gleaner.maintenance.prune({ completed: 0 })
+      end()
+      acknowledge({ status: Object.fromEntries(items.map(({ id }) => [id, 'gone'])) })
     }),
   },
   {

@@ -49,4 +49,13 @@ export const held = defineTask({
   },
 })
 
-export const tasks = [plain, effect, flaky, held]
+/** Two at a time, one of each key. */
+export const limited = defineTask({
+  name: 'limited',
+  retry,
+  input: z.string(),
+  limit: { key: (tenant) => tenant, concurrency: 1, rate: { count: 1_000, per: '1s' } },
+  run: async (_, ctx) => ctx.complete('done', (tx) => writeEffect(tx, ctx.id)),
+})
+
+export const tasks = [plain, effect, flaky, held, limited]

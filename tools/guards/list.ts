@@ -1,5 +1,7 @@
 import type { Guard } from './guard.ts'
+import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
+import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
@@ -320,9 +322,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'removing counts first',
     promise: 'Counts stay exact when tasks are removed.',
-    file: 'src/store/sqlite/manage.ts',
-    find: '  countAll(db)\n',
-    replace: '',
+    file: 'src/store/sqlite/remove.ts',
+    find: '    countAll(db)\n',
+    replace: '    db.sql("SELECT 1")\n',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a task is removed with its logs, its attempts and its input, in every state but held',
@@ -1035,7 +1037,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1046,8 +1048,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a completion proves its session',
     promise: 'Nobody completes what another session holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: '\n  AND tasks.session IS NOT DISTINCT FROM given.session',
-    replace: '',
+    find: 'AND tasks.session =',
+    replace: 'AND 0 <',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: "a completion with the fence of another session's claim is refused and changes nothing",
@@ -1079,7 +1081,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1090,7 +1092,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
     file: 'src/store/postgres/exchange.ts',
-    find: 'tasks.fence IS NOT DISTINCT FROM given.fence\n  AND ',
+    find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1178,8 +1180,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: what is held is not claimed',
     promise: 'Two claimants never get the same task.',
     file: 'src/store/postgres/take.ts',
-    find: "const READY = `status = 'queued' AND fence IS NULL AND",
-    replace: "const READY = `status = 'queued' AND",
+    find: "const READY = 'in_line AND NOT suspect'",
+    replace: "const READY = `status = 'queued' AND NOT suspect`",
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'what a worker holds but has not started shows as queued, and nobody else gets it',
@@ -1522,8 +1524,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'testing: nobody looks in vain in the time of a test',
     promise: 'Days of the time of a test pass in milliseconds.',
     file: 'src/testing/open.ts',
-    find: 'poll: NEVER }',
-    replace: "poll: '1s' }",
+    find: 'poll: NEVER,',
+    replace: "poll: '1s',",
     test: {
       file: 'test/testing/time.test.ts',
       title: 'passes by a thousand days within seconds, with a task on each of them',
@@ -1632,4 +1634,6 @@ export const GUARDS: readonly Guard[] = [
   },
   ...RECURRING,
   ...MANAGEMENT,
+  ...POSTGRES_BATCHES,
+  ...MAINTENANCE,
 ]

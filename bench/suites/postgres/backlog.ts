@@ -3,7 +3,7 @@ import { BACKLOG_TARGETS, backlogEntry, type Crowd, FIRST } from '../../scenario
 import { PER_SECOND, type Scenario } from '../../scenarios/scenario.ts'
 
 const CROWDED: readonly [ContenderName, readonly Crowd[], roundsMax?: number][] = [
-  ['gleaner', ['short', 'waiting', 'completed', 'future']],
+  ['gleaner', ['short', 'waiting', 'completed', 'future', 'incompatible']],
   ['postgres/raw', ['short', 'waiting', 'completed'], 2],
   ['postgres/graphile-worker-batched', ['short', 'waiting'], 2],
   ['postgres/pg-boss', ['short', 'waiting'], 2],
@@ -15,7 +15,7 @@ export const drainAnyBacklog: Scenario = {
   meaning:
     `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them: with only those ` +
     'in the database, with a million waiting, with a million completed ones kept, and with 100 000 tasks of top ' +
-    'priority in front that are not due for an hour. Each database is filled once, vacuumed and analysed once, and ' +
+    'priority in front that are not due for an hour, or that this worker has not the capabilities for. Each database is filled once, vacuumed and analysed once, and ' +
     'copied for every round. Raw’s completed tasks were marked by SQL; graphile-worker deletes them.',
   metrics: [PER_SECOND],
   entries: (bench) =>

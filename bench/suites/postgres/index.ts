@@ -1,4 +1,6 @@
 import type { ContenderName } from '../../contenders/contender.ts'
+import { pruneWhileDraining } from '../../scenarios/prune.ts'
+import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openDatabases } from '../../workplaces/databases.ts'
 import { findRedis } from '../../workplaces/redis.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
@@ -27,9 +29,11 @@ export const suite: Suite = {
     enqueueMany,
     drainOneProcess,
     drainManyProcesses,
+    drainByStrategy,
     pickup,
     drainAnyBacklog,
     heldTransaction,
+    pruneWhileDraining,
   ],
   openWorkplace: (options) => openWorkplace(options, openDatabases),
   notes,

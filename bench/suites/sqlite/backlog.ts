@@ -19,15 +19,15 @@ export const drainAnyBacklog: Scenario = {
   meaning:
     `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them: with only those ` +
     'in the file, with a million waiting, with a million completed ones kept, and with 100 000 tasks of top priority in ' +
-    'front that are not due for an hour. Each file is filled once and copied for every round. The peers’ completed ' +
-    'tasks were marked by SQL; those without priorities have no equivalent of the last case.',
+    'front that are not due for an hour, or that this worker has not the capabilities for. Each file is filled once and copied for every round. The peers’ completed ' +
+    'tasks were marked by SQL; those without priorities have no equivalent of the last two cases.',
   metrics: [PER_SECOND],
   entries: (bench) =>
     CONTENDERS.flatMap((contender) => {
       const crowds: readonly Crowd[] = [
         'short',
         ...MILLIONS,
-        ...(contender === 'gleaner' ? ['future' as const] : []),
+        ...(contender === 'gleaner' ? (['future', 'incompatible'] as const) : []),
       ]
       return crowds.map((crowd) => backlogEntry(bench, contender, crowd))
     }),

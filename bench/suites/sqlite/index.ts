@@ -1,3 +1,5 @@
+import { pruneWhileDraining } from '../../scenarios/prune.ts'
+import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openFiles } from '../../workplaces/files.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
 import type { Suite } from '../suite.ts'
@@ -18,10 +20,12 @@ export const suite: Suite = {
     enqueueMany,
     drainOneProcess,
     drainManyProcesses,
+    drainByStrategy,
     pickup,
     idleCost,
     drainAnyBacklog,
     askAtAMillion,
+    pruneWhileDraining,
   ],
   openWorkplace: (options) => openWorkplace(options, openFiles),
   notes,

@@ -1,9 +1,9 @@
 import { isFinished, type TaskStatus } from '../../model/task.ts'
 import type { BulkChange, BulkStep, BulkStepDone, Refusal } from '../contract.ts'
-import { KEY_WITHOUT_MARK } from '../follower.ts'
 import type { Lane } from '../lane.ts'
 import { statusOf } from '../task-row.ts'
 import { holdersOf, lockKeys } from './enqueue.ts'
+import { fileFinished, unfileFinished } from './finished.ts'
 import { scanTasks } from './list.ts'
 import type { Memory } from './memory.ts'
 import type { Newcomer } from './queue-book.ts'
@@ -25,12 +25,13 @@ interface Row {
   priority: number
   status: TaskStatus
   run_after: number | null
+  finished_at: number | null
   key: string | null
   held: boolean
   asked: boolean
 }
 
-const COLUMNS = `tasks.id::text AS id, lane, priority, status, run_after, key, fence IS NOT NULL AS held,
+const COLUMNS = `tasks.id::text AS id, lane, priority, status, run_after, finished_at, key, fence IS NOT NULL AS held,
   cancel_requested AS asked`
 
 /** Of the rows a step has chosen: those to be changed, and those that cannot be. */
@@ -165,8 +166,12 @@ const CHANGES: Record<BulkChange, Change> = {
        WHERE tasks.id = ANY($1::bigint[]) AND status = 'completed'`,
       [idsOf(rows)],
     )
+    await unfileFinished(
+      sql,
+      rows.map((row) => ({ ...row, id: Number(row.id) })),
+    )
     await sql.run(
-      `UPDATE gleaner.tasks SET status = 'queued', rank = given.rank, run_after = NULL, attempts = 0, crashes = 0,
+      `UPDATE gleaner.tasks SET status = 'queued', in_line = true, active_key = key, rank = given.rank, run_after = NULL, attempts = 0, crashes = 0,
          suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL,
          started_at = NULL, finished_at = NULL
        FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
@@ -174,17 +179,22 @@ const CHANGES: Record<BulkChange, Change> = {
     )
     await count(sql, rows, (tally, { lane, status }) => {
       if (isFinished(status)) tally.add(lane, status, -1)
+      tally.slots.arrived(lane)
     })
   },
 
   async cancel(sql, rows, now) {
     const held = rows.filter((row) => row.held)
     const waiting = rows.filter((row) => !row.held)
+    for (const [lane, ended] of Map.groupBy(waiting, (row) => row.lane)) {
+      await fileFinished(sql, lane, 'cancelled', now, idsOf(ended))
+    }
     await sql.run('UPDATE gleaner.tasks SET cancel_requested = true WHERE id = ANY($1::bigint[])', [
       idsOf(held),
     ])
     await sql.run(
-      `UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $2, key = ${KEY_WITHOUT_MARK} WHERE id = ANY($1::bigint[])`,
+      `UPDATE gleaner.tasks SET status = 'cancelled', in_line = false, delayed = false, active_key = NULL, finished_at = $2
+       WHERE id = ANY($1::bigint[])`,
       [idsOf(waiting), now],
     )
     await count(sql, waiting, (tally, { lane, status }) => {
@@ -210,4 +220,5 @@ async function count(sql: Sql, rows: readonly Row[], add: (tally: Tally, row: Ro
   const tally = new Tally()
   for (const row of rows) add(tally, row)
   await tally.write(sql)
+  await tally.slots.write(sql)
 }

@@ -22,7 +22,7 @@ export async function readCircumstances(
   lanes: LaneBook,
   id: string,
   clockMs: number | null,
-): Promise<Circumstances | null> {
+): Promise<Omit<Circumstances, 'limits'> | null> {
   const row = await sql.row<Row>(
     `SELECT ${FULL}, gleaner.now_ms() AS now,
             (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,

@@ -1,7 +1,9 @@
 import type { Claim, Want } from '../contract.ts'
-import { FOLLOW_MS, IS_FOLLOWER, KEY_WITHOUT_MARK } from '../follower.ts'
+import { FOLLOW_MS, IS_FOLLOWER } from '../follower.ts'
 import type { Lane } from '../lane.ts'
+import type { Runner } from '../runners.ts'
 import { userKey } from '../task-row.ts'
+import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from './limited-claim.ts'
 import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
 import type { Memory } from './memory.ts'
 import type { Newcomer, QueueBook } from './queue-book.ts'
@@ -27,11 +29,15 @@ export interface Outlook {
   dueAt: number | null
   /** What this session holds and is asked to stop. */
   cancels: readonly string[]
+  /** There are limits. */
+  limited: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
 }
 
-interface OutlookRow extends Omit<Outlook, 'open'> {
+interface OutlookRow extends Omit<Outlook, 'open' | 'limited'> {
+  limits: number
+  keyed: number
   everything: boolean
   version: number
   queues: string[]
@@ -43,9 +49,11 @@ const OUTLOOK = `
          (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
          ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
          (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
-         (SELECT max(id) FROM gleaner.lanes) AS highest,
+         (SELECT value FROM gleaner.settings WHERE key = 'limits') AS limits,
+         (SELECT value FROM gleaner.settings WHERE key = 'keyed') AS keyed,
+         (SELECT max(id) FROM gleaner.lanes WHERE limit_key = '') AS highest,
          EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
-         (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS "dueAt",
+         (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
                WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
          ${ENTRIES_READ} AS "entriesBefore"
@@ -65,10 +73,12 @@ export async function lookOut(
   const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
   if (row === undefined) return null
   await queues.knowing(row.version, sql)
-  if (want === null || row.everything) return { ...row, open: [] }
+  const limited = row.limits + row.keyed > 0
+  if (want === null || row.everything) return { ...row, limited, open: [] }
+  await lanes.limits.knowing(row.limits, sql)
   await lanes.knowing(row.highest, sql)
   const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { ...row, open }
+  return { ...row, limited, open }
 }
 
 /** What waits. Infinity: nothing is scheduled. */
@@ -103,7 +113,7 @@ async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
               SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.low AND rank < l.high
               LIMIT 1) t) AS ready,
             EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
-            (SELECT min(run_after) FROM gleaner.tasks WHERE status = 'scheduled') AS due,
+            (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS due,
             ${ENTRIES_READ} AS after`,
     [path.lanes, path.from, path.to],
   )
@@ -121,22 +131,35 @@ export async function claimTasks(
   session: string,
   want: Want,
   now: number,
-): Promise<Claim[]> {
-  const { open, dueAt } = outlook
+): Promise<{ claims: Claim[]; opening: Opening }> {
+  const { open, dueAt, limited } = outlook
   const due = dueAt !== null && dueAt <= now
-  if (due) await promoteDue(sql, memory, now)
-  if (open.length === 0) return []
+  if (due) await promoteDue(sql, memory, limited, now)
+  if (open.length === 0) return { claims: [], opening: unlimited(open) }
   // What has become due may be a suspect.
   const alone = want.empty && (outlook.suspects || due)
-  const asked = { session, want, now, turns: turnsOf(memory, want, open) }
-  const whole = wholePath(waysOf(memory.queues, open))
-  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
-  const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+  const { rows, laneOf, opening } = limited
+    ? await claimWithinLimits(sql, memory, open, alone, { session, want, now })
+    : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
   const last = rows.at(-1)
   if (last !== undefined) memory.turns.served(want.able, laneOf.get(last.lane)!.queue)
   await noteRace(sql, memory, session, rows, laneOf)
-  return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
+  return { claims: rows.map((row) => claimOf(laneOf.get(row.lane)!, row)), opening }
+}
+
+async function claimUnlimited(
+  sql: Sql,
+  memory: Memory,
+  outlook: Outlook,
+  alone: boolean,
+  who: Omit<Asked, 'turns'>,
+): Promise<LimitedClaim> {
+  const { open } = outlook
+  const asked = { ...who, turns: turnsOf(memory, who.want, open) }
+  const whole = wholePath(waysOf(memory.queues, open))
+  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
+  return { rows, laneOf: new Map(open.map((lane) => [lane.id, lane])), opening: unlimited(open) }
 }
 
 /** One of each queue in turn. */
@@ -171,29 +194,31 @@ async function noteRace(
   rows: readonly TakenRow[],
   laneOf: ReadonlyMap<number, Lane>,
 ): Promise<void> {
-  const racing = rows
-    .map(({ id, lane, rank, status }) => ({ id: String(id), queue: laneOf.get(lane)!.queue, rank, status }))
-    .filter(({ queue }) => queues.isWeighted(queue))
-  runners.holdAhead(racing.filter(({ status }) => status !== 'running'))
-  const started = racing.filter(({ status }) => status === 'running')
+  const started: Runner[] = []
+  for (const { id, lane, rank, status } of rows) {
+    const { queue } = laneOf.get(lane)!
+    if (!queues.isWeighted(queue)) continue
+    const runner = { id: String(id), queue, rank }
+    if (status === 'running') started.push(runner)
+    else runners.holdAhead(runner)
+  }
   await advanceRaces(sql, queues, session, started)
 }
 
 /** A follower, and the one before it has not ended. */
 const WAITS_FOR_KEY = `CASE WHEN ${IS_FOLLOWER} THEN EXISTS (
-  SELECT 1 FROM gleaner.tasks before WHERE before.key = ${KEY_WITHOUT_MARK.replace('key', 'tasks.key')}
-    AND before.status IN ('scheduled', 'queued', 'running')) ELSE false END`
+  SELECT 1 FROM gleaner.tasks before WHERE before.active_key = tasks.key) ELSE false END`
 
 async function waitLonger(sql: Sql, found: readonly { id: number; waits: boolean }[], now: number) {
   const ids = found.filter(({ waits }) => waits).map(({ id }) => id)
   await sql.run('UPDATE gleaner.tasks SET run_after = $2 WHERE id = ANY($1)', [ids, now + FOLLOW_MS])
 }
 
-async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Promise<void> {
+async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean, now: number): Promise<void> {
   type Due = { id: number; lane: number; priority: number; run_after: number; waits: boolean }
   const found = await sql.rows<Due>(
     `SELECT id, lane, priority, run_after, ${WAITS_FOR_KEY} AS waits FROM gleaner.tasks
-     WHERE status = 'scheduled' AND run_after <= $1
+     WHERE delayed AND run_after <= $1
      ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED`,
     [now],
   )
@@ -205,13 +230,15 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, now: number): Pro
   for (const { lane, priority, run_after } of due) {
     newcomers.push({ queue: (await lanes.get(lane, sql)).queue, priority, queuedAtMs: run_after })
     tally.add(lane, 'scheduled', -1)
+    tally.slots.arrived(lane)
   }
   await sql.run(
-    `UPDATE gleaner.tasks SET status = 'queued', rank = given.rank, key = ${KEY_WITHOUT_MARK}
+    `UPDATE gleaner.tasks SET status = 'queued', in_line = true, delayed = false, active_key = key, rank = given.rank
      FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
     [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
   )
   await tally.write(sql)
+  if (limited) await tally.slots.write(sql)
 }
 
 function claimOf(lane: Lane, row: TakenRow): Claim {

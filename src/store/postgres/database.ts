@@ -18,6 +18,8 @@ export interface Manner {
   durable?: boolean
   /** Its statements find rows by their place in an index only; see `BY_INDEX`. */
   byIndex?: boolean
+  /** Its statements are few, and come again and again: each connection has them planned once. */
+  prepared?: boolean
 }
 
 const NOT_SYNCED = ['synchronous_commit = off']
@@ -27,10 +29,18 @@ const NOT_SYNCED = ['synchronous_commit = off']
  */
 const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off']
 
+/** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
+const PREPARED_MAX = 500
+
 /** The pool of a store, and transactions on it. */
 export class Database {
   readonly sql: Sql
+  /** For statements that come again and again. */
+  readonly prepared: Sql
   readonly #pool: pg.Pool
+  /** Behind a pooler that changes connections nobody knows who was told what. */
+  readonly #prepares: boolean
+  readonly #names = new Map<string, string>()
 
   constructor(options: PostgresOptions) {
     const schema = options.schema ?? schemaIn(options.url) ?? 'gleaner'
@@ -43,15 +53,24 @@ export class Database {
     this.#pool = new pg.Pool({ ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES })
     // A connection that breaks while it rests is replaced; whoever needs one next will see.
     this.#pool.on('error', () => {})
-    this.sql = new Sql({ query: (text, values) => this.#query(text, values) }, schema)
+    this.#prepares = options.notify !== false
+    this.sql = new Sql({ query: (text, values) => this.#query({ text, values }) }, schema)
+    this.prepared = new Sql({ query: (text, values) => this.#query(this.#named(text, values)) }, schema)
   }
 
-  async #query(text: string, values?: any[]): Promise<pg.QueryResult> {
+  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     try {
-      return await this.#pool.query(text, values)
+      return await this.#pool.query(query)
     } catch (error) {
       throw driverFailed(error)
     }
+  }
+
+  #named(text: string, values?: any[]): pg.QueryConfig {
+    if (!this.#prepares) return { text, values }
+    if (!this.#names.has(text) && this.#names.size < PREPARED_MAX)
+      this.#names.set(text, `gleaner_${this.#names.size}`)
+    return { name: this.#names.get(text), text, values }
   }
 
   /** Commits what `work` did, or nothing. */
@@ -69,7 +88,10 @@ export class Database {
     client.on('error', onError)
     try {
       await client.query(beginning(manner))
-      const value = await work(this.sql.on(client), client)
+      const queryable = manner.prepared
+        ? { query: (text: string, values?: any[]) => client.query(this.#named(text, values)) }
+        : client
+      const value = await work(this.sql.on(queryable), client)
       await client.query('COMMIT')
       return value
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Enqueued, NewTask } from '../contract.ts'
 import { type Follows, followerKey, withoutMark } from '../follower.ts'
 import { storedKey } from '../task-row.ts'
+import { Slots } from './gates.ts'
 import { insertWithWishes } from './held-key.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
@@ -101,9 +102,9 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
   const rows = await sql.rows<{ key: string; id: number }>(
     `SELECT key, task AS id FROM gleaner.forever_keys WHERE key = ANY($1)
      UNION ALL
-     SELECT key, id FROM gleaner.tasks WHERE key = ANY($2) AND status IN ('scheduled', 'queued', 'running')
+     SELECT active_key AS key, id FROM gleaner.tasks WHERE active_key = ANY($2)
      UNION ALL
-     SELECT key, id FROM gleaner.tasks WHERE key = ANY($1) AND status IN ('scheduled', 'queued', 'running')`,
+     SELECT active_key AS key, id FROM gleaner.tasks WHERE active_key = ANY($1)`,
     [keys, keys.map(followerKey)],
   )
   // The later has the better right: who is unfinished, who waits for that to end, who took it for ever.
@@ -122,7 +123,8 @@ const COLUMNS: readonly [
   ['input', 'text', (task) => task.input],
   ['priority', 'int', (task) => task.priority],
   ['max_attempts', 'int', (task) => task.maxAttempts],
-  ['key', 'text', (task) => (task.follows ? followerKey(storedKey(task)!) : storedKey(task))],
+  ['key', 'text', storedKey],
+  ['active_key', 'text', (task) => (task.follows ? followerKey(storedKey(task)!) : storedKey(task))],
   ['overrides', 'text', (task) => (task.overrides === null ? null : JSON.stringify(task.overrides))],
   ['after_ms', 'bigint', ({ runAfter }) => (runAfter !== null && 'ms' in runAfter ? runAfter.ms : null)],
   ['run_at', 'bigint', ({ runAfter }) => (runAfter !== null && 'at' in runAfter ? runAfter.at : null)],
@@ -136,13 +138,13 @@ async function insert(
   saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
-  await lanes.learn(tasks)
+  const laneIds = await lanes.idsOf(sql, tasks)
   await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
   const columns = [
     ...COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] })),
-    { name: 'lane', type: 'int', list: tasks.map((task) => lanes.known(task)) },
+    { name: 'lane', type: 'int', list: laneIds },
     { name: 'distance', type: 'bigint', list: tasks.map((t) => queues.distance(t.queue, t.priority)) },
     { name: 'race', type: 'text', list: tasks.map(race) },
   ]
@@ -154,10 +156,12 @@ async function insert(
        FROM (${given}) g, moment
      ), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
-         (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
-       SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, priority,
+         (id, lane, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key,
+          active_key, overrides)
+       SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
+              coalesce(due > now, false), priority,
               CASE WHEN due > now THEN NULL ELSE distance + ${tasks.some(race) ? RACE_MOMENT : 'now'} END, max_attempts,
-              now, input, due, key, overrides
+              now, input, due, key, active_key, overrides
        FROM given ORDER BY position
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
@@ -168,7 +172,19 @@ async function insert(
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
   if (rows[0]!.version !== version) queues.outdated()
+  await tellTurnstiles(sql, tasks, laneIds)
   return rows.map((row) => row.id)
+}
+
+/** What is delayed is news when it is due; that is told as well then. */
+async function tellTurnstiles(
+  sql: Sql,
+  tasks: readonly NewTask[],
+  laneIds: readonly number[],
+): Promise<void> {
+  const slots = new Slots()
+  for (const [i, { limitKey }] of tasks.entries()) if (limitKey !== undefined) slots.arrived(laneIds[i]!)
+  await slots.write(sql)
 }
 
 /** How far the races of weighted queues have come; read only by RACE_MOMENT. */

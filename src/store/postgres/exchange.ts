@@ -1,12 +1,13 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
 import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
+import { lookWithinLimits, type Opening, suspectsAmongKeys, unlimited } from './limited-claim.ts'
 import { appendLogs } from './logs.ts'
 import type { LowWater } from './low-water.ts'
 import type { Memory } from './memory.ts'
 import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
-import type { Sql } from './sql.ts'
+import { numberList, type Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, apply, heldBy } from './transition.ts'
@@ -14,16 +15,8 @@ import { allHeldBy, apply, heldBy } from './transition.ts'
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
 
-/**
- * Each given task, if it is held under the fence and by the session that are given with it. In words that let the planner
- * find tasks by id alone: it believes that nothing is held, and would begin with all that is.
- */
-const HELD_AS_GIVEN = `tasks.id = given.id AND tasks.fence IS NOT DISTINCT FROM given.fence
-  AND tasks.session IS NOT DISTINCT FROM given.session`
-
-/** As many of one value as another array has: a column for `unnest`. */
-const sameForAll = (value: string, array: string) =>
-  `array_fill(${value}::bigint, ARRAY[cardinality(${array})])`
+/** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
+const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -32,28 +25,33 @@ export interface Effect {
   requeued: boolean
 }
 
-/** In a transaction: hands in what is finished, then takes what is next. */
+/** In a transaction: hands in what is finished, then takes what is next. `spent`: batches of which nothing is left. */
 export async function exchangeTasks(
   sql: Sql,
   memory: Memory,
   exchange: Exchange,
+  spent: readonly number[],
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, want } = exchange
   const outlook = await lookOut(sql, memory, session, want, { locked: true })
   if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? outlook.now
-  const settled = await settle(sql, memory, exchange, now)
+  const { limited } = outlook
+  const settled = await settle(sql, memory, exchange, spent, limited, now)
   if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
-  const unknown = await handBackUnknown(sql, memory, exchange, now)
+  const unknown = await handBackUnknown(sql, memory, exchange, limited, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
   await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
-  const claims = want === null ? [] : await claimTasks(sql, memory, outlook, session, want, now)
+  const { claims, opening } =
+    want === null
+      ? { claims: [], opening: unlimited([]) }
+      : await claimTasks(sql, memory, outlook, session, want, now)
   const requeued = settled.requeued || unknown
-  const answer = await answered(sql, memory, claims, refused, want, outlook, requeued, now)
+  const answer = await answered(sql, memory, claims, refused, want, outlook, opening, requeued, now)
   // Asked for before they were handed in.
   const over = new Set(exchange.outcomes.map(({ id }) => id))
   answer.cancels = answer.cancels.filter((id) => !over.has(id))
@@ -71,16 +69,28 @@ export async function lookOnly(
   const outlook = await lookOut(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
   const now = clockMs ?? outlook.now
-  if (want !== null) {
-    const ahead = await lookAhead(sql, memory, outlook.open, want.thorough)
-    if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
-  }
-  return answered(sql, memory, [], [], want, outlook, false, now)
+  if (want === null) return answered(sql, memory, [], [], want, outlook, unlimited([]), false, now)
+  const opening = outlook.limited
+    ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
+    : { ...unlimited(outlook.open), worthIt: false }
+  if (opening.worthIt) return null
+  const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
+  if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
+  if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
+  return answered(sql, memory, [], [], want, outlook, opening, false, now)
 }
 
-async function settle(sql: Sql, memory: Memory, { session, outcomes, holding }: Exchange, now: number) {
+async function settle(
+  sql: Sql,
+  memory: Memory,
+  { session, outcomes, holding }: Exchange,
+  spent: readonly number[],
+  limited: boolean,
+  now: number,
+) {
   const tally = new Tally()
-  const ended = await completeMany(sql, session, outcomes, now)
+  const { ids: ended, lanes } = await completeMany(sql, session, outcomes, spent, limited, now)
+  for (const [lane, n] of lanes) tally.slots.freed(lane, n)
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
@@ -101,6 +111,7 @@ async function settle(sql: Sql, memory: Memory, { session, outcomes, holding }: 
     else ended.push(id)
   }
   await tally.write(sql)
+  if (limited && (await tally.slots.write(sql))) requeued = true
   return { refused, ended, requeued }
 }
 
@@ -109,6 +120,7 @@ async function handBackUnknown(
   sql: Sql,
   memory: Memory,
   { session, holding }: Exchange,
+  limited: boolean,
   now: number,
 ): Promise<boolean> {
   if (holding === undefined) return false
@@ -119,6 +131,7 @@ async function handBackUnknown(
     await apply(sql, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
   }
   await tally.write(sql)
+  if (limited) await tally.slots.write(sql)
   return unknown.length > 0
 }
 
@@ -127,33 +140,48 @@ async function completeMany(
   sql: Sql,
   session: string,
   outcomes: Exchange['outcomes'],
+  spent: readonly number[],
+  limited: boolean,
   now: number,
-): Promise<string[]> {
+): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
-  if (completed.length === 0) return []
-  const rows = await sql.rows<{ id: string }>(
+  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
+  // Asked for only by those who have limits: by lane, how many.
+  const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
+  const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
     `WITH ended AS (
-       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false,
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
          started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
-       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], ${sameForAll('$6', '$2')})
-         given(id, fence, started_at, result, session)
-       WHERE ${HELD_AS_GIVEN} RETURNING tasks.id, lane
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) given(id, fence, started_at, result)
+       WHERE ${HELD_AS_GIVEN} $6 RETURNING tasks.id, lane
+     ), together AS (
+       SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
      ), counted AS (
-       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, count(*) FROM ended GROUP BY lane
-     )
-     SELECT id::text AS id FROM ended`,
+       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
+     ), filed AS (
+       INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', $1, tasks FROM together
+     ), removed AS (
+       DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[])
+     ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
+     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     FROM answer`,
     [
       now,
-      completed.map((run) => rowid(run.id)),
-      completed.map((run) => run.fence),
-      completed.map((run) => run.startedAt),
+      numberList(completed.map((run) => rowid(run.id))),
+      numberList(completed.map((run) => run.fence)),
+      numberList(completed.map((run) => run.startedAt)),
       completed.map((run) => run.result),
       session,
+      numberList(spent),
     ],
   )
-  return rows.map((row) => row.id)
+  const { all, ids } = answer!
+  return {
+    ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
+    lanes: answer!.lanes ?? [],
+  }
 }
 
 /** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
@@ -174,29 +202,29 @@ async function completedBefore(
   return rows.map((row) => row.id)
 }
 
-/** For `completeWith`: one task, in the transaction of its effects. */
+/** For `completeWith`: one task, in the transaction of its effects. Its lane; null: it was not ours. */
 export async function complete(
   sql: Sql,
   session: string,
   run: Run,
   result: string | null,
   now: number,
-): Promise<boolean> {
+): Promise<number | null> {
   const outcome = { kind: 'completed', result } as const
-  return (await completeMany(sql, session, [{ ...run, outcome }], now)).length > 0
+  const { ids, lanes } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
+  return ids.length === 0 ? null : lanes[0]![0]
 }
 
 async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
   if (starts.length === 0) return []
   const rows = await sql.rows<{ id: string }>(
     `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], ${sameForAll('$4', '$1')})
-       given(id, fence, started_at, session)
-     WHERE ${HELD_AS_GIVEN} RETURNING tasks.id::text AS id`,
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) given(id, fence, started_at)
+     WHERE ${HELD_AS_GIVEN} $4 RETURNING tasks.id::text AS id`,
     [
-      starts.map((run) => rowid(run.id)),
-      starts.map((run) => run.fence),
-      starts.map((run) => run.startedAt),
+      numberList(starts.map((run) => rowid(run.id))),
+      numberList(starts.map((run) => run.fence)),
+      numberList(starts.map((run) => run.startedAt)),
       session,
     ],
   )
@@ -208,9 +236,8 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
   if (progress.length === 0) return
   await sql.run(
     `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
-     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], ${sameForAll('$5', '$1')})
-       given(id, fence, fraction, message, session)
-     WHERE ${HELD_AS_GIVEN}`,
+     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) given(id, fence, fraction, message)
+     WHERE ${HELD_AS_GIVEN} $5`,
     [
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),
@@ -228,6 +255,7 @@ async function answered(
   refused: string[],
   want: Want | null,
   outlook: Outlook,
+  opening: Opening,
   requeued: boolean,
   now: number,
 ): Promise<Exchanged> {
@@ -235,14 +263,15 @@ async function answered(
   const yields = want !== null && !want.empty && outlook.suspects
   // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
   const known = !yields && (satisfied || (claims.length > 0 && !requeued))
-  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, outlook.open)
+  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
+  const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
   return {
     claims,
     refused,
     cancels: [...outlook.cancels],
     sessionEnded: false,
-    suspectsWaiting: yields && left.suspects,
-    nextDueInMs: satisfied ? null : lookAgainInMs(left, memory.lowWater, now),
+    suspectsWaiting: suspects,
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
   }
 }
 
@@ -251,9 +280,9 @@ function leftOf({ dueAt }: Outlook): Ahead {
 }
 
 /** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(ahead: Ahead, lowWater: LowWater, now: number): number | null {
-  if (ahead.ready) return LOCKED_AGAIN_MS
-  const dueInMs = Math.max(0, ahead.nextDueAt - now)
+function lookAgainInMs(ahead: Ahead, opening: Opening, lowWater: LowWater, now: number): number | null {
+  if (ahead.ready || opening.contended) return LOCKED_AGAIN_MS
+  const dueInMs = Math.max(0, Math.min(ahead.nextDueAt, opening.opensAt) - now)
   const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY
   const soonest = Math.min(dueInMs, walkInMs)
   return soonest === Number.POSITIVE_INFINITY ? null : soonest

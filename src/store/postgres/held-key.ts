@@ -117,8 +117,8 @@ async function readHolders(
   clockMs: number | null,
 ): Promise<{ now: number; holders: Map<string, KeyHolders> }> {
   const rows = await sql.rows<{ key: string; id: number; held: boolean; createdAt: number }>(
-    `SELECT key, id, fence IS NOT NULL AS held, created_at AS "createdAt" FROM gleaner.tasks
-     WHERE key = ANY($1) AND status IN ('scheduled', 'queued', 'running') ORDER BY tasks.id FOR UPDATE`,
+    `SELECT active_key AS key, id, fence IS NOT NULL AS held, created_at AS "createdAt" FROM gleaner.tasks
+     WHERE active_key = ANY($1) ORDER BY tasks.id FOR UPDATE`,
     [[...keys, ...keys.map(followerKey)]],
   )
   const others = await sql.row<{ now: number; forever: [string, number][]; throttled: [string, number][] }>(
@@ -162,7 +162,8 @@ async function replace(
        FROM unnest($1::bigint[], $2::text[], $3::bigint[]) g(id, input, run_at) JOIN gleaner.tasks t USING (id)
      )
      UPDATE gleaner.tasks SET input = given.input, attempts = 0, crashes = 0, error = NULL,
-       status = CASE WHEN moves THEN 'scheduled' ELSE status END,
+       status = CASE WHEN moves THEN 'scheduled' ELSE status END, in_line = in_line AND NOT moves,
+       delayed = delayed OR moves,
        rank = CASE WHEN moves THEN NULL ELSE rank END,
        run_after = CASE WHEN moves THEN given.run_at ELSE run_after END
      FROM given WHERE tasks.id = given.id

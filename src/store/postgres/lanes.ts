@@ -1,11 +1,28 @@
 import type { Able, LaneFilter } from '../contract.ts'
 import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../lane.ts'
+import { LimitBook } from './gates.ts'
+import { findKeyedLanes, type KeyedLane, keyedWords, makeKeyedLanes } from './keyed-lanes.ts'
 import type { Sql } from './sql.ts'
 
-type LaneOf = Pick<Lane, 'queue' | 'name' | 'requires'>
+type LaneOf = Pick<Lane, 'queue' | 'name' | 'requires'> & { limitKey?: string }
 
-/** The lanes as last seen. They are only ever added, each in a transaction of its own. */
+/** Keys that were just made may be forgotten again, by somebody who finds nothing in them. */
+const TRIES_MAX = 10
+
+type LaneRow = Omit<Lane, 'requires'> & { requires: string }
+
+const COLUMNS = 'id, queue, name, requires'
+
+function laneOf(row: LaneRow): Lane {
+  return { ...row, requires: readRequirement(row.requires) }
+}
+
+/**
+ * The lanes as last seen, but for those with a key: there may be many, and they go. The others are only ever added, each
+ * in a transaction of its own.
+ */
 export class LaneBook {
+  readonly limits = new LimitBook()
   readonly #sql: Sql
   #lanes = new Map<number, Lane>()
   #ids = new Map<string, number>()
@@ -21,6 +38,37 @@ export class LaneBook {
   /** Before a transaction: one that holds a connection must not wait for another, which others may hold and wait, too. */
   async learn(tasks: readonly LaneOf[]): Promise<void> {
     for (const task of tasks) if (this.known(task) === undefined) await this.#make(task)
+    const keyed = this.#keyedAmong(tasks)
+    if (keyed.length === 0) return
+    const there = await findKeyedLanes(this.#sql, keyed)
+    const missing = keyed.filter(({ base, limitKey }) => !there.has(keyedWords(base, limitKey)))
+    if (missing.length > 0) await makeKeyedLanes(this.#sql, missing)
+  }
+
+  /** Each once, with the lane it stands beside. */
+  #keyedAmong(tasks: readonly LaneOf[]): KeyedLane[] {
+    const keyed = new Map<string, KeyedLane>()
+    for (const { queue, name, requires, limitKey } of tasks) {
+      if (limitKey === undefined) continue
+      const base = this.known({ queue, name, requires })!
+      keyed.set(keyedWords(base, limitKey), { queue, name, requires, limitKey, base })
+    }
+    return [...keyed.values()]
+  }
+
+  /** In the transaction that inserts them: the lane of each. Those with a key cannot be forgotten before it ends. */
+  async idsOf(sql: Sql, tasks: readonly LaneOf[]): Promise<number[]> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      await this.learn(tries === 0 ? tasks.filter((task) => this.known(task) === undefined) : tasks)
+      const keyed = this.#keyedAmong(tasks)
+      const lanes = keyed.length === 0 ? new Map() : await findKeyedLanes(sql, keyed, { locked: true })
+      const ids = tasks.map((task) => {
+        const base = this.known(task)!
+        return task.limitKey === undefined ? base : lanes.get(keyedWords(base, task.limitKey))
+      })
+      if (ids.every((id) => id !== undefined)) return ids
+    }
+    throw new Error('a key was forgotten again and again')
   }
 
   /** Of its own accord, and never inside a caller's transaction: a lane that was seen once stays. */
@@ -33,9 +81,8 @@ export class LaneBook {
   }
 
   async refresh(sql: Sql = this.#sql): Promise<void> {
-    type Row = { id: number; queue: string; name: string; requires: string }
-    const rows = await sql.rows<Row>('SELECT id, queue, name, requires FROM gleaner.lanes')
-    this.#lanes = new Map(rows.map((row) => [row.id, { ...row, requires: readRequirement(row.requires) }]))
+    const rows = await sql.rows<LaneRow>(`SELECT ${COLUMNS} FROM gleaner.lanes WHERE limit_key = ''`)
+    this.#lanes = new Map(rows.map((row) => [row.id, laneOf(row)]))
     this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
   }
 
@@ -45,13 +92,15 @@ export class LaneBook {
   }
 
   async get(id: number, sql: Sql = this.#sql): Promise<Lane> {
-    if (!this.#lanes.has(id)) await this.refresh(sql)
-    return this.#lanes.get(id)!
+    const known = this.#lanes.get(id)
+    if (known !== undefined) return known
+    return laneOf((await sql.row<LaneRow>(`SELECT ${COLUMNS} FROM gleaner.lanes WHERE id = $1`, [id]))!)
   }
 
+  /** With a key or without. */
   async matching(filter: LaneFilter, sql: Sql = this.#sql): Promise<readonly Lane[]> {
-    await this.refresh(sql)
-    return [...this.#lanes.values()].filter((lane) => isMatch(lane, filter))
+    const rows = await sql.rows<LaneRow>(`SELECT ${COLUMNS} FROM gleaner.lanes`)
+    return rows.map(laneOf).filter((lane) => isMatch(lane, filter))
   }
 
   claimable(able: Able): readonly Lane[] {

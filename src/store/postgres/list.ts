@@ -14,6 +14,7 @@ import {
   storedKeys,
 } from '../task-filter.ts'
 import type { TaskRow } from '../task-row.ts'
+import { HELD } from './batches.ts'
 import type { Memory } from './memory.ts'
 import type { QueueBook } from './queue-book.ts'
 import type { Sql } from './sql.ts'
@@ -106,7 +107,7 @@ function walkOf(route: Exclude<Route, { by: 'queued' }>, filter: TaskFilter, now
     case 'newest':
       return newestWalk('true')
     case 'key':
-      return newestWalk(`t.key = ANY($7) AND ${inStatus(route.status, now)}`)
+      return newestWalk(`t.active_key = ANY($7) AND ${inStatus(route.status, now)}`)
     case 'finished':
       return finishedWalk(route.statuses, filter)
     case 'scheduled':
@@ -116,23 +117,23 @@ function walkOf(route: Exclude<Route, { by: 'queued' }>, filter: TaskFilter, now
   }
 }
 
-function inEachLane(condition: string, order: string): string {
+function inEachLane(condition: string, order: string, from = 'gleaner.tasks t'): string {
   return `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
-    SELECT ${PASSED} FROM gleaner.tasks t WHERE t.lane = l.lane AND ${condition} ORDER BY ${order} LIMIT $2) t`
+    SELECT ${PASSED} FROM ${from} WHERE t.lane = l.lane AND ${condition} ORDER BY ${order} LIMIT $2) t`
 }
 
 function acrossLanes(condition: string, order: string): string {
   return `SELECT ${PASSED} FROM gleaner.tasks t WHERE ${condition} ORDER BY ${order} LIMIT $2`
 }
 
-/** In the words of the index of keys. */
+/** As everybody sees it. */
 function inStatus(status: TaskStatus, now: number): string {
-  const due = `t.status = 'scheduled' AND t.run_after <= ${now}`
+  const due = `t.delayed AND t.run_after <= ${now}`
   const words: Partial<Record<TaskStatus, string>> = {
     scheduled: `t.status = 'scheduled' AND t.run_after > ${now}`,
     queued: `(t.status = 'queued' OR ${due})`,
   }
-  return `t.status IN ('scheduled', 'queued', 'running') AND ${words[status] ?? `t.status = '${status}'`}`
+  return words[status] ?? `t.status = '${status}'`
 }
 
 /** By id, the newest first. */
@@ -145,15 +146,20 @@ function newestWalk(condition: string): Walk {
   }
 }
 
+/** Those that ended together are a row: the rows are in order, and what is in them is put in order as it is read. */
+const FINISHED = `gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
+  JOIN gleaner.tasks t ON t.id = one.id AND t.finished_at = f.finished_at`
+
 /** The last to finish first. */
 function finishedWalk(statuses: readonly FinishedStatus[], filter: TaskFilter): Walk {
   const { from, to } = finishedRange(filter)
   return {
     sources: statuses.map((status) =>
       inEachLane(
-        `t.status = '${status}' AND t.finished_at IS NOT NULL AND t.finished_at >= ${from}
+        `f.lane = l.lane AND f.status = '${status}' AND f.finished_at <= $3 AND f.finished_at >= ${from}
          AND (t.finished_at, t.id) < ($3, $4)`,
         't.finished_at DESC, t.id DESC',
+        FINISHED,
       ),
     ),
     place: 'finished_at',
@@ -166,10 +172,7 @@ function finishedWalk(statuses: readonly FinishedStatus[], filter: TaskFilter): 
 function scheduledWalk(now: number): Walk {
   return {
     sources: [
-      acrossLanes(
-        `t.status = 'scheduled' AND t.run_after >= $3 AND (t.run_after, t.id) > ($3, $4)`,
-        't.run_after, t.id',
-      ),
+      acrossLanes(`t.delayed AND t.run_after >= $3 AND (t.run_after, t.id) > ($3, $4)`, 't.run_after, t.id'),
     ],
     place: 'run_after',
     descending: false,
@@ -182,7 +185,7 @@ function runningWalk(): Walk {
   return {
     sources: [
       inEachLane(
-        `t.fence IS NOT NULL AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
+        `${HELD} AND t.status = 'running' AND (t.started_at, t.id) > ($3, $4)`,
         't.started_at, t.id',
       ),
     ],
@@ -193,11 +196,7 @@ function runningWalk(): Walk {
 }
 
 /** Simply waiting, suspected or held ahead. */
-const QUEUED = [
-  `t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect`,
-  `t.status = 'queued' AND t.fence IS NULL AND t.suspect`,
-  `t.status = 'queued' AND t.fence IS NOT NULL`,
-]
+const QUEUED = ['t.in_line AND NOT t.suspect', 't.in_line AND t.suspect', `${HELD} AND t.status = 'queued'`]
 
 /**
  * In the order in which they will run; what is due but not yet moved comes along, where its rank will put it, so that it

@@ -27,6 +27,12 @@ export interface Path {
   lastFirst: boolean[]
 }
 
+/** Ranks to leave out: from `from` until before `to`. */
+interface Gap {
+  from: number
+  to: number
+}
+
 /** What a walk came upon. */
 export interface Walk {
   /** Entries of the index it read, dead or alive. Always 0 where the server does not count (`track_counts`). */
@@ -45,6 +51,8 @@ export class LowWater {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   /** By lane, then by priority: the lowest rank that may still be alive. */
   readonly #marks = new Map<number, Map<number, number>>()
+  /** By lane, where its last is first: between which ranks nothing was left. */
+  readonly #gaps = new Map<number, Gap[]>()
   #walkAgainMs = 0
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
@@ -61,27 +69,46 @@ export class LowWater {
     const path = emptyPath(false)
     for (const way of ways) {
       let from = RANK_MIN
-      for (const [priority, mark] of this.#marksOf(way)) {
-        add(path, way, from, priority * PRIORITY_STEP)
-        from = mark
+      for (const gap of way.lastFirst ? this.#gapsOf(way.lane) : this.#gapsBeforeMarks(way.lane)) {
+        add(path, way, from, gap.from)
+        from = gap.to
       }
       add(path, way, from, RANK_END)
     }
     return path
   }
 
-  /** Backwards the newest is first, and what is dead lies behind it: there is nothing to leave out. */
-  #marksOf({ lane, lastFirst }: Way): [priority: number, mark: number][] {
-    if (lastFirst) return []
-    return [...(this.#marks.get(lane) ?? [])].sort(([a], [b]) => a - b)
+  #gapsBeforeMarks(lane: number): Gap[] {
+    const marks = [...(this.#marks.get(lane) ?? [])].sort(([a], [b]) => a - b)
+    return marks.map(([priority, mark]) => ({ from: priority * PRIORITY_STEP, to: mark }))
+  }
+
+  #gapsOf(lane: number): Gap[] {
+    return (this.#gaps.get(lane) ?? []).toSorted((a, b) => a.from - b.from)
   }
 
   walked(path: Path, { entries, taken }: Walk): void {
     const backwards = new Set(path.lanes.filter((_, i) => path.lastFirst[i]))
     this.#mark(taken.filter(({ lane }) => !backwards.has(lane)))
+    for (const lane of backwards)
+      this.#leave(
+        lane,
+        taken.filter((one) => one.lane === lane).map(({ rank }) => rank),
+      )
     if (!path.whole) return
     const restMs = Math.min(Math.ceil(entries / ENTRIES_PER_REST_MS), REST_MAX_MS)
     this.#walkAgainMs = entries < LITTER_MAX ? 0 : this.#clock.monotonicMs() + restMs
+  }
+
+  /** From the end: nothing that is committed is left behind the last that was taken. Its own rank others may have, too. */
+  #leave(lane: number, ranks: readonly number[]): void {
+    if (ranks.length === 0) return
+    const lowest = Math.min(...ranks)
+    const gaps = this.#gaps.get(lane) ?? []
+    const passed = gaps.filter(({ to }) => to > lowest)
+    const highest = Math.max(...ranks, ...passed.map(({ to }) => to))
+    const others = gaps.filter(({ to }) => to <= lowest)
+    this.#gaps.set(lane, [...others, { from: lowest + 1, to: highest }].slice(-MARKS_MAX))
   }
 
   /** Nothing that is committed waits before the first that was taken of a priority: it would have been taken. */
@@ -104,6 +131,7 @@ function emptyPath(whole: boolean): Path {
 }
 
 function add(path: Path, { lane, lastFirst }: Way, from: number, to: number): void {
+  if (from >= to) return
   path.lanes.push(lane)
   path.from.push(from)
   path.to.push(to)

@@ -1,8 +1,8 @@
 import { isFinished } from '../../model/task.ts'
 import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../contract.ts'
-import { KEY_WITHOUT_MARK } from '../follower.ts'
 import type { TaskRow } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
+import { fileFinished, unfileFinished } from './finished.ts'
 import type { Memory } from './memory.ts'
 import { freeForeverKey, removeRows } from './remove.ts'
 import type { Sql } from './sql.ts'
@@ -44,15 +44,18 @@ export async function retryTask(
   await queues.known(sql)
   const { queue } = await lanes.get(lane, sql)
   const rank = await queues.draw(sql, { queue, priority: row.priority, queuedAtMs: clockMs ?? row.now })
+  await unfileFinished(sql, [row])
   await sql.run(
-    `UPDATE gleaner.tasks SET status = 'queued', rank = $1, run_after = NULL, attempts = 0, crashes = 0,
+    `UPDATE gleaner.tasks SET status = 'queued', in_line = true, active_key = key, rank = $1, run_after = NULL, attempts = 0, crashes = 0,
        suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
        finished_at = NULL WHERE id = $2`,
     [rank, row.id],
   )
   const tally = new Tally()
   tally.add(lane, status, -1)
+  tally.slots.arrived(lane)
   await tally.write(sql)
+  await tally.slots.write(sql)
   return 'retried'
 }
 
@@ -65,9 +68,12 @@ export async function cancelTask(sql: Sql, id: string, clockMs: number | null): 
     await sql.run('UPDATE gleaner.tasks SET cancel_requested = true WHERE id = $1', [row.id])
     return 'requested'
   }
+  const now = clockMs ?? row.now
+  await fileFinished(sql, row.lane, 'cancelled', now, [row.id])
   await sql.run(
-    `UPDATE gleaner.tasks SET status = 'cancelled', finished_at = $1, key = ${KEY_WITHOUT_MARK} WHERE id = $2`,
-    [clockMs ?? row.now, row.id],
+    `UPDATE gleaner.tasks SET status = 'cancelled', in_line = false, delayed = false, active_key = NULL, finished_at = $1
+     WHERE id = $2`,
+    [now, row.id],
   )
   const tally = new Tally()
   tally.add(row.lane, 'cancelled', 1)

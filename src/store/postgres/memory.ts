@@ -1,5 +1,6 @@
 import type { Runners } from '../runners.ts'
 import type { Turns } from '../turns.ts'
+import type { BatchBook } from './batches.ts'
 import type { LaneBook } from './lanes.ts'
 import type { LowWater } from './low-water.ts'
 import type { QueueBook } from './queue-book.ts'
@@ -9,6 +10,7 @@ export interface Memory {
   lanes: LaneBook
   queues: QueueBook
   lowWater: LowWater
+  batches: BatchBook
   turns: Turns
   runners: Runners
 }

@@ -10,7 +10,7 @@ export interface PostgresOptions {
   /** Default 10 s. */
   lockTimeoutMs?: number
   connectTimeoutMs?: number
-  /** False where notifications cannot pass (PgBouncer in transaction mode): costs latency only. */
+  /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
   notify?: boolean
   /** As `pg` takes it: true, or { ca, rejectUnauthorized, … }. */
   ssl?: boolean | object

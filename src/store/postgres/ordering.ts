@@ -1,6 +1,7 @@
 import { isSameOrdering, type QueueSettings } from '../../model/queue.ts'
 import { ERAS, eraBounds, isRankedAlike, RACE_LENGTH } from '../../model/rank.ts'
 import type { Queue } from '../queue-row.ts'
+import { HELD } from './batches.ts'
 import type { LaneBook } from './lanes.ts'
 import type { Memory } from './memory.ts'
 import type { QueueBook } from './queue-book.ts'
@@ -12,7 +13,7 @@ import { READY, SUSPECT } from './take.ts'
 const STEP_MAX = 500
 
 /** What has a rank: what waits, by the index that holds it, and what is held and may be given back. */
-const RANKED = [READY, SUSPECT, 'fence IS NOT NULL']
+const RANKED = [READY, SUSPECT, HELD]
 /** Before the next try to change settings, when nothing can be done about what is in the way. */
 export const ERA_AGAIN_MS = 20
 

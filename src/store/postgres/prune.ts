@@ -17,14 +17,16 @@ interface Finished {
  * over all that the steps before it removed. A step that finds nothing forgets it: what finished late is found after that.
  */
 export class PruneMarks {
-  readonly #marks = new Map<string, number>()
+  readonly #marks = new Map<string, Finished>()
 
-  of(lanes: readonly Lane[], status: FinishedStatus): number[] {
-    return lanes.map((lane) => this.#marks.get(`${lane.id} ${status}`) ?? 0)
+  of(lanes: readonly Lane[], status: FinishedStatus): { at: number[]; id: number[] } {
+    const marks = lanes.map((lane) => this.#marks.get(`${lane.id} ${status}`))
+    return { at: marks.map((mark) => mark?.finished_at ?? 0), id: marks.map((mark) => mark?.id ?? 0) }
   }
 
+  /** In the order in which they were found. */
   removed(tasks: readonly Finished[]): void {
-    for (const { lane, status, finished_at } of tasks) this.#marks.set(`${lane} ${status}`, finished_at)
+    for (const task of tasks) this.#marks.set(`${task.lane} ${task.status}`, task)
   }
 
   forget(): void {
@@ -66,14 +68,15 @@ function oldestOf(
   until: number,
   limit: number,
 ): Promise<Finished[]> {
+  const { at, id } = marks.of(lanes, status)
   return sql.rows<Finished>(
-    `SELECT t.* FROM unnest($1::int[], $2::bigint[]) l(lane, since), LATERAL (
-       SELECT id, lane, status, finished_at FROM gleaner.tasks t
-       WHERE t.lane = l.lane AND t.status = $3 AND t.finished_at IS NOT NULL
-         AND t.finished_at >= l.since AND t.finished_at <= $4
-       ORDER BY t.finished_at, t.id LIMIT $5) t
-     ORDER BY t.finished_at, t.id LIMIT $5`,
-    [lanes.map(({ id }) => id), marks.of(lanes, status), status, until, limit],
+    `SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, since, since_id), LATERAL (
+       SELECT one.id, f.lane, f.status, f.finished_at FROM gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
+       WHERE f.lane = l.lane AND f.status = $4 AND f.finished_at >= l.since AND f.finished_at <= $5
+         AND (f.finished_at, one.id) > (l.since, l.since_id)
+       ORDER BY f.finished_at, one.id LIMIT $6) t
+     ORDER BY t.finished_at, t.id LIMIT $6`,
+    [lanes.map((lane) => lane.id), at, id, status, until, limit],
   )
 }
 
@@ -87,12 +90,19 @@ async function presentIn(sql: Sql, status: FinishedStatus): Promise<[queue: stri
   return rows.map(({ queue, n }) => [queue, n])
 }
 
-/** Those of them that are still what they were, locked; what somebody else is at is left for the next time. */
-export async function lockAsSeen(sql: Sql, tasks: readonly Finished[]): Promise<number[]> {
+/**
+ * Those of them that are still what they were, locked. In the background, what somebody else is at is left for the next
+ * time; whoever asked for it waits, in the order of the ids, so that two do not wait for each other.
+ */
+export async function lockAsSeen(
+  sql: Sql,
+  tasks: readonly Finished[],
+  inBackground: boolean,
+): Promise<number[]> {
   const rows = await sql.rows<{ id: number }>(
     `SELECT t.id FROM gleaner.tasks t
      JOIN unnest($1::bigint[], $2::bigint[]) seen(id, finished_at) ON seen.id = t.id AND seen.finished_at = t.finished_at
-     FOR UPDATE OF t SKIP LOCKED`,
+     ORDER BY t.id FOR UPDATE OF t${inBackground ? ' SKIP LOCKED' : ''}`,
     [tasks.map(({ id }) => id), tasks.map(({ finished_at }) => finished_at)],
   )
   return rows.map(({ id }) => id)

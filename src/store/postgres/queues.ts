@@ -19,10 +19,10 @@ export async function countByLane(sql: Sql, clockMs: number | null): Promise<Lan
              UNION ALL SELECT lane, created, scheduled, completed, failed, cancelled FROM gleaner.tallies) parts
        JOIN (SELECT id, queue, name FROM gleaner.lanes) lanes USING (id) GROUP BY id, queue, name
      ), running AS (
-       SELECT lane, count(*) AS n FROM gleaner.tasks WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane
+       SELECT lane, count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane
      ), due AS (
        SELECT lane, count(*) AS n FROM gleaner.tasks
-       WHERE status = 'scheduled' AND run_after <= coalesce($1::bigint, gleaner.now_ms()) GROUP BY lane
+       WHERE delayed AND run_after <= coalesce($1::bigint, gleaner.now_ms()) GROUP BY lane
      )
      SELECT id, queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,
             created - scheduled - completed - failed - cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued,

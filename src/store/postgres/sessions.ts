@@ -29,15 +29,20 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
 }
 
 /**
- * Whether the session lives, and the server's time. The lock makes whoever wants to end it wait for our commit: he
+ * Whether the session lives, the server's time, and whether there are limits. The lock makes whoever wants to end it wait for our commit: he
  * then finds what we claimed under it. It does not hold up the keeper, which changes no key.
  */
-export async function liveUntilCommit(sql: Sql, session: string): Promise<{ live: boolean; now: number }> {
-  const row = await sql.row<{ live: boolean; now: number }>(
-    'SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE',
+export async function liveUntilCommit(
+  sql: Sql,
+  session: string,
+): Promise<{ live: boolean; now: number; limited: boolean }> {
+  const row = await sql.row<{ live: boolean; now: number; limited: boolean }>(
+    `SELECT ended_at IS NULL AS live, gleaner.now_ms() AS now,
+            EXISTS (SELECT 1 FROM gleaner.settings WHERE key IN ('limits', 'keyed') AND value > 0) AS limited
+     FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`,
     [session],
   )
-  return row ?? { live: false, now: 0 }
+  return row ?? { live: false, now: 0, limited: false }
 }
 
 /** It finished something: whatever it crashes on later, it does not crash on everything. */
@@ -95,7 +100,7 @@ export async function endSession(
   cause: EndCause,
   condition: { renewals: number } | undefined,
   clockMs: number | null,
-): Promise<(SessionEnd & { ended: string[] }) | null> {
+): Promise<(SessionEnd & { ended: string[]; freed: boolean }) | null> {
   // A crash takes the whole process, and so all its sessions: what they held is judged together.
   const sessions = await lockSessions(sql, id, cause === 'crash')
   const session = sessions.find((one) => String(one.id) === id)
@@ -119,6 +124,10 @@ export async function endSession(
     if (transition.to !== 'waiting') ended.push(task.id)
   }
   await tally.write(sql)
+  await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [
+    sessions.map((one) => one.id),
+  ])
+  const freed = await tally.slots.write(sql)
   await forgive(sql, verdict.forgiven)
   await leaveRaces(
     sql,
@@ -130,7 +139,7 @@ export async function endSession(
     [now, cause, culprit.id, verdict.blamed, sessions.map((one) => one.id)],
   )
   const { blamed, workerBroken } = verdict
-  return { returned: held.length - ended.length, blamed, workerBroken, ended }
+  return { returned: held.length - ended.length, blamed, workerBroken, ended, freed }
 }
 
 /** In the order of their ids, so that two who end the same process do not wait for each other. */

@@ -1,11 +1,55 @@
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
 import type { Finding } from '../upkeep.ts'
 import type { Sql } from './sql.ts'
+import { isLostConnection } from './sql-errors.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
+    what: 'a task is held, and in no batch of its session: nobody would give it back',
+    sql: `SELECT id, fence FROM gleaner.tasks t WHERE fence IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM gleaner.batches b WHERE b.fence = t.fence AND b.session = t.session AND t.id = ANY(b.tasks))`,
+  },
+  {
+    what: 'a batch of a session that is over',
+    sql: `SELECT fence, session FROM gleaner.batches
+          WHERE session NOT IN (SELECT id FROM gleaner.sessions WHERE ended_at IS NULL)`,
+  },
+  {
+    what: 'a task is finished and not found as such, found more than once, or found and not finished',
+    sql: `SELECT coalesce(t.id, f.id) AS id, t.status, f.status AS found FROM
+            (SELECT * FROM gleaner.tasks WHERE finished_at IS NOT NULL) t
+            FULL JOIN (SELECT lane, status, finished_at, unnest(tasks) AS id FROM gleaner.finished) f
+              ON f.id = t.id AND f.status = t.status AND f.lane = t.lane AND f.finished_at = t.finished_at
+          WHERE t.id IS NULL OR f.id IS NULL
+          UNION ALL
+          SELECT id, NULL, 'twice' FROM (SELECT unnest(tasks) AS id FROM gleaner.finished) f GROUP BY id HAVING count(*) > 1`,
+  },
+  {
+    what: 'what the indexes know of a task is not what its status says',
+    sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
+          WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status = 'scheduled')
+            OR active_key IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
+  },
+  {
     what: 'a fence beyond the sequence',
     sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
+  },
+  // The limit of a queue is compared with what is held now and then: it may have come while others claimed without it.
+  {
+    what: 'a limit counts others than the tasks that are held under it',
+    sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE scope LIKE 'key/%'
+            AND held - (SELECT coalesce(sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) <> (
+            SELECT count(*) FROM gleaner.tasks h JOIN gleaner.lanes l ON l.id = h.lane
+            WHERE h.fence IS NOT NULL AND l.key_gate = g.id)`,
+  },
+  {
+    what: 'a key has something to give that nobody would look for',
+    sql: `SELECT t.lane FROM gleaner.turnstiles t JOIN gleaner.gates g ON g.id = t.gate
+          WHERE NOT ready AND wake_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM gleaner.gate_news n WHERE n.gate = g.id)
+            AND held < coalesce((SELECT concurrency FROM gleaner.limits WHERE scope = g.limit_scope), held + 1)
+            AND EXISTS (SELECT 1 FROM gleaner.tasks w WHERE w.lane = t.lane AND status = 'queued' AND fence IS NULL
+                          AND NOT suspect)`,
   },
   {
     what: 'a tally of a lane that does not exist',
@@ -15,7 +59,8 @@ export const FLAWS: readonly Flaw[] = [
     what: 'an index that is not valid',
     sql: `SELECT indexrelid::regclass::text AS name FROM pg_index
           WHERE indrelid IN ('gleaner.tasks'::regclass, 'gleaner.logs'::regclass, 'gleaner.attempts'::regclass,
-            'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass)
+            'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass, 'gleaner.batches'::regclass,
+            'gleaner.finished'::regclass)
             AND NOT (indisvalid AND indisready AND indislive)`,
   },
 ]
@@ -28,11 +73,8 @@ export const COUNTING: Counting = {
   created: 'true',
 }
 
-/** In a transaction: on one snapshot, so that what others commit meanwhile is not half seen. */
+/** Each look is one statement, and so of one moment: what others commit meanwhile is not half seen. */
 export async function findingsIn(sql: Sql): Promise<Finding[]> {
-  await sql.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  await sql.run('SET LOCAL statement_timeout = 0')
-  await sql.run('SET LOCAL idle_in_transaction_session_timeout = 0')
   const looks = []
   for (const flaw of flawsToLookFor(FLAWS, COUNTING)) {
     looks.push({ flaw, rows: await sql.rows<Record<string, unknown>>(examplesOf(flaw)) })
@@ -45,8 +87,8 @@ async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   const checker = await sql.row<{ name: string }>(
     `SELECT quote_ident(n.nspname) || '.bt_index_check' AS name
      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-     WHERE e.extname = 'amcheck'
-       AND has_function_privilege(format('%I.bt_index_check(regclass,boolean)', n.nspname), 'EXECUTE')`,
+     JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'bt_index_check' AND p.pronargs = 2
+     WHERE e.extname = 'amcheck' AND has_function_privilege(p.oid, 'EXECUTE')`,
   )
   if (checker === undefined) return []
   const indexes = await sql.rows<{ oid: number; name: string }>(
@@ -56,9 +98,8 @@ async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   )
   const findings: Finding[] = []
   for (const { oid, name } of indexes) {
-    await sql.run('SAVEPOINT gleaner_index')
-    await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch(async (error) => {
-      await sql.run('ROLLBACK TO gleaner_index')
+    await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch((error) => {
+      if (isLostConnection(error)) throw error
       findings.push({ what: `PostgreSQL: ${error.message}`, examples: [{ index: name }] })
     })
   }

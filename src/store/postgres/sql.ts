@@ -35,3 +35,8 @@ export class Sql {
     return text.replaceAll('gleaner.', `"${this.schema}".`)
   }
 }
+
+/** An array of numbers as the server reads it: the driver would look at each of them several times. */
+export function numberList(values: readonly (number | string)[]): string {
+  return `{${values.join()}}`
+}

@@ -4,12 +4,15 @@ import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
 import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
+import { BatchBook } from './batches.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
+import { changedLimits, freeSlot, planLimits } from './gates.ts'
 import { Gathering } from './gathering.ts'
 import { insight } from './insight.ts'
 import { LaneBook } from './lanes.ts'
+import { limitsOn } from './limits-on.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { LowWater } from './low-water.ts'
@@ -68,7 +71,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const lanes = new LaneBook(sql)
   const queues = new QueueBook(sql, options.random ?? Math.random, () => void inOrder().catch(() => {}))
   const lowWater = new LowWater(options.clock ?? systemClock)
-  const memory: Memory = { lanes, queues, lowWater, turns: new Turns(), runners: new Runners() }
+  const batches = new BatchBook()
+  const memory: Memory = { lanes, queues, lowWater, batches, turns: new Turns(), runners: new Runners() }
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
@@ -105,8 +109,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
   const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
-    if (promised && tasks.every((task) => task.key === null))
-      return insertTasks(sql, memory, tasks, clockMs(), saying)
+    if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
+      return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
     await lanes.learn(tasks)
     return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
       durable: promised,
@@ -148,10 +152,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const end = await write((own) => endSession(own, memory, rowid(id), cause, condition, clockMs()), {
         durable: false,
       })
+      batches.ended(rowid(id))
       if (end === null) return null
-      const { ended, ...answer } = end
+      const { ended, freed, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-      if (answer.returned > 0) spread({ kind: 'work' })
+      if (answer.returned > 0 || freed) spread({ kind: 'work' })
       return answer
     },
     renewal: () => {
@@ -164,29 +169,36 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const expected = expectant && exchange.want !== null
       if (expected) expectant = false
       if (!hasNews(exchange) && !expected) {
-        const answer = await read(() => lookOnly(sql, memory, exchange, clockMs()))
+        const answer = await read(() => lookOnly(database.prepared, memory, exchange, clockMs()))
         if (answer !== null) return answer
       }
+      const spent = batches.spent(exchange.session)
       const { answer, ended, requeued } = await write(
-        (own) => exchangeTasks(own, memory, exchange, clockMs()),
-        { durable: false, byIndex: true },
+        (own) => exchangeTasks(own, memory, exchange, spent, clockMs()),
+        { durable: false, byIndex: true, prepared: true },
       )
+      batches.exchanged(exchange, answer, spent)
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })
       return answer
     },
     async completeWith(session, run, result, effects) {
+      let freed = false
       const completed = await write(async (own) => {
         const moment = await liveUntilCommit(own, rowid(session))
         if (!moment.live) return false
-        if (!(await complete(own, rowid(session), run, result, clockMs() ?? moment.now))) return false
+        const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
+        if (lane === null) return false
         await advanceRaces(own, queues, rowid(session), memory.runners.begun({ starts: [run], outcomes: [] }))
         await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
+        if (moment.limited) freed = await freeSlot(own, lane)
         // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
         await markUseful(own, rowid(session))
         return true
       })
+      batches.settled(rowid(session), [run])
       if (completed) spread({ kind: 'ended', ids: [run.id] })
+      if (completed && freed) spread({ kind: 'work' })
       return completed
     },
 
@@ -229,6 +241,14 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       spread({ kind: 'work' })
     },
     rerank: stepInOrder,
+
+    async planLimits(planned) {
+      const changed = await read(() => changedLimits(sql, planned))
+      if (changed.length === 0) return
+      await write((own) => planLimits(own, changed))
+      spread({ kind: 'work' })
+    },
+    limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
 
     async planSchedules(schedules) {
       const changed = await read(() => changedSchedules(sql, schedules))

@@ -2,10 +2,10 @@ import type { Want } from '../contract.ts'
 import type { Path } from './low-water.ts'
 import type { Sql } from './sql.ts'
 
-export const READY = `status = 'queued' AND fence IS NULL AND NOT suspect`
+export const READY = 'in_line AND NOT suspect'
 /** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
 export const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
-export const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect`
+export const SUSPECT = 'in_line AND suspect'
 
 /** What is asked of a walk. */
 export interface Asked {
@@ -47,8 +47,10 @@ export async function take(
   const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (${nextOf(which, path, turns)}), fence AS MATERIALIZED (
        SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
+     ), batch AS (
+       INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $3, ARRAY(SELECT task FROM next) FROM fence
      )
-     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1,
+     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1, in_line = false,
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
      FROM next, fence WHERE tasks.ctid = next.place
@@ -79,17 +81,18 @@ function nextOf(which: string, { lastFirst }: Path, turns: ReadonlyMap<number, n
     .map((backwards) => headsOf(which, backwards))
     .join(' UNION ALL ')
   if (new Set(turns.values()).size <= 1) {
-    return `SELECT place, row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t ORDER BY rank, id LIMIT $2`
+    return `SELECT place, task, row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
+      ORDER BY rank, id LIMIT $2`
   }
-  return `SELECT place, row_number() OVER (ORDER BY nth, turn) AS position FROM (
-      SELECT place, turn, row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
+  return `SELECT place, task, row_number() OVER (ORDER BY nth, turn) AS position FROM (
+      SELECT place, task, turn, row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
     ORDER BY nth, turn LIMIT $2`
 }
 
 /** Backwards, ranks and ids are turned round, so that all can be compared. */
 function headsOf(which: string, backwards: boolean): string {
   const [sign, down] = backwards ? ['-', 'DESC'] : ['', '']
-  return `SELECT l.turn, t.place, ${sign}t.rank AS rank, ${sign}t.id AS id
+  return `SELECT l.turn, t.place, t.id AS task, ${sign}t.rank AS rank, ${sign}t.id AS id
     FROM unnest($1::int[], $6::bigint[], $7::bigint[], $8::int[], $9::boolean[]) l(lane, low, high, turn, backwards),
     LATERAL (
       SELECT ctid AS place, id, rank FROM gleaner.tasks

@@ -1,4 +1,5 @@
 import type { FinishedStatus } from '../../model/task.ts'
+import { Slots } from './gates.ts'
 import type { Sql } from './sql.ts'
 
 type Counter = 'created' | 'scheduled' | FinishedStatus
@@ -10,6 +11,8 @@ const SUM_MAX = 10_000
 /** The changes of the counters in one transaction, added as rows: nobody waits for anybody. */
 export class Tally {
   readonly #changes = new Map<number, Record<Counter, number>>()
+  /** What limits have to know of it: written for those who have some. */
+  readonly slots = new Slots()
 
   add(lane: number, counter: Counter, change: number): void {
     const none = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }

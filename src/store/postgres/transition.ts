@@ -1,5 +1,6 @@
 import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import { fileFinished } from './finished.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
 import type { Tally } from './tally.ts'
@@ -28,7 +29,10 @@ export async function heldBy(sql: Sql, session: string, id: string, fence: numbe
 
 export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]): Promise<HeldRow[]> {
   const rows = await sql.rows<Row>(
-    `SELECT ${COLUMNS} FROM gleaner.tasks WHERE session = ANY($1::bigint[]) AND fence IS NOT NULL ORDER BY tasks.id FOR UPDATE`,
+    `SELECT ${COLUMNS} FROM gleaner.tasks
+     WHERE id = ANY(ARRAY(SELECT unnest(tasks) FROM gleaner.batches WHERE session = ANY($1::bigint[])))
+       AND session = ANY($1::bigint[]) AND fence IS NOT NULL
+     ORDER BY tasks.id FOR UPDATE`,
     [sessions],
   )
   return rows.map((row) => ({ ...row, started: row.status === 'running' }))
@@ -45,6 +49,7 @@ export async function apply(
 ): Promise<void> {
   const remember = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(sql, task, outcome, error, now)
+  tally.slots.freed(task.lane, 1)
   switch (transition.to) {
     case 'completed':
       return finish(sql, task, 'completed', { result: transition.result }, now, tally)
@@ -76,8 +81,9 @@ async function finish(
   tally: Tally,
 ): Promise<void> {
   tally.add(task.lane, status, 1)
+  await fileFinished(sql, task.lane, status, now, [task.id])
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, fence = NULL, cancel_requested = false, started_at = $2, finished_at = $3,
+    `UPDATE gleaner.tasks SET status = $1, fence = NULL, cancel_requested = false, active_key = NULL, started_at = $2, finished_at = $3,
        result = $4, error = $5, crashes = $6, attempts = $7 WHERE id = $8`,
     [
       status,
@@ -102,8 +108,10 @@ async function wait(
 ): Promise<void> {
   const delayed = to.afterMs > 0
   if (delayed) tally.add(task.lane, 'scheduled', 1)
+  else tally.slots.arrived(task.lane)
   await sql.run(
-    `UPDATE gleaner.tasks SET status = $1, rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
+    `UPDATE gleaner.tasks SET status = $1, in_line = $1 = 'queued', delayed = $1 = 'scheduled',
+       rank = CASE WHEN $2 THEN rank ELSE $9::bigint END,
        run_after = coalesce($3, run_after), fence = NULL, attempts = $4, crashes = $5, suspect = $6,
        error = coalesce($7, error), started_at = NULL, progress = NULL, progress_message = NULL WHERE id = $8`,
     [

@@ -1,7 +1,6 @@
 import { StoreError } from '../../errors.ts'
-import type { Retention } from '../../model/retention.ts'
+import { sizeAfter } from '../../model/retention.ts'
 import type { Change } from '../contract.ts'
-import type { Lane } from '../lane.ts'
 import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
 import type { Database, Manner } from './database.ts'
 import type { LaneBook } from './lanes.ts'
@@ -19,6 +18,9 @@ export interface UpkeepOf {
   spread(change: Change): void
 }
 
+/** Nobody waits for it, but it should not take the server's time for long at once. */
+const STEP_MS = 40
+
 const QUIETLY: Manner = { durable: false, byIndex: true }
 
 export function postgresUpkeep({ database, lanes, now, read, write, spread }: UpkeepOf): Upkeep {
@@ -27,38 +29,38 @@ export function postgresUpkeep({ database, lanes, now, read, write, spread }: Up
 
   async function step(
     own: Sql,
-    among: readonly Lane[],
-    retention: Retention,
-    { limit, turn }: PruneStep,
+    found: Parameters<typeof lockAsSeen>[1],
+    turn: PruneStep['turn'],
     nowMs: number,
-  ): Promise<{ ids: number[]; turn: number | null }> {
+  ): Promise<{ ids: number[]; workMs: number; turn: number | null }> {
     const ours = turn === undefined ? null : await takeTurn(own, turn, nowMs)
-    if (turn !== undefined && ours === null) return { ids: [], turn: null }
-    const found = await prunable(own, among, marks, retention, limit, nowMs)
-    const ids = await lockAsSeen(own, found)
-    await removeRows(own, ids)
-    marks.removed(found)
-    return { ids, turn: ours }
+    if (turn !== undefined && ours === null) return { ids: [], workMs: 0, turn: null }
+    const ids = await lockAsSeen(own, found, turn !== undefined)
+    const workMs = await removeRows(own, ids)
+    return { ids, workMs, turn: ours }
   }
 
   return {
-    async pruneTasks(retention, asked): Promise<Pruned> {
-      const startedMs = performance.now()
-      // Looks before it locks: mostly there is nothing to do.
-      const { among, nowMs, some } = await read(async () => {
+    async pruneTasks(retention, { limit, turn: asked }): Promise<Pruned> {
+      const { found, nowMs } = await read(async () => {
         const among = await lanes.matching({})
         const nowMs = await now()
-        return { among, nowMs, some: await prunable(sql, among, marks, retention, 1, nowMs) }
+        return { found: await prunable(sql, among, marks, retention, limit, nowMs), nowMs }
       })
-      if (some.length === 0) {
+      if (found.length === 0) {
         marks.forget()
-        return { removed: 0, more: false, workMs: 0, turn: asked.turn?.held ?? null }
+        return { removed: 0, more: false, workMs: 0, next: 'same', turn: asked?.held ?? null }
       }
-      const { ids, turn } = await write((own) => step(own, among, retention, asked, nowMs), QUIETLY)
-      if (ids.length > 0) spread({ kind: 'ended', ids: ids.map(String) })
-      return { removed: ids.length, more: ids.length > 0, workMs: performance.now() - startedMs, turn }
+      const { ids, workMs, turn } = await write((own) => step(own, found, asked, nowMs), QUIETLY)
+      if (ids.length > 0) {
+        marks.removed(found)
+        spread({ kind: 'ended', ids: ids.map(String) })
+      }
+      // What another one was at is gone by now, unless it was skipped: then the next round is soon enough.
+      const more = asked === undefined || ids.length > 0
+      return { removed: ids.length, more, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
-    check: () => read(() => database.transaction(findingsIn)),
+    check: () => read(() => database.unhurried(findingsIn)),
     optimize: () =>
       read(async () => {
         await database.unhurried(vacuum)

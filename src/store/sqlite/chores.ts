@@ -40,14 +40,22 @@ export function doChore<C extends Chore>(
   return new Promise((resolve, reject) => {
     const thread = new Thread(THREAD, { workerData: chore, execArgv: [] })
     let last: FromChore | undefined
+    let thrown: { error: unknown } | undefined
     thread.on('message', (message: FromChore) => {
       last = message
-      if ('progress' in message) onProgress(message.progress)
+      if (!('progress' in message) || thrown !== undefined) return
+      try {
+        onProgress(message.progress)
+      } catch (error) {
+        // The caller's own, for the caller to see: here it would take the process down.
+        thrown = { error }
+      }
     })
     thread.once('error', reject)
     // Not at its last word: only when it is gone has it left the database.
     thread.once('exit', () => {
-      if (last !== undefined && 'answer' in last) resolve(last.answer as ChoreAnswers[C['kind']])
+      if (thrown !== undefined) reject(thrown.error)
+      else if (last !== undefined && 'answer' in last) resolve(last.answer as ChoreAnswers[C['kind']])
       else reject(failureOf(last))
     })
   })

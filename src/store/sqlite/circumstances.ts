@@ -11,7 +11,7 @@ export function readCircumstances(
   lanes: LaneCache,
   id: string,
   now: number,
-): Circumstances | null {
+): Omit<Circumstances, 'limits'> | null {
   const row = rowOf(db, id)
   if (row === undefined) return null
   const task = recordOf(db, lanes, row, now)

@@ -6,60 +6,63 @@ import { furthest, type Runner } from '../runners.ts'
 import { userKey } from '../task-row.ts'
 import { inTurn } from '../turns.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
+import { headsOf, inOrder, isAny, READY, SUSPECT } from './heads.ts'
 import { takesOver } from './held-key.ts'
 import type { LaneCache } from './lanes.ts'
+import { enter, nextWithinLimits } from './limited-claim.ts'
 import type { Memory } from './memory.ts'
+import { isLimited, type Opening } from './opening.ts'
 import type { QueueBook } from './queue-book.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
+import { keyedSuspect, nextWakeAt, someReady, wakeKeys } from './turnstiles.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
 
-const READY = `status = 'queued' AND fence IS NULL AND suspect = 0`
-const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect = 1`
-
 /** Whether a claim would find anything: a look that takes no lock. */
-export function somethingToClaim(db: Statements, lanes: readonly Lane[], want: Want, now: number): boolean {
+export function somethingToClaim(
+  db: Statements,
+  memory: Memory,
+  open: Opening,
+  want: Want,
+  now: number,
+): boolean {
   if (nextDueAt(db) <= now) return true
-  return lanes.some((lane) => isAny(db, READY, lane) || (want.empty && isAny(db, SUSPECT, lane)))
+  if (open.lanes.some((lane) => isAny(db, READY, lane))) return true
+  if (open.keyed && (nextWakeAt(db) <= now || someReady(db, open.lanes))) return true
+  return want.empty && suspectsWaiting(db, memory, open, now)
 }
 
 /** Inside a write transaction: takes the next items of these lanes for this session. */
 export function claimTasks(
   db: Statements,
   memory: Memory,
-  open: readonly Lane[],
+  open: Opening,
   session: number,
   want: Want,
   now: number,
 ): Claim[] {
   const { lanes } = memory
   promoteDue(db, memory, now)
-  const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []
-  const next = suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
+  if (open.keyed) wakeKeys(db, now)
+  const limited = isLimited(open) ? nextWithinLimits(db, memory, open, want, now) : null
+  const next = limited === null ? nextUnlimited(db, memory, open.lanes, want) : readWaiting(db, limited)
   if (next.length === 0) return []
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
+  if (limited !== null) enter(db, open, limited, fence, now)
   lanes.remember(fence, next)
   noteRace(memory, next, want.start)
   return next.map((row, position) => claimOf(db, lanes, row, fence, position < want.start))
 }
 
-/** The lanes this worker may take from now: not those of a paused queue. */
-export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want): readonly Lane[] {
-  const { paused, version } = db
-    .sql(`SELECT (SELECT value FROM gleaner_meta WHERE key = 'paused') AS paused,
-                 (SELECT value FROM gleaner_meta WHERE key = 'queues') AS version`)
-    .get() as { paused: number; version: number }
-  if (paused !== 0) return []
-  queues.knowing(version)
-  const claimable = lanes.claimable(want.able)
-  return queues.isAnyPaused ? claimable.filter((lane) => !queues.of(lane.queue).paused) : claimable
-}
-
-export function suspectsWaiting(db: Statements, lanes: readonly Lane[]): boolean {
-  return lanes.some((lane) => isAny(db, SUSPECT, lane))
+/** Those whom no limit keeps back: others must not wait for them. */
+export function suspectsWaiting(db: Statements, { lanes }: Memory, open: Opening, now: number): boolean {
+  return (
+    open.lanes.some((lane) => isAny(db, SUSPECT, lane)) ||
+    (open.keyed && keyedSuspect(db, lanes.limits, open.lanes, now) !== null)
+  )
 }
 
 /** Infinity when nothing is scheduled. */
@@ -68,18 +71,9 @@ export function nextDueAt(db: Statements): number {
   return (at as number | null) ?? Number.POSITIVE_INFINITY
 }
 
-interface Head {
-  id: number
-  rank: number
-}
-
-function isAny(db: Statements, which: string, lane: Lane): boolean {
-  return db.sql(`SELECT 1 FROM gleaner_tasks WHERE lane = ? AND ${which} LIMIT 1`).get(lane.id) !== undefined
-}
-
-/** The same index serves both ways. */
-function inOrder(lastFirst: boolean): string {
-  return lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
+function nextUnlimited(db: Statements, memory: Memory, open: readonly Lane[], want: Want): WaitingRow[] {
+  const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []
+  return suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
 }
 
 /** The next ones for this worker: one of each of its queues in turn, within a queue in its order. */
@@ -104,27 +98,14 @@ function nextOf(
   }
   const lines = turns.of(able).map((queue) => {
     const lanes = open.filter((lane) => lane.queue === queue)
-    return lineOf(db, which, lanes, isLastFirst(queues.of(queue)), count)
+    return headsOf(db, which, lanes, isLastFirst(queues.of(queue)), count)
   })
   const next = inTurn(lines, count)
   if (next.length > 0) turns.served(able, next.at(-1)!.queue)
   return readWaiting(db, next)
 }
 
-/** The head of one queue: each of its lanes is in order already, several are merged. */
-function lineOf(db: Statements, which: string, lanes: readonly Lane[], lastFirst: boolean, count: number) {
-  const heads = lanes.flatMap(({ id, queue }) =>
-    (
-      db
-        .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${which} ${inOrder(lastFirst)} LIMIT ?`)
-        .all(id, count) as Head[]
-    ).map((head) => ({ ...head, queue })),
-  )
-  if (lanes.length > 1) heads.sort((a, b) => (lastFirst ? byRank(b, a) : byRank(a, b)))
-  return heads.slice(0, count)
-}
-
-function readWaiting(db: Statements, next: readonly Head[]): WaitingRow[] {
+function readWaiting(db: Statements, next: readonly { id: number }[]): WaitingRow[] {
   const rows = db
     .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE id IN (SELECT value FROM json_each(?))`)
     .all(idList(next)) as WaitingRow[]
@@ -134,10 +115,6 @@ function readWaiting(db: Statements, next: readonly Head[]): WaitingRow[] {
 
 function idList(rows: readonly { id: number }[]): string {
   return JSON.stringify(rows.map((row) => row.id))
-}
-
-function byRank(a: Head, b: Head): number {
-  return a.rank - b.rank || a.id - b.id
 }
 
 function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): void {
@@ -153,6 +130,7 @@ function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): voi
     const rank = queues.draw(lanes.get(lane).queue, priority, run_after)
     db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(rank, id)
     tally.add(lane, 'scheduled', -1)
+    tally.arrived(lane)
   }
   tally.write(db)
 }
@@ -160,16 +138,15 @@ function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): voi
 /** Who starts at once moves the race on; who is held ahead does when he is started. */
 function noteRace({ lanes, queues, runners }: Memory, rows: readonly WaitingRow[], start: number): void {
   if (!queues.isAnyWeighted) return
-  const racing = rows.map((row, position) => {
-    const { queue } = lanes.get(row.lane)
-    return { id: String(row.id), queue, rank: row.rank, started: position < start }
-  })
-  const weighted = racing.filter(({ queue }) => queues.of(queue).strategy === 'weighted')
-  advanceRaces(
-    queues,
-    weighted.filter(({ started }) => started),
-  )
-  runners.holdAhead(weighted.filter(({ started }) => !started))
+  const started: Runner[] = []
+  for (const [position, { id, lane, rank }] of rows.entries()) {
+    const { queue } = lanes.get(lane)
+    if (queues.of(queue).strategy !== 'weighted') continue
+    const runner = { id: String(id), queue, rank }
+    if (position < start) started.push(runner)
+    else runners.holdAhead(runner)
+  }
+  advanceRaces(queues, started)
 }
 
 export function advanceRaces(queues: QueueBook, started: readonly Runner[]): void {

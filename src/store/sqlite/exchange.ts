@@ -1,15 +1,16 @@
 import { decide } from '../../model/outcome.ts'
 import type { Claim, Exchange, Exchanged, Want } from '../contract.ts'
-import { advanceRaces, claimTasks, nextDueAt, openLanes, somethingToClaim, suspectsWaiting } from './claim.ts'
+import { advanceRaces, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
 import { type Completion, completeAll } from './complete.ts'
 import { appendLogs } from './logs.ts'
 import type { Memory } from './memory.ts'
+import { NOTHING_OPEN, type Opening, openLanes, opensAt } from './opening.ts'
 import { isLive, markUseful } from './sessions.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, apply, heldBy } from './transition.ts'
 
-/** What an exchange changed that others wait for. */
+/** What an exchange changed that others wait for. `requeued`: something may be claimable that was not. */
 export interface Effect {
   answer: Exchanged
   ended: string[]
@@ -21,9 +22,9 @@ export function lookOnly(db: Statements, memory: Memory, exchange: Exchange, now
   const session = Number(exchange.session)
   if (!isLive(db, session)) return ended(exchange)
   const { want } = exchange
-  const open = want === null ? [] : openLanes(db, memory, want)
-  if (want !== null && somethingToClaim(db, open, want, now)) return null
-  return answered(db, session, [], [], want, open, now)
+  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
+  if (want !== null && somethingToClaim(db, memory, open, want, now)) return null
+  return answered(db, memory, session, [], [], want, open, now)
 }
 
 /** Inside a write transaction: hands in what is finished, then takes what is next. */
@@ -38,9 +39,9 @@ export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange
   appendLogs(db, session, exchange.logs)
 
   const { want } = exchange
-  const open = want === null ? [] : openLanes(db, memory, want)
+  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
   const claims = want === null ? [] : claimTasks(db, memory, open, session, want, now)
-  const answer = answered(db, session, claims, settled.refused, want, open, now)
+  const answer = answered(db, memory, session, claims, settled.refused, want, open, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
 }
 
@@ -75,7 +76,7 @@ function settle(db: Statements, memory: Memory, session: number, exchange: Excha
     for (const { id } of group) ended.push(id)
   }
   refused.push(...notAmong(completions, completed))
-  tally.write(db)
+  if (tally.write(db)) requeued = true
   if (ended.length > 0) markUseful(db, session)
   return { refused, ended, requeued }
 }
@@ -133,24 +134,25 @@ function noteProgress(db: Statements, session: number, { progress }: Exchange): 
 
 function answered(
   db: Statements,
+  memory: Memory,
   session: number,
   claims: Claim[],
   refused: string[],
   want: Want | null,
-  open: Parameters<typeof suspectsWaiting>[1],
+  open: Opening,
   now: number,
 ): Exchanged {
   const cancels = db
     .scalar('SELECT id FROM gleaner_tasks WHERE session = ? AND cancel_requested = 1 AND fence IS NOT NULL')
     .all(session) as number[]
   const satisfied = want === null || claims.length >= want.start
-  const dueAt = satisfied ? Number.POSITIVE_INFINITY : nextDueAt(db)
+  const dueAt = satisfied ? Number.POSITIVE_INFINITY : Math.min(nextDueAt(db), opensAt(db, open, now))
   return {
     claims,
     refused,
     cancels: cancels.map(String),
     sessionEnded: false,
-    suspectsWaiting: want !== null && !want.empty && suspectsWaiting(db, open),
+    suspectsWaiting: want !== null && !want.empty && suspectsWaiting(db, memory, open, now),
     nextDueInMs: dueAt === Number.POSITIVE_INFINITY ? null : Math.max(0, dueAt - now),
   }
 }

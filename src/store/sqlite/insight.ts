@@ -1,5 +1,5 @@
 import { firstMinute } from '../../model/metrics.ts'
-import type { Change, Store } from '../contract.ts'
+import type { Change, Insight } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Durability } from './connection.ts'
@@ -16,8 +16,6 @@ export interface InsightServices {
   write: <T>(durability: Durability, change: () => T) => Promise<T>
   tell: (change: Change) => void
 }
-
-type Insight = Pick<Store, 'circumstancesOf' | 'changeTasks' | 'addMetrics' | 'readMetrics'>
 
 /** The verbs for whoever looks after many tasks. */
 export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {

@@ -25,7 +25,14 @@ export function retryTask(db: Statements, memory: Memory, id: string, now: numbe
   db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ?, run_after = NULL, attempts = 0, crashes = 0,
             suspect = ?, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
             finished_at = NULL WHERE id = ?`).run(rank, row.crashes > 0 ? 1 : 0, row.id)
-  return counted(db, (tally) => tally.add(row.lane, status, -1), 'retried')
+  return counted(
+    db,
+    (tally) => {
+      tally.add(row.lane, status, -1)
+      tally.arrived(row.lane)
+    },
+    'retried',
+  )
 }
 
 /** What waits is cancelled at once; who holds it is asked to stop. */

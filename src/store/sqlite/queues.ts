@@ -67,7 +67,7 @@ export function listQueues(db: Statements, { lanes, queues }: Memory, now: numbe
   const byLane = countByLane(db, now)
   queues.knowing()
   const everything = db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
-  const all = lanes.all()
+  const all = lanes.matching({})
   const names = new Set([...all.map((lane) => lane.queue), ...queues.all().map((queue) => queue.name)])
   return [...names].sort().map((name) => {
     const queue = queues.of(name)

@@ -4,7 +4,7 @@ import type { UpkeepProgress } from '../upkeep.ts'
 import type { Chore } from './chores.ts'
 import { Connection } from './connection.ts'
 import { COMPANIONS, isSameFile } from './database-files.ts'
-import { isBusy, translated } from './sql-errors.ts'
+import { isBusy, isDamaged } from './sql-errors.ts'
 import { verifyBackup } from './verify.ts'
 
 const PAGES_PER_STEP = 512
@@ -44,7 +44,8 @@ function closeLog(database: string): void {
     guard.raw.pragma('locking_mode = EXCLUSIVE')
     guard.raw.pragma('journal_mode = DELETE')
   } catch (error) {
-    throw isBusy(error) ? inUse(database) : damaged(database, translated(error))
+    if (isBusy(error)) throw inUse(database)
+    throw isDamaged(error) ? unreadable(database, error) : error
   } finally {
     guard.close()
   }
@@ -80,8 +81,7 @@ function inUse(database: string): StoreError {
   })
 }
 
-function damaged(database: string, cause: unknown): unknown {
-  if (!(cause instanceof StoreError) || cause.code !== 'STORE_CORRUPT') return cause
+function unreadable(database: string, cause: unknown): StoreError {
   return new StoreError(`${database} cannot be read as a database`, {
     code: 'STORE_CORRUPT',
     hint: 'Move it away, and restore again; nothing was changed.',

@@ -76,7 +76,7 @@ export function endSession(
   cause: EndCause,
   condition: { renewals: number } | undefined,
   now: number,
-): (SessionEnd & { ended: string[] }) | null {
+): (SessionEnd & { ended: string[]; freed: boolean }) | null {
   const session = liveSession(db, id)
   if (session === undefined) return null
   // Renewed since it was last looked at: it lives.
@@ -95,7 +95,7 @@ export function endSession(
     apply(db, memory, task, transition, now, tally)
     if (transition.to !== 'waiting') ended.push(task.id)
   }
-  tally.write(db)
+  const freed = tally.write(db)
   forgive(db, verdict.forgiven)
   for (const one of sessions) {
     const blamed = one.id === culprit.id && verdict.blamed !== null ? Number(verdict.blamed) : null
@@ -107,7 +107,7 @@ export function endSession(
     )
   }
   const { blamed, workerBroken } = verdict
-  return { returned: held.length - ended.length, blamed, workerBroken, ended }
+  return { returned: held.length - ended.length, blamed, workerBroken, ended, freed }
 }
 
 interface SessionRow {

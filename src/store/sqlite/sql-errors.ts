@@ -6,6 +6,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)
 }
 
+/** The file itself is at fault. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+}
+
 const MEANINGS: readonly [pattern: RegExp, code: ErrorCode, hint: string][] = [
   [
     /^SQLITE_FULL/,

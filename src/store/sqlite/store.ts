@@ -8,8 +8,10 @@ import { Connection, type Durability } from './connection.ts'
 import { runEffects } from './effects.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
 import { exchangeTasks, lookOnly } from './exchange.ts'
+import { changedLimits, planLimits } from './gates.ts'
 import { insight } from './insight.ts'
 import { Intake } from './intake.ts'
+import { limitsOn } from './limits-on.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
@@ -93,7 +95,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
   let watching: FileWatch | null = null
-  const laneOf = (task: NewTask) => lanes.idOf(task.queue, task.name, task.requires)
+  const laneOf = (task: NewTask) => lanes.idOf(task)
   const intended: Intended = { laneOf, queues }
   const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]), random }
   let closed = false
@@ -140,9 +142,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         endSession(db, memory, rowid(id), cause, condition, clock.now()),
       )
       if (end === null) return null
-      const { ended, ...answer } = end
+      const { ended, freed, ...answer } = end
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
-      if (answer.returned > 0) tell({ kind: 'work' })
+      if (answer.returned > 0 || freed) tell({ kind: 'work' })
       return answer
     },
     renewal: () => (inMemory ? null : { store: 'sqlite', path: options.path }),
@@ -160,7 +162,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return answer
     },
     async completeWith(session, run, result, effects) {
-      let enqueued = false
+      let moreToDo = false
       const completed = await write(
         promised,
         () => {
@@ -169,17 +171,17 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           if (!isLive(db, Number(session))) return false
           if (!complete(db, Number(session), completion, now)) return false
           advanceRaces(queues, memory.runners.begun({ starts: [run], outcomes: [] }))
-          enqueued = runEffects(connection, ours, effects)
+          const enqueued = runEffects(connection, ours, effects)
           const tally = new Tally()
           lanes.countCompleted([completion], tally)
-          tally.write(db)
+          moreToDo = tally.write(db) || enqueued
           markUseful(db, Number(session))
           return true
         },
         true,
       )
       if (completed) tell({ kind: 'ended', ids: [run.id] })
-      if (completed && enqueued) tell({ kind: 'work' })
+      if (completed && moreToDo) tell({ kind: 'work' })
       return completed
     },
 
@@ -221,6 +223,16 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       while (!(await write(promised, () => configureQueues(db, memory, settings)))) await stepInOrder()
     },
     rerank: stepInOrder,
+
+    async planLimits(planned) {
+      // Looks before it locks: almost every open finds nothing to do.
+      if ((await read(() => changedLimits(db, planned))).length === 0) return
+      await writeAndTell(
+        () => planLimits(db, planned),
+        (changed) => (changed ? { kind: 'work' } : null),
+      )
+    },
+    limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
 
     async planSchedules(schedules) {
       // Looks before it locks: almost every open finds nothing to do.

@@ -1,47 +1,80 @@
 import type { FinishedStatus } from '../../model/task.ts'
+import { release } from './gates.ts'
 import type { Statements } from './statements.ts'
+import { arrive } from './turnstiles.ts'
 
 type Counter = 'created' | 'scheduled' | FinishedStatus
 
 /** Tasks enqueued since the last count: bounded, because every reading of the counts adds them up. */
 const UNCOUNTED_MAX = 1_000
 
-/** The changes of the counters of lanes and batches in one transaction, written once at its end. */
+interface LaneChange {
+  counters: Record<Counter, number>
+  /** Some of its counters change. */
+  counted: boolean
+  settled: number
+  arrived: boolean
+}
+
+/** The changes of the counters of lanes, batches and limits in one transaction, written once at its end. */
 export class Tally {
-  readonly #lanes = new Map<number, Record<Counter, number>>()
+  readonly #lanes = new Map<number, LaneChange>()
   readonly #settled = new Map<number, number>()
 
   add(lane: number, counter: Counter, change: number): void {
-    let counters = this.#lanes.get(lane)
-    if (counters === undefined) {
-      counters = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }
-      this.#lanes.set(lane, counters)
-    }
-    counters[counter] += change
+    const changes = this.#changesOf(lane)
+    changes.counters[counter] += change
+    changes.counted = true
   }
 
-  /** So many of those claimed under this fence are held no more. */
-  settled(fence: number, count: number): void {
+  /** So many of those claimed under this fence are held no more: tasks of this lane. */
+  settled(fence: number, lane: number, count: number): void {
     this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + count)
+    this.#changesOf(lane).settled += count
   }
 
-  write(db: Statements): void {
+  /** Something waits in it that did not before. */
+  arrived(lane: number): void {
+    this.#changesOf(lane).arrived = true
+  }
+
+  #changesOf(lane: number): LaneChange {
+    let changes = this.#lanes.get(lane)
+    if (changes === undefined) {
+      const counters = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }
+      changes = { counters, counted: false, settled: 0, arrived: false }
+      this.#lanes.set(lane, changes)
+    }
+    return changes
+  }
+
+  /** Whether a limit was reached that is not any more: somebody else may go on. */
+  write(db: Statements): boolean {
+    let freed = false
     for (const [fence, count] of this.#settled) {
       db.sql('UPDATE gleaner_batches SET unsettled = unsettled - ? WHERE fence = ?').run(count, fence)
       db.sql('DELETE FROM gleaner_batches WHERE fence = ? AND unsettled = 0').run(fence)
     }
-    for (const [lane, c] of this.#lanes) {
-      db.sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
-                failed = failed + ?, cancelled = cancelled + ? WHERE id = ?`).run(
-        c.created,
-        c.scheduled,
-        c.completed,
-        c.failed,
-        c.cancelled,
-        lane,
-      )
+    for (const [lane, changes] of this.#lanes) {
+      const { queue_gate, key_gate } = writeCounters(db, lane, changes)
+      if (changes.settled > 0 && queue_gate !== null && release(db, queue_gate, changes.settled)) freed = true
+      if (key_gate === null) continue
+      if (changes.settled > 0 && release(db, key_gate, changes.settled)) freed = true
+      if (changes.arrived) arrive(db, lane)
     }
+    return freed
   }
+}
+
+/** Answers what the lane counts for: it is asked along with the write. */
+function writeCounters(db: Statements, lane: number, { counters: c, counted }: LaneChange) {
+  type Gates = { queue_gate: number | null; key_gate: number | null }
+  if (!counted)
+    return db.sql('SELECT queue_gate, key_gate FROM gleaner_lanes WHERE id = ?').get(lane) as Gates
+  return db
+    .sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
+            failed = failed + ?, cancelled = cancelled + ? WHERE id = ? RETURNING queue_gate, key_gate`)
+    .get(c.created, c.scheduled, c.completed, c.failed, c.cancelled, lane) as Gates
 }
 
 /**

@@ -74,7 +74,7 @@ export function apply(
 ): void {
   const attempt = (outcome: AttemptOutcome, error: Failure | null) =>
     rememberAttempt(db, task, outcome, error, now)
-  tally.settled(task.fence, 1)
+  tally.settled(task.fence, task.lane, 1)
   switch (transition.to) {
     case 'completed':
       finish(db, task, 'completed', { result: transition.result }, now)
@@ -90,6 +90,7 @@ export function apply(
     case 'waiting':
       if (transition.outcome !== null) attempt(transition.outcome, transition.failure)
       if (transition.afterMs > 0) tally.add(task.lane, 'scheduled', 1)
+      else tally.arrived(task.lane)
       return wait(db, memory, task, transition, now)
   }
 }

@@ -1,4 +1,5 @@
 import { StoreError } from '../../errors.ts'
+import { sizeAfter } from '../../model/retention.ts'
 import type { Change } from '../contract.ts'
 import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
 import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
@@ -8,6 +9,9 @@ import { optimize } from './optimize.ts'
 import { prunable, takeTurn } from './prune.ts'
 import { removeRows } from './remove.ts'
 import { findingsIn } from './soundness.ts'
+
+/** Whoever wants to claim waits that long, since there is one writer at a time. */
+const STEP_MS = 4
 
 export interface UpkeepOf {
   connection: Connection
@@ -41,7 +45,8 @@ export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: Upke
   function step(retention: Parameters<Upkeep['pruneTasks']>[0], { limit, turn }: PruneStep) {
     const startedMs = performance.now()
     const ours = turn === undefined ? null : takeTurn(db, turn, now())
-    const ids = turn !== undefined && ours === null ? [] : prunable(db, lanes.all(), retention, limit, now())
+    const ids =
+      turn !== undefined && ours === null ? [] : prunable(db, lanes.matching({}), retention, limit, now())
     removeRows(db, ids)
     return { ids, turn: ours, workMs: performance.now() - startedMs }
   }
@@ -49,11 +54,13 @@ export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: Upke
   return {
     async pruneTasks(retention, asked): Promise<Pruned> {
       // Looks before it locks: mostly there is nothing to do.
-      const some = await read(() => prunable(db, lanes.all(), retention, 1, now()))
-      if (some.length === 0) return { removed: 0, more: false, workMs: 0, turn: asked.turn?.held ?? null }
+      const some = await read(() => prunable(db, lanes.matching({}), retention, 1, now()))
+      if (some.length === 0)
+        return { removed: 0, more: false, workMs: 0, next: 'same', turn: asked.turn?.held ?? null }
       const { ids, turn, workMs } = await write('normal', () => step(retention, asked))
       if (ids.length > 0) tell({ kind: 'ended', ids: ids.map(String) })
-      return { removed: ids.length, more: ids.length > 0, workMs, turn }
+      const next = sizeAfter(workMs, STEP_MS)
+      return { removed: ids.length, more: ids.length > 0, workMs, next, turn }
     },
     async check() {
       if (!inMemory) return chore({ kind: 'check', database })

@@ -41,7 +41,7 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
 
 function placeOn(raw: Database.Database, random: () => number): { db: Statements; intended: Intended } {
   const db = new Statements(raw)
-  const laneOf = (task: NewTask) => laneId(db, task.queue, task.name, task.requires)
+  const laneOf = (task: NewTask) => laneId(db, task)
   return { db, intended: { laneOf, queues: new QueueBook(db, random) } }
 }
 

@@ -4,7 +4,7 @@ import type { World } from './world.ts'
 
 export const explaining: Theme = (specify, expect) => {
   const explained = async (world: World, id: string): Promise<Explanation> =>
-    explain((await world.store.circumstancesOf(id))!)
+    explain({ ...(await world.store.circumstancesOf(id))!, limits: await world.store.limitsOn(id) })
   const failing = async (world: World, id: string): Promise<Check[]> =>
     (await explained(world, id)).reasons.filter(({ ok }) => !ok).map(({ check }) => check)
   const detailOf = async (world: World, id: string, wanted: Check): Promise<string> =>

@@ -27,6 +27,20 @@ export const givingBack: Theme = (specify, expect) => {
     expect(await world.counts()).toEqual(counts({ queued: 3, completed: 3 }))
   })
 
+  specify(
+    'what is handed in twice does not hide the rest of its batch: that still goes back',
+    async (world) => {
+      await world.enqueueMany(3)
+      const worker = await world.worker()
+      const [first] = await worker.claim(2)
+      await worker.complete(first!)
+      expect(await worker.complete(first!)).toMatchObject({ refused: [first!.id] })
+      await worker.claim(1)
+      expect(await worker.end('stop')).toMatchObject({ returned: 2 })
+      expect(await world.counts()).toEqual(counts({ queued: 2, completed: 1 }))
+    },
+  )
+
   specify('a lost lease costs the attempt of what was running, and no crash', async (world) => {
     const [running, ahead] = await world.enqueueMany(2)
     const worker = await world.worker()

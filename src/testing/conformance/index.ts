@@ -22,6 +22,8 @@ import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
 import { heldKeys } from './held-keys.ts'
 import { keys } from './keys.ts'
+import { limitedKeys } from './limited-keys.ts'
+import { limits } from './limits.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
 import { managingSchedules } from './managing-schedules.ts'
@@ -29,6 +31,7 @@ import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
+import { rates } from './rates.ts'
 import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
 import { retrying } from './retrying.ts'
@@ -76,6 +79,9 @@ const THEMES: Record<string, Theme> = {
   pruning,
   checking,
   pausing,
+  limits,
+  'limited keys': limitedKeys,
+  rates,
   counting,
   listing,
   filtering,

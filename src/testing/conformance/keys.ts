@@ -121,6 +121,15 @@ export const keys: Theme = (specify, expect) => {
     expect(await world.store.retryTask(id)).toEqual({ keyHeldBy: holder })
   })
 
+  specify('a key that was taken for ever is free when its task is removed, and not before', async (world) => {
+    const id = await world.enqueue({ key: 'k', keyScope: 'forever' })
+    const worker = await world.worker()
+    await worker.complete(await worker.claimOne())
+    expect(await world.store.enqueue([keyed])).toEqual([{ id, created: false }])
+    await world.store.removeTask(id)
+    expect((await world.store.enqueue([keyed]))[0]).toMatchObject({ created: true })
+  })
+
   specify('a task whose key is held by itself, for ever, can be retried', async (world) => {
     const id = await world.enqueue({ key: 'k', keyScope: 'forever' })
     const worker = await world.worker()

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect } from 'vitest'
+import type { Strategy } from '../../../src/model/queue.ts'
 import type { Claim } from '../../../src/store/contract.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
@@ -47,8 +48,9 @@ async function pagesOf(claim: () => Promise<Claim[]>): Promise<number> {
   let pages = 0
   client.query = async function (...parameters) {
     const ask = (text: string, values?: unknown[]) => query.call(this, text, values)
-    const [text, values] = parameters
-    if (typeof text === 'string' && text.includes('SKIP LOCKED') && text.includes('NOT suspect')) {
+    const [asked] = parameters
+    const { text, values } = typeof asked === 'string' ? { text: asked, values: parameters[1] } : asked
+    if (text.includes('SKIP LOCKED') && text.includes('NOT suspect')) {
       await ask('SAVEPOINT before')
       const { rows } = await ask(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
       await ask('ROLLBACK TO before')
@@ -77,10 +79,15 @@ function pagesOfWalk(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, part) => sum + pagesOfWalk(part), 0)
 }
 
-test('a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away', async ({
+test('a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away', ({
   place,
-}) => {
-  const { clock, worker, enqueue } = await watched(place)
+}) => expectDeadRowsKeptOff(place))
+
+test('a claim from the end steps over no more of them', ({ place }) => expectDeadRowsKeptOff(place, 'lifo'))
+
+async function expectDeadRowsKeptOff(place: Place, strategy: Strategy = 'priority') {
+  const { clock, store, worker, enqueue } = await watched(place)
+  await store.configureQueues([{ name: 'default', ordering: { strategy, ageingMs: null } }])
   for (let n = 0; n < 31; n++) await enqueue(1_000)
   await place.rows('ANALYZE gleaner.tasks')
   const atFirst = await pagesOf(() => worker.claim(10))
@@ -93,9 +100,32 @@ test('a claim steps over the last batch of dead rows, not over all 30 000 that n
   expect(fromTheStart).toBeGreaterThan(500)
   // One batch of dead rows at most: those that were claimed together with the last mark.
   expect(atLast).toBeLessThan(100)
-})
+}
 
 describe('behind many dead rows', () => {
+  test('of a queue whose last is first, what comes is next, and what waited before comes after it', async ({
+    place,
+  }) => {
+    const { worker, store, enqueue } = await watched(place)
+    await store.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
+    for (let n = 0; n < 13; n++) await enqueue(1_000)
+    await passThrough(worker, MANY)
+    await enqueue(3)
+    const first = await worker.claim(2)
+    await enqueue(2)
+    const claims = [...first, ...(await worker.claim(3)), ...(await worker.claim(2))]
+    const newest = 13_005
+    expect(claims.map(({ id }) => Number(id))).toEqual([
+      13_003,
+      13_002,
+      newest,
+      newest - 1,
+      13_001,
+      1_000,
+      999,
+    ])
+  })
+
   test('a task with a higher priority that comes later is the next', async ({ place }) => {
     const { worker, store, enqueue } = await watched(place)
     await enqueue(MANY + 1_000)

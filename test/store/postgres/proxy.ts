@@ -80,6 +80,8 @@ class Link {
   #losing: Trap | undefined
   #transaction = ''
   readonly #seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
+  /** Texts by name. A prepared statement counts each time that it is run, not when it is prepared. */
+  readonly #prepared = new Map<string, string>()
 
   constructor(proxy: PostgresProxy, client: Socket, server: Socket) {
     this.#proxy = proxy
@@ -103,7 +105,9 @@ class Link {
 
   #ask(message: Buffer): void {
     if (isStartup(message)) Object.assign(this.#seen.settings, settingsIn(message))
-    const text = statementIn(message)
+    const prepared = preparedIn(message)
+    if (prepared !== undefined) this.#prepared.set(prepared.name, prepared.text)
+    const text = prepared === undefined ? (statementIn(message) ?? this.#boundIn(message)) : undefined
     if (text === undefined) return this.#forward(this.#server, message)
     this.#seen.statements.push(text)
     this.#transaction = /^BEGIN/.test(text) ? text : `${this.#transaction}\n${text}`
@@ -112,6 +116,13 @@ class Link {
     const rewritten = this.#proxy.rewrites.reduce((words, [from, to]) => words.replace(from, to), text)
     if (rewritten !== text) message.write(message.toString('latin1').replace(text, rewritten), 'latin1')
     this.#forward(this.#server, message)
+  }
+
+  /** The SQL of a 'bind' to a statement that was prepared. */
+  #boundIn(message: Buffer): string | undefined {
+    if (String.fromCharCode(message[0]!) !== 'B') return undefined
+    const name = wordAt(message, message.indexOf(0, 5) + 1)
+    return name === '' ? undefined : this.#prepared.get(name)
   }
 
   #sprung(text: string): Trap | undefined {
@@ -171,12 +182,25 @@ class Messages {
   }
 }
 
-/** The SQL of a 'query' or a 'parse'. */
+/** The SQL of a 'query', or of a 'parse' without a name, which is run at once. */
 function statementIn(message: Buffer): string | undefined {
   const kind = String.fromCharCode(message[0]!)
   if (kind === 'Q') return message.toString('latin1', 5, message.length - 1)
-  if (kind !== 'P') return undefined
-  const begin = message.indexOf(0, 5) + 1
+  return kind === 'P' ? parsed(message).text : undefined
+}
+
+/** A 'parse' with a name: run later, perhaps again and again. */
+function preparedIn(message: Buffer): { name: string; text: string } | undefined {
+  if (String.fromCharCode(message[0]!) !== 'P') return undefined
+  const { name, text } = parsed(message)
+  return name === '' ? undefined : { name, text }
+}
+
+function parsed(message: Buffer): { name: string; text: string } {
+  return { name: wordAt(message, 5), text: wordAt(message, message.indexOf(0, 5) + 1) }
+}
+
+function wordAt(message: Buffer, begin: number): string {
   return message.toString('latin1', begin, message.indexOf(0, begin))
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import { BatchBook } from '../../../src/store/postgres/batches.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { LaneBook } from '../../../src/store/postgres/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/low-water.ts'
@@ -76,7 +77,14 @@ async function scene(place: Place) {
   const lanes = new LaneBook(database.sql)
   const queues = new QueueBook(database.sql, Math.random, () => {})
   const lowWater = new LowWater(systemClock)
-  const memory = { lanes, queues, lowWater, turns: new Turns(), runners: new Runners() }
+  const memory = {
+    lanes,
+    queues,
+    lowWater,
+    turns: new Turns(),
+    runners: new Runners(),
+    batches: new BatchBook(),
+  }
   await lanes.learn([task])
   await queues.known()
   const { due } = await dueSchedules(database.sql, [task], null)

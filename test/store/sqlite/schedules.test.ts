@@ -23,7 +23,7 @@ async function scene() {
   const { due } = dueSchedules(db, [task], clock.now())
   expect(due).toHaveLength(1)
   const intended: Intended = {
-    laneOf: ({ queue, name }) => laneId(db, queue, name, null),
+    laneOf: (given) => laneId(db, given),
     queues: new QueueBook(db, Math.random),
   }
   const write = () => fireSchedules(db, due, [task], clock.now(), intended).fired

@@ -5,8 +5,10 @@ import type { Migration } from '../migrate.ts'
  * - ids and fences come from sequences, which no transaction waits for;
  * - counters are rows that are only added and summed up later ('tallies'), because one row per lane would make all
  *   enqueues of that lane wait for each other;
- * - what is held and what of it is to be cancelled share an index: with two that would do, the planner takes the wrong one;
- * - tables that change all the time keep room in their pages and are vacuumed early.
+ * - no index depends on a column that every completion changes ('in_line', 'delayed' and 'active_key' repeat what of the
+ *   others the indexes have to know), so that a completion stays on its page and touches no index at all (HOT); what
+ *   finished together is found by a row of 'finished', what was claimed together by a row of 'batches';
+ * - tables that change all the time keep room in their pages, for a second version of each row, and are vacuumed early.
  */
 export const tasks: Migration = {
   version: 1,
@@ -32,17 +34,20 @@ CREATE TABLE ${schema}.queues (
 );
 
 CREATE TABLE ${schema}.lanes (
-  id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id        integer GENERATED ALWAYS AS IDENTITY (CYCLE) PRIMARY KEY,
   queue     text NOT NULL,
   name      text NOT NULL,
   requires  text NOT NULL,
+  limit_key text NOT NULL DEFAULT '',
+  key_gate  bigint,
   created   bigint NOT NULL DEFAULT 0,
   scheduled bigint NOT NULL DEFAULT 0,
   completed bigint NOT NULL DEFAULT 0,
   failed    bigint NOT NULL DEFAULT 0,
   cancelled bigint NOT NULL DEFAULT 0,
-  UNIQUE (queue, name, requires)
+  UNIQUE (queue, name, requires, limit_key)
 );
+CREATE INDEX lanes_known ON ${schema}.lanes (id) WHERE limit_key = '';
 
 CREATE TABLE ${schema}.tallies (
   lane      integer NOT NULL,
@@ -69,26 +74,42 @@ CREATE TABLE ${schema}.tasks (
   crashes          integer NOT NULL DEFAULT 0,
   suspect          boolean NOT NULL DEFAULT false,
   cancel_requested boolean NOT NULL DEFAULT false,
+  in_line          boolean NOT NULL, -- queued, and nobody holds it
+  delayed          boolean NOT NULL, -- scheduled
   status           text NOT NULL,
   input            text,
   key              text,
+  active_key       text, -- until it is finished
   overrides        text,
   result           text,
   error            text,
   progress         double precision,
   progress_message text
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_scale_factor = 0.1);
 
-CREATE INDEX tasks_ready ON ${schema}.tasks (lane, rank, id)
-  WHERE status = 'queued' AND fence IS NULL AND NOT suspect;
-CREATE INDEX tasks_suspect ON ${schema}.tasks (lane, rank, id)
-  WHERE status = 'queued' AND fence IS NULL AND suspect;
-CREATE INDEX tasks_scheduled ON ${schema}.tasks (run_after) WHERE status = 'scheduled';
-CREATE INDEX tasks_held ON ${schema}.tasks (session, cancel_requested) WHERE fence IS NOT NULL;
-CREATE INDEX tasks_finished ON ${schema}.tasks (lane, status, finished_at, id) WHERE finished_at IS NOT NULL;
-CREATE UNIQUE INDEX tasks_key ON ${schema}.tasks (key)
-  WHERE key IS NOT NULL AND status IN ('scheduled', 'queued', 'running');
+CREATE INDEX tasks_ready ON ${schema}.tasks (lane, rank, id) WHERE in_line AND NOT suspect;
+CREATE INDEX tasks_suspect ON ${schema}.tasks (lane, rank, id) WHERE in_line AND suspect;
+CREATE INDEX tasks_delayed ON ${schema}.tasks (run_after) WHERE delayed;
+CREATE INDEX tasks_cancelling ON ${schema}.tasks (session) WHERE cancel_requested;
+CREATE UNIQUE INDEX tasks_active_key ON ${schema}.tasks (active_key) WHERE active_key IS NOT NULL;
+
+CREATE TABLE ${schema}.batches (
+  fence   bigint PRIMARY KEY,
+  session bigint NOT NULL,
+  tasks   bigint[] NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE ${schema}.batches ALTER COLUMN tasks SET STORAGE EXTERNAL; -- not worth compressing
+CREATE INDEX batches_session ON ${schema}.batches (session);
+
+CREATE TABLE ${schema}.finished (
+  lane        integer NOT NULL,
+  status      text NOT NULL,
+  finished_at bigint NOT NULL,
+  tasks       bigint[] NOT NULL
+);
+ALTER TABLE ${schema}.finished ALTER COLUMN tasks SET STORAGE EXTERNAL;
+CREATE INDEX finished_order ON ${schema}.finished (lane, status, finished_at);
 
 CREATE TABLE ${schema}.forever_keys (
   key  text PRIMARY KEY,

@@ -10,6 +10,11 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: (schema) => `
+-- What somebody holds now. The batches say where to look, a task's own row whether it is still so.
+CREATE VIEW ${schema}.held AS
+SELECT t.* FROM ${schema}.batches b CROSS JOIN LATERAL unnest(b.tasks) one(id)
+JOIN ${schema}.tasks t ON t.id = one.id AND t.fence = b.fence;
+
 CREATE VIEW ${schema}.lane_counts AS
 SELECT l.id AS lane, l.queue, l.name,
        c.scheduled - coalesce(due.n, 0) AS scheduled,
@@ -23,10 +28,10 @@ CROSS JOIN LATERAL (
          l.completed + coalesce(sum(t.completed), 0) AS completed, l.failed + coalesce(sum(t.failed), 0) AS failed,
          l.cancelled + coalesce(sum(t.cancelled), 0) AS cancelled
   FROM ${schema}.tallies t WHERE t.lane = l.id) c
+LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.held
+           WHERE status = 'running' GROUP BY lane) running ON running.lane = l.id
 LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.tasks
-           WHERE fence IS NOT NULL AND status = 'running' GROUP BY lane) running ON running.lane = l.id
-LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.tasks
-           WHERE status = 'scheduled' AND run_after <= ${schema}.now_ms() GROUP BY lane) due ON due.lane = l.id;
+           WHERE delayed AND run_after <= ${schema}.now_ms() GROUP BY lane) due ON due.lane = l.id;
 
 CREATE VIEW ${schema}.queue_depth AS
 SELECT c.queue, coalesce(q.paused, false) OR (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,
@@ -35,17 +40,19 @@ FROM ${schema}.lane_counts c LEFT JOIN ${schema}.queues q ON q.name = c.queue
 GROUP BY c.queue, q.paused;
 
 CREATE VIEW ${schema}.throughput AS
-SELECT l.queue, l.name, t.status, t.finished_at / 60000 * 60000 AS minute, count(*) AS tasks
+SELECT l.queue, l.name, f.status, f.finished_at / 60000 * 60000 AS minute, sum(cardinality(f.tasks))::bigint AS tasks
 FROM ${schema}.lanes l
-JOIN ${schema}.tasks t ON t.lane = l.id AND t.status IN ('completed', 'failed', 'cancelled')
-  AND t.finished_at IS NOT NULL AND t.finished_at >= ${schema}.now_ms() - 3600000
-GROUP BY l.queue, l.name, t.status, minute;
+JOIN ${schema}.finished f ON f.lane = l.id AND f.status IN ('completed', 'failed', 'cancelled')
+  AND f.finished_at >= ${schema}.now_ms() - 3600000
+GROUP BY l.queue, l.name, f.status, minute;
 
 CREATE VIEW ${schema}.failures AS
 SELECT t.id, l.queue, l.name, t.error::json ->> 'kind' AS kind, t.error::json ->> 'message' AS message,
        t.attempts, t.crashes, t.finished_at
 FROM ${schema}.lanes l
-JOIN ${schema}.tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
+JOIN ${schema}.finished f ON f.lane = l.id AND f.status = 'failed'
+CROSS JOIN LATERAL unnest(f.tasks) one(id)
+JOIN ${schema}.tasks t ON t.id = one.id;
 
 -- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
 CREATE VIEW ${schema}.lane_ranks AS
@@ -59,12 +66,12 @@ FROM ${schema}.lanes l LEFT JOIN ${schema}.queues q ON q.name = l.queue;
 CREATE VIEW ${schema}.lane_oldest AS
 WITH RECURSIVE head (lane, first, place) AS (
   SELECT r.lane, r.first, (SELECT min(rank) FROM ${schema}.tasks
-                           WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND NOT suspect
+                           WHERE lane = r.lane AND in_line AND NOT suspect
                              AND rank >= r.first) - r.first
   FROM ${schema}.lane_ranks r WHERE r.timed
   UNION ALL
   SELECT head.lane, head.first, (SELECT min(t.rank) FROM ${schema}.tasks t
-                     WHERE t.lane = head.lane AND t.status = 'queued' AND t.fence IS NULL AND NOT t.suspect
+                     WHERE t.lane = head.lane AND t.in_line AND NOT t.suspect
                        AND t.rank >= head.first + (head.place / ${PRIORITY_STEP} + 1) * ${PRIORITY_STEP}) - head.first
   FROM head WHERE head.place < ${ERA_SPAN}
 ), waiting (lane, since) AS (
@@ -72,7 +79,7 @@ WITH RECURSIVE head (lane, first, place) AS (
   UNION ALL
   SELECT r.lane, (SELECT min(since) FROM (
                     SELECT greatest(created_at, run_after) AS since FROM ${schema}.tasks
-                    WHERE lane = r.lane AND status = 'queued' AND fence IS NULL AND NOT suspect
+                    WHERE lane = r.lane AND in_line AND NOT suspect
                     ORDER BY rank, id LIMIT 1000) next)
   FROM ${schema}.lane_ranks r WHERE NOT r.timed
 )
@@ -85,7 +92,8 @@ GROUP BY l.queue;
 
 CREATE VIEW ${schema}.workers AS
 SELECT s.worker, s.host, s.pid, s.queues, s.opened_at, s.renewed_at,
-       (SELECT count(*) FROM ${schema}.tasks t WHERE t.session = s.id AND t.fence IS NOT NULL) AS held
+       (SELECT count(*) FROM ${schema}.batches b CROSS JOIN LATERAL unnest(b.tasks) one(id)
+        JOIN ${schema}.tasks t ON t.id = one.id AND t.fence = b.fence WHERE b.session = s.id) AS held
 FROM ${schema}.sessions s
 WHERE s.ended_at IS NULL;
 `,

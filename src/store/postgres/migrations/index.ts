@@ -3,7 +3,8 @@ import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { schedules } from './003-schedules.ts'
 import { races } from './004-races.ts'
+import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
 
 /** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [tasks, views, schedules, races, management]
+export const migrations: readonly Migration[] = [tasks, views, schedules, races, limits, management]

@@ -29,19 +29,25 @@ CREATE TABLE gleaner_queues (
 ) STRICT, WITHOUT ROWID;
 
 -- Tasks of one name in one queue with the same requirements. A claim looks only into the lanes it may run.
--- The counters are exact: 'created' together with the tasks above counted_through.
+-- The counters are exact: 'created' together with the tasks above counted_through. With 'limit_key' it holds what has
+-- that key, and is found by its turnstile. 'queue_gate' and 'key_gate' say which limits what is held counts for.
 CREATE TABLE gleaner_lanes (
   id        INTEGER PRIMARY KEY,
   queue     TEXT NOT NULL,
   name      TEXT NOT NULL,
   requires  TEXT NOT NULL,
+  limit_key TEXT NOT NULL DEFAULT '', -- '' for none
+  queue_gate INTEGER,
+  key_gate  INTEGER,
   created   INTEGER NOT NULL DEFAULT 0,
   scheduled INTEGER NOT NULL DEFAULT 0,
   completed INTEGER NOT NULL DEFAULT 0,
   failed    INTEGER NOT NULL DEFAULT 0,
   cancelled INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (queue, name, requires)
+  UNIQUE (queue, name, requires, limit_key)
 ) STRICT;
+-- Of those without a key there are few, and they stay: everybody knows them all.
+CREATE INDEX gleaner_lanes_known ON gleaner_lanes (id) WHERE limit_key = '';
 
 -- 'fence' is set exactly while somebody holds the task. Held and not yet started shows as 'queued'.
 CREATE TABLE gleaner_tasks (

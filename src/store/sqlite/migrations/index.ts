@@ -2,7 +2,8 @@ import type { Migration } from '../migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { schedules } from './003-schedules.ts'
+import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
 
 /** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [tasks, views, schedules, management]
+export const migrations: readonly Migration[] = [tasks, views, schedules, limits, management]

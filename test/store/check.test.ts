@@ -1,0 +1,159 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type Database from 'better-sqlite3'
+import type pg from 'pg'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import type { Store } from '../../src/store/contract.ts'
+import { openStore } from '../../src/store/open.ts'
+import { newTask, World } from '../../src/testing/conformance/world.ts'
+import { PostgresGround } from '../torture/ground/postgres.ts'
+import { openPostgresDatabase } from './postgres-database.ts'
+import { openSqliteDatabase } from './sqlite-database.ts'
+
+type Harm = (sql: string) => Promise<void>
+
+/** A task in every state, and a way around the engine. */
+const PLACES: [name: string, open: () => Promise<{ world: World; harm: Harm }>][] = [
+  [
+    'SQLite',
+    async () => {
+      const database = await openSqliteDatabase()
+      onTestFinished(() => database.destroy())
+      const harm: Harm = (sql) =>
+        database.transact(async (tx) => {
+          ;(tx as Database.Database).exec(sql.replaceAll('gleaner.', 'gleaner_'))
+        })
+      return { world: await populated(new World(database, await database.open())), harm }
+    },
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const database = await openPostgresDatabase()
+      onTestFinished(() => database.destroy())
+      const harm: Harm = (sql) =>
+        database.transact(async (tx) => {
+          await (tx as pg.Client).query(sql.replaceAll('gleaner.', `${database.schema}.`))
+        })
+      return { world: await populated(new World(database, await database.open())), harm }
+    },
+  ],
+]
+
+async function populated(world: World): Promise<World> {
+  const worker = await world.worker()
+  await world.enqueueMany(4, { input: JSON.stringify('x'.repeat(5_000)) })
+  await world.enqueue({ runAfter: { ms: 1_000 } })
+  const [first, second, third] = await worker.claim(3)
+  await worker.log(first!, 'hello')
+  await worker.complete(first!)
+  await worker.fail(second!)
+  await worker.log(third!, 'hello')
+  return world
+}
+
+/** One after the other: each can still be seen after those before it. */
+const EVERYWHERE: [what: string, sql: string][] = [
+  ['a lane has other completed tasks than it counts', 'UPDATE gleaner.lanes SET completed = completed + 1'],
+  ['a lane has other scheduled tasks than it counts', 'UPDATE gleaner.lanes SET scheduled = scheduled - 1'],
+  ['a task is held by a session that is over', 'UPDATE gleaner.sessions SET ended_at = 1'],
+  ['a fence beyond the sequence', 'UPDATE gleaner.tasks SET fence = 4711 WHERE fence IS NOT NULL'],
+  ['a task runs that nobody holds', `UPDATE gleaner.tasks SET fence = NULL WHERE status = 'running'`],
+  [
+    'a task has finished, or not, and its time says otherwise',
+    `UPDATE gleaner.tasks SET finished_at = NULL WHERE status = 'failed'`,
+  ],
+  ['a log line or attempt of no task', `DELETE FROM gleaner.tasks WHERE status = 'failed'`],
+  ['a task that waits has no place in its queue, or no time', 'UPDATE gleaner.tasks SET rank = NULL'],
+  ['a task of a lane that does not exist', 'UPDATE gleaner.tasks SET lane = 4711'],
+]
+
+describe.each(PLACES)('a check on %s', (_, open) => {
+  test('finds whatever is not as it must be, and shows it', async () => {
+    const { world, harm } = await open()
+    expect(await world.store.check()).toEqual([])
+    for (const [what, sql] of EVERYWHERE) {
+      await harm(sql)
+      const finding = (await world.store.check()).find((one) => one.what === what)
+      expect(finding?.examples.length, what).toBeGreaterThan(0)
+    }
+  })
+
+  test('is not confused by what others do meanwhile', async () => {
+    const { world } = await open()
+    const worker = await world.worker()
+    let isDone = false
+    const busy = (async () => {
+      while (!isDone) {
+        await world.enqueueMany(20)
+        await worker.completeAll(await worker.claim(20))
+        await world.store.pruneTasks(EVERYTHING, { limit: 7 })
+      }
+    })()
+    for (let n = 0; n < 3; n++) expect(await world.store.check()).toEqual([])
+    isDone = true
+    await busy
+  })
+})
+
+const KEEP_NONE = { ageMs: 0, count: null }
+const EVERYTHING = { completed: KEEP_NONE, failed: KEEP_NONE, cancelled: KEEP_NONE }
+
+describe('a check on SQLite', () => {
+  test('finds what is wrong with its batches and inputs', async () => {
+    const { world, harm } = await PLACES[0]![1]()
+    for (const [what, sql] of [
+      [
+        'a batch counts others than the tasks that are held by it',
+        'UPDATE gleaner.batches SET unsettled = 9',
+      ],
+      ['a task is held that no batch of its session lists', 'DELETE FROM gleaner.batches'],
+      ['an input of no task', `INSERT INTO gleaner.inputs VALUES (4711, '1')`],
+      ['a task without its input', 'DELETE FROM gleaner.inputs'],
+    ]) {
+      await harm(sql!)
+      expect((await world.store.check()).map((finding) => finding.what)).toContain(what)
+    }
+  })
+
+  test('finds a page that the disk has lost', async () => {
+    const database = await openSqliteDatabase()
+    onTestFinished(() => database.destroy())
+    const world = await populated(new World(database, await database.open()))
+    const root = await database.transact(async (tx) =>
+      (tx as Database.Database)
+        .prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'gleaner_tasks_finished'`)
+        .pluck()
+        .get(),
+    )
+    await world.store.checkpoint()
+    const file = openSync(database.path, 'r+')
+    writeSync(file, Buffer.alloc(4_096), 0, 4_096, (Number(root) - 1) * 4_096)
+    closeSync(file)
+    const store = await database.open()
+    expect((await store.check())[0]?.what).toMatch(/^SQLite: /)
+  })
+})
+
+describe('a check on PostgreSQL', () => {
+  /** A database of its own, with `amcheck` in it. */
+  async function withChecker(): Promise<{ ground: PostgresGround; store: Store }> {
+    const ground = await PostgresGround.fresh(inject('postgresUrl'))
+    const store = await openStore(ground.database)
+    onTestFinished(async () => {
+      await store.close()
+      await ground.clear()
+    })
+    return { ground, store }
+  }
+
+  test('finds an index that lacks rows', async () => {
+    const { ground, store } = await withChecker()
+    expect(await store.check()).toEqual([])
+    const ready = (is: boolean) =>
+      ground.rows(`UPDATE pg_index SET indisready = ${is} WHERE indexrelid = 'gleaner.tasks_ready'::regclass`)
+    await ready(false)
+    await store.enqueue([newTask()])
+    await ready(true)
+    expect((await store.check()).map(({ examples }) => examples)).toContainEqual([{ index: 'tasks_ready' }])
+  })
+})

@@ -1,0 +1,81 @@
+import { expect } from 'vitest'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { type Place, test } from './place.ts'
+
+async function busy(place: Place, tasks: number) {
+  const clock = new ManualClock(Date.now())
+  const store = await place.store({ clock })
+  await store.enqueue(Array.from({ length: tasks }, () => newTask()))
+  const worker = await new Claimant(store, clock).begin()
+  return { store, clock, worker }
+}
+
+test('the row of a batch goes when all of it is settled, however it ended', async ({ place }) => {
+  const { worker } = await busy(place, 60)
+  for (let n = 0; n < 10; n++) {
+    const [a, b, c, d, e, f] = await worker.claim(6)
+    await worker.completeAll([a!, b!])
+    await worker.fail(c!)
+    await worker.fail(d!, 60_000)
+    await worker.completeWith(e!, () => {})
+    await worker.giveBack(f!)
+  }
+  // The last one is taken along by the next exchange that writes.
+  expect((await place.rows('SELECT fence FROM gleaner.batches')).length).toBeLessThanOrEqual(1)
+  await worker.end('stop')
+  expect(await place.rows('SELECT fence FROM gleaner.batches')).toEqual([])
+})
+
+test('a completion stays on its page and touches no index', async ({ place }) => {
+  const { worker } = await busy(place, 300)
+  const claims = await worker.claim(300)
+  const updates = async () => {
+    const [row] = await place.rows(
+      `SELECT n_tup_upd::int AS updates, n_tup_hot_upd::int AS hot FROM pg_stat_all_tables
+       WHERE relid = 'gleaner.tasks'::regclass`,
+    )
+    return row as { updates: number; hot: number }
+  }
+  await place.until('the claim is counted', async () => (await updates()).updates >= 300)
+  const before = await updates()
+  await worker.completeAll(claims)
+  await place.until('the completions are counted', async () => (await updates()).updates >= 600)
+  const after = await updates()
+  // Some pages have no room left: those that were claimed in the same transaction cannot be tidied within it.
+  expect(after.hot - before.hot).toBeGreaterThan(200)
+})
+
+test('the last to finish come first, page by page, within a row and beyond it', async ({ place }) => {
+  const { store, clock, worker } = await busy(place, 2_000)
+  const ended: string[] = []
+  for (let n = 0; n < 100; n++) {
+    const claims = await worker.claim(20)
+    clock.advance(1)
+    await worker.completeAll(claims)
+    ended.unshift(...claims.map(({ id }) => id).reverse())
+  }
+  const seen: string[] = []
+  let cursor: string | null = null
+  for (let n = 0; n < 3; n++) {
+    const page = await store.listTasks({ status: 'completed' }, { limit: 30, cursor })
+    seen.push(...page.items.map(({ id }) => id))
+    cursor = page.next
+  }
+  expect(seen).toEqual(ended.slice(0, 90))
+})
+
+test('a task that was retried is listed once when it has ended again', async ({ place }) => {
+  const { store, worker } = await busy(place, 3)
+  const claims = await worker.claim(3)
+  await worker.completeAll(claims)
+  expect(await store.retryTask(claims[1]!.id)).toBe('retried')
+  await worker.completeAll(await worker.claim(1))
+  const { items } = await store.listTasks({ status: 'completed' }, { limit: 10, cursor: null })
+  expect(items.map(({ id }) => id)).toEqual(claims.map(({ id }) => id).reverse())
+  expect(await store.removeTask(claims[2]!.id)).toBe('removed')
+  expect(await place.rows('SELECT unnest(tasks)::text AS id FROM gleaner.finished ORDER BY 1')).toEqual(
+    claims.slice(0, 2).map(({ id }) => ({ id })),
+  )
+})
