@@ -84,4 +84,23 @@ describe('types flow', () => {
       expectTypeOf(gleaner.within(client).enqueue(nothing)).toEqualTypeOf<Promise<Handle<string>>>()
     })
   })
+
+  test('options that say what becomes of a held key, and filters, are checked as they are written', () => {
+    compiled(async () => {
+      await gleaner.enqueue(nothing, undefined, { key: 'k', debounce: '5s', maxWait: '1m' })
+      await gleaner.enqueueMany(nothing, [undefined], { key: () => 'k', throttle: '1m' })
+      // @ts-expect-error there is no such way
+      await gleaner.enqueue(nothing, undefined, { key: 'k', whenHeld: 'drop' })
+      // @ts-expect-error a duration has a unit
+      await gleaner.enqueue(nothing, undefined, { key: 'k', debounce: '5 seconds' })
+      await gleaner.tasks.list({ status: 'failed', finishedAfter: new Date(), error: 'x', limit: 10 })
+      // @ts-expect-error there is no such status
+      await gleaner.tasks.list({ status: 'waiting' })
+      // @ts-expect-error a filter is needed, even an empty one
+      await gleaner.tasks.removeAll()
+      expectTypeOf((await gleaner.tasks.retryAll({}, { dryRun: true })).changed).toEqualTypeOf<number>()
+      expectTypeOf((await gleaner.metrics()).tasks[0]!.durationMs!.p95).toEqualTypeOf<number>()
+      expectTypeOf((await gleaner.tasks.explain('1')).reasons[0]!.fix).toEqualTypeOf<string | null>()
+    })
+  })
 })

@@ -80,6 +80,34 @@ export const explaining: Theme = (specify, expect) => {
     expect(await failing(world, id)).toEqual(['worker-has-capabilities'])
   })
 
+  specify('a limit that is reached says so, and by whom it is held', async (world) => {
+    const limit = { concurrency: 1, rate: null }
+    await world.store.planLimits([{ queue: 'default', limit }])
+    const [first, second] = await world.enqueueMany(2)
+    const worker = await world.worker()
+    expect(await failing(world, second!)).toEqual([])
+    const claim = await worker.claimOne()
+    expect(claim.id).toBe(first)
+    expect(await failing(world, second!)).toEqual(['within-limits'])
+    expect(await detailOf(world, second!, 'within-limits')).toBe(
+      `the limit of queue default is reached: 1 of 1 run, held by task ${first}`,
+    )
+    await worker.complete(claim)
+    expect(await failing(world, second!)).toEqual([])
+  })
+
+  specify('a rate that is used up says when the next may start', async (world) => {
+    const limit = { concurrency: null, rate: { count: 1, perMs: 60_000 } }
+    await world.store.planLimits([{ queue: 'default', limit }])
+    const [, second] = await world.enqueueMany(2)
+    const worker = await world.worker()
+    await worker.complete(await worker.claimOne())
+    expect(await failing(world, second!)).toEqual(['within-limits'])
+    expect(await detailOf(world, second!, 'within-limits')).toContain('may start in 60 s')
+    world.clock.advance(60_000)
+    expect(await failing(world, second!)).toEqual([])
+  })
+
   specify('a held task says by whom, since when, and whether it was asked to stop', async (world) => {
     const worker = await world.worker({ worker: 'worker:busy:7' })
     const [running, ahead] = await world.enqueueMany(2)
