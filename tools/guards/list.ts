@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts'
+import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
@@ -1632,6 +1633,7 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   ...RECURRING,
+  ...LIMITS,
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
 ]
