@@ -16,7 +16,8 @@ export const drainWithinLimits: Scenario = {
   entries: (bench) => [undefined, ...LIMITS].map((limits) => limitsEntry(bench, limits)),
   targets: LIMITS.map(
     (limits): Target => ({
-      level: 'reach',
+      // A thousand keys, each with a turn and a counter of its own, cost more: reported, not required.
+      level: limits === 'a limited queue' ? 'reach' : 'stretch',
       text: `${limits}: ≥ 0.5 × without`,
       entry: labelOf(limits),
       metric: PER_SECOND.key,
