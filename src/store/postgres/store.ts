@@ -133,7 +133,6 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const upkeep = postgresUpkeep({
     database,
-    lanes: memory.lanes,
     now: async () => clockMs() ?? (await serverTime(sql)),
     read,
     write,

@@ -122,7 +122,6 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   const { settled, ...upkeep } = sqliteUpkeep({
     connection,
-    lanes,
     now: clock.now,
     read,
     write,
