@@ -2,6 +2,7 @@ import type { Guard } from './guard.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
+import { STRATEGIES } from './strategies.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -1632,6 +1633,7 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   ...RECURRING,
+  ...STRATEGIES,
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
 ]

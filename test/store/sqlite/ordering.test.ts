@@ -1,0 +1,30 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { openSqliteDatabase } from '../sqlite-database.ts'
+
+test('what another store enqueues after a change needs no re-ranking', async () => {
+  const database = await openSqliteDatabase()
+  onTestFinished(() => database.destroy())
+  const store = await database.open()
+  const other = await database.open()
+  await other.enqueue([newTask()])
+  await store.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
+  while (await store.rerank());
+  await other.enqueue([newTask(), newTask()])
+  await other.enqueue([newTask({ key: 'k' })])
+  await database.transact(async (tx) => other.within(tx).enqueue([newTask()]))
+  // It would say that there was something to do, and do it.
+  const ranked = await store.listTasks({ status: 'queued' }, { limit: 10, cursor: null })
+  expect(ranked.items).toHaveLength(5)
+  const { default: Database } = await import('better-sqlite3')
+  const db = new Database(database.path, { readonly: true })
+  onTestFinished(() => {
+    db.close()
+  })
+  expect(
+    db
+      .prepare('SELECT count(*) FROM gleaner_tasks WHERE rank < ?')
+      .pluck()
+      .get(2 ** 52),
+  ).toBe(0)
+})
