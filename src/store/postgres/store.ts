@@ -124,7 +124,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
   const stepInOrder = async (): Promise<boolean> => {
     if (!(await read(() => needsRerank(sql, memory)))) return false
-    return write((own) => rerank(own, memory), { durable: false })
+    return write((own) => rerank(own, memory), { durable: false, byIndex: true })
   }
   /** What we have put into the order of former times ourselves; should we fail, somebody else will see it. */
   const inOrder = async () => {
