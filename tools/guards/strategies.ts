@@ -102,7 +102,7 @@ const IN_SQLITE: Guard[] = [
     promise: 'What is enqueued after a change of order stands in its place at once.',
     file: 'src/store/sqlite/enqueue.ts',
     find: '  queues.knowing(sequence.queuesVersion)\n',
-    replace: '  if (before === 0) queues.knowing(sequence.queuesVersion)\n',
+    replace: '  queues.knowing(0)\n',
     test: {
       file: 'test/store/sqlite/ordering.test.ts',
       title: 'what another store enqueues after a change needs no re-ranking',

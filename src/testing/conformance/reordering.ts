@@ -158,6 +158,7 @@ export const reordering: Theme = (specify, expect) => {
     const claims = await worker.claim(1, 1)
     for (const settings of [by('fifo'), by('priority', 9), by('weighted'), by('lifo')]) {
       await world.store.configureQueues([settings])
+      await inOrder(world.store)
     }
     for (const claim of claims) await worker.giveBack(claim)
     await inOrder(world.store)
