@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { isOfEra } from '../../../src/model/rank.ts'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
 
@@ -27,4 +29,28 @@ test('what another store enqueues after a change needs no re-ranking', async () 
       .pluck()
       .get(2 ** 52),
   ).toBe(0)
+})
+
+test('a race that has come far begins anew, in another era, and everybody in it is drawn again', async () => {
+  const database = await openSqliteDatabase()
+  onTestFinished(() => database.destroy())
+  const store = await database.open()
+  await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+  while (await store.rerank());
+  await store.enqueue([newTask(), newTask()])
+  const { default: Database } = await import('better-sqlite3')
+  const db = new Database(database.path)
+  onTestFinished(() => {
+    db.close()
+  })
+  db.exec(`UPDATE gleaner_queues SET race = ${2 ** 51}`)
+  while (await store.rerank());
+  expect(db.prepare('SELECT era, race, unranked FROM gleaner_queues').get()).toEqual({
+    era: 2,
+    race: 0,
+    unranked: 0,
+  })
+  const ranks = db.prepare('SELECT rank FROM gleaner_tasks').pluck().all() as number[]
+  expect(ranks.every((rank) => isOfEra(rank, 2))).toBe(true)
+  expect((await (await new Claimant(store, database.clock).begin()).claim(5)).length).toBe(2)
 })
