@@ -4,6 +4,7 @@ import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
+import { STRATEGIES } from './strategies.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -1636,6 +1637,7 @@ export const GUARDS: readonly Guard[] = [
   ...RECURRING,
   ...MANAGEMENT,
   ...LIMITS,
+  ...STRATEGIES,
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
 ]

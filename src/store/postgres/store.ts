@@ -20,7 +20,7 @@ import { cancelTask, removeTask, retryTask } from './manage.ts'
 import type { Memory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
-import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
+import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank, watchAgain } from './ordering.ts'
 import { QueueBook } from './queue-book.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import { advanceRaces } from './races.ts'
@@ -125,10 +125,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
   const stepInOrder = async (): Promise<boolean> => {
     if (!(await read(() => needsRerank(sql, memory)))) return false
-    return write((own) => rerank(own, memory), { durable: false })
+    return write((own) => rerank(own, memory), { durable: false, byIndex: true })
   }
   /** What we have put into the order of former times ourselves; should we fail, somebody else will see it. */
   const inOrder = async () => {
+    await read(() => watchAgain(sql))
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
   const upkeep = postgresUpkeep({
@@ -234,7 +235,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async configureQueues(settings) {
       if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
       while (!(await write((own) => configureQueues(own, memory, settings)))) {
-        if (!(await stepInOrder())) await setTimeout(ERA_AGAIN_MS)
+        if (await stepInOrder()) continue
+        await read(() => watchAgain(sql))
+        await setTimeout(ERA_AGAIN_MS)
       }
       await read(() => queues.refresh())
       spread({ kind: 'work' })
