@@ -56,6 +56,8 @@ export class Worker {
   #session: string | null = null
   #state: 'working' | 'draining' | 'stopped' = 'working'
   #nextDueMs = Number.POSITIVE_INFINITY
+  /** The last claim got all that it asked for: there is more. */
+  #plenty = false
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   #drainWaiters: DrainWaiter[] = []
@@ -73,6 +75,7 @@ export class Worker {
       definitions: options.definitions,
       payloadLimit: options.payloadLimit,
       graceMs: options.timings.graceMs,
+      concurrency: options.concurrency,
       pace: this.#pace,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
@@ -139,8 +142,8 @@ export class Worker {
     const want = this.#want()
     const answer = await this.#exchange(want)
     // Lost while we waited for the answer: what it claims for us has been given back as well.
-    if (this.#session === session) this.#accept(session, answer, want !== null)
-    return want !== null && answer.claims.length === 0 ? waiting : []
+    if (this.#session === session) this.#accept(session, answer, want)
+    return want !== null && want.start > 0 && answer.claims.length === 0 ? waiting : []
   }
 
   async #openSession(): Promise<string> {
@@ -159,12 +162,23 @@ export class Worker {
   #want(): Want | null {
     const { able, concurrency } = this.#options
     const start = concurrency - this.#hands.running
-    if (this.#state !== 'working' || start <= 0 || this.#hands.ahead > 0) return null
     const { household } = this.#services
-    if (!household.mayClaim(this.#hands)) return null
+    if (this.#state !== 'working' || !household.mayClaim(this.#hands)) return null
+    const ahead = this.#pace.aheadFor(concurrency)
+    if (this.#hands.ahead > 0) return this.#asksEarly() ? { able, start: 0, ahead, empty: false } : null
+    if (start <= 0) return null
     const empty = household.isEmpty
     const thorough = this.#drainWaiters.length > 0
-    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty, thorough }
+    return { able, start, ahead, empty, thorough }
+  }
+
+  /**
+   * Short items of a store that works elsewhere: while it looks for the next ones we run those that we have. Twice what is
+   * held ahead otherwise, at most.
+   */
+  #asksEarly(): boolean {
+    const { ahead } = this.#hands
+    return this.#plenty && ahead > 0 && ahead <= this.#pace.aheadFor(this.#options.concurrency)
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {
@@ -198,23 +212,29 @@ export class Worker {
     }
   }
 
-  #accept(session: string, answer: Exchanged, asked: boolean): void {
+  #accept(session: string, answer: Exchanged, want: Want | null): void {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
     // Who leaves holds nobody back: he will not claim it.
     const waiting = answer.suspectsWaiting && this.#state === 'working'
-    if (asked) this.#services.household.suspectsWaiting(this.#hands, waiting)
+    if (want !== null) this.#services.household.suspectsWaiting(this.#hands, waiting)
     const now = this.#services.clock.monotonicMs()
     this.#nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
-    if (this.#state === 'working') this.#hands.take(answer.claims)
-    else this.#hands.handBack(answer.claims)
+    if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
+    if (want !== null) {
+      const asked = want.start + want.ahead
+      this.#plenty = this.#services.store.remote && answer.claims.length === asked
+    }
+    this.#hands.take(answer.claims, this.#plenty ? this.#pace.aheadFor(this.#options.concurrency) : 0)
+    if (this.#asksEarly()) this.#waker.nudge()
   }
 
   async #tellDrained(waiting: readonly DrainWaiter[]): Promise<void> {
-    if (this.#hands.running > 0 || !this.#hands.news.isEmpty || waiting.length === 0) return
+    const { running, ahead, news } = this.#hands
+    if (running > 0 || ahead > 0 || !news.isEmpty || waiting.length === 0) return
     const delayed = waiting.some((waiter) => waiter.includeDelayed) && (await this.#hasDelayed())
     const told = waiting.filter((waiter) => !delayed || !waiter.includeDelayed)
     this.#drainWaiters = this.#drainWaiters.filter((waiter) => !told.includes(waiter))
