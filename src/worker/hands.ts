@@ -13,9 +13,7 @@ import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
 import { Runs } from './runs.ts'
-
-/** Handlers that never wait go on for so long; then answers of the store, and sockets of the app, have their turn. */
-const SLICE_MS = 0.5
+import { Slices } from './slices.ts'
 
 /** What the engine shares among all its workers. */
 export interface HandsServices {
@@ -50,15 +48,14 @@ export class Hands implements Desk {
   readonly #ahead = new Ahead()
   /** So few are left ahead that it is time for more. */
   #low = 0
-  /** Hands that are free for what is ahead, as soon as everybody else had a turn. */
-  #vacant = 0
-  #sliceSinceMs = Number.NEGATIVE_INFINITY
+  readonly #slices: Slices
   #deadlineMs = Number.POSITIVE_INFINITY
   #cancelDeadline: (() => void) | undefined
   #whenEmpty: (() => void)[] = []
 
   constructor(options: HandsOptions) {
     this.#options = options
+    this.#slices = new Slices(options.clock, () => this.#startNext())
   }
 
   get running(): number {
@@ -93,14 +90,17 @@ export class Hands implements Desk {
   take(claims: readonly Claim[], low = 0): void {
     const now = this.clock.monotonicMs()
     this.#low = low
-    this.#sliceSinceMs = now
+    this.#slices.begin()
     for (const claim of claims) if (claim.started) this.#start(claim)
     this.#ahead.add(
       claims.filter((claim) => !claim.started),
       now,
     )
     // Claimed while hands were free: nobody who ends will start these.
-    const free = Math.min(this.#ahead.size, this.#options.concurrency - this.#running.size - this.#vacant)
+    const free = Math.min(
+      this.#ahead.size,
+      this.#options.concurrency - this.#running.size - this.#slices.vacant,
+    )
     for (let n = 0; n < free; n++) this.#startNext()
   }
 
@@ -119,7 +119,8 @@ export class Hands implements Desk {
     this.#options.pace.ran(now - execution.startedMs)
     if (!execution.settled) this.#settle(execution, outcome, now)
     this.#options.onEnd(execution.claim.suspect)
-    if (this.#ahead.size > 0 && this.#isSliceOver(now)) return this.#letOthersBefore()
+    const { remote } = this.#options.store
+    if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
     this.#startNext()
   }
 
@@ -131,23 +132,6 @@ export class Hands implements Desk {
     }
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     this.#options.onFree()
-  }
-
-  #isSliceOver(nowMs: number): boolean {
-    return this.#options.store.remote && nowMs - this.#sliceSinceMs >= SLICE_MS
-  }
-
-  /** What the store has answered is waiting, too, and the server for what is asked of it next. */
-  #letOthersBefore(): void {
-    this.#vacant += 1
-    if (this.#vacant > 1) return
-    setImmediate(() => {
-      this.#sliceSinceMs = this.clock.monotonicMs()
-      for (let vacant = this.#vacant; vacant > 0; vacant--) {
-        this.#vacant -= 1
-        this.#startNext()
-      }
-    })
   }
 
   #settle(execution: Execution, outcome: Outcome, nowMs: number): void {

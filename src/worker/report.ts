@@ -1,11 +1,33 @@
 import type { Outcome } from '../model/outcome.ts'
+import type { Exchanged } from '../store/contract.ts'
 import { type Emitter, harmless, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
+import type { HandedIn } from './news.ts'
+
+interface Listeners {
+  emitter: Emitter
+  hooks: Hooks
+  clock: { monotonicMs(): number }
+}
+
+/** Only after the commit is it true: that is when listeners and hooks are told. */
+export function reportAll(
+  listeners: Listeners,
+  eventOf: (execution: Execution) => TaskEvent,
+  handedIn: readonly HandedIn[],
+  answer: Exchanged,
+): void {
+  const refused = new Set(answer.refused)
+  for (const { execution, outcome } of handedIn) {
+    const lost = answer.sessionEnded || refused.has(execution.claim.id)
+    reportOutcome(listeners, eventOf, execution, lost ? null : outcome)
+  }
+}
 
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
 export function reportOutcome(
-  { emitter, hooks, clock }: { emitter: Emitter; hooks: Hooks; clock: { monotonicMs(): number } },
+  { emitter, hooks, clock }: Listeners,
   eventOf: (execution: Execution) => TaskEvent,
   execution: Execution,
   outcome: Outcome | null,

@@ -3,12 +3,12 @@ import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
+import { Drained } from './drained.ts'
 import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
-import type { HandedIn } from './news.ts'
 import { Pace, type PaceOptions } from './pace.ts'
-import { reportOutcome } from './report.ts'
+import { reportAll } from './report.ts'
 import { Waker } from './waker.ts'
 
 export interface WorkerOptions {
@@ -38,11 +38,6 @@ const IN_DOUBT_MS = 60_000
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
 
-interface DrainWaiter {
-  includeDelayed: boolean
-  resolve: () => void
-}
-
 /** The loop: wake → hand in and claim → run → again. */
 export class Worker {
   readonly id: string
@@ -60,7 +55,7 @@ export class Worker {
   #plenty = false
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
-  #drainWaiters: DrainWaiter[] = []
+  readonly #drained = new Drained()
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkerOptions, services: WorkerServices) {
@@ -99,10 +94,9 @@ export class Worker {
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
   drained(options: { includeDelayed?: boolean } = {}): Promise<void> {
     if (this.#state === 'stopped') return this.#finished
-    return new Promise((resolve) => {
-      this.#drainWaiters.push({ includeDelayed: options.includeDelayed ?? false, resolve })
-      this.#waker.nudge()
-    })
+    const drained = this.#drained.wait(options.includeDelayed ?? false)
+    this.#waker.nudge()
+    return drained
   }
 
   /** Finishes what runs, within `drain`; what is unfinished then goes back and costs no attempt. */
@@ -137,8 +131,8 @@ export class Worker {
    * Hands in and claims. If it asked for more and there was nothing, it answers those who waited for that before it
    * asked: whoever came later may have enqueued something since.
    */
-  async #trade(session: string): Promise<DrainWaiter[]> {
-    const waiting = [...this.#drainWaiters]
+  async #trade(session: string): Promise<Drained['waiting']> {
+    const { waiting } = this.#drained
     const want = this.#want()
     const answer = await this.#exchange(want)
     // Lost while we waited for the answer: what it claims for us has been given back as well.
@@ -168,7 +162,7 @@ export class Worker {
     if (this.#hands.ahead > 0) return this.#asksEarly() ? { able, start: 0, ahead, empty: false } : null
     if (start <= 0) return null
     const empty = household.isEmpty
-    const thorough = this.#drainWaiters.length > 0
+    const thorough = this.#drained.isAwaited
     return { able, start, ahead, empty, thorough }
   }
 
@@ -195,20 +189,11 @@ export class Worker {
         holding: inDoubt ? this.#hands.ids() : undefined,
       })
       for (const execution of begun) execution.startIsKnown = true
-      this.#report(news.handedIn, answer)
+      reportAll(this.#services, this.#hands.eventOf, news.handedIn, answer)
       return answer
     } catch (error) {
       news.putBack()
       throw error
-    }
-  }
-
-  /** Only now is it true: listeners and hooks are told after the commit. */
-  #report(handedIn: readonly HandedIn[], answer: Exchanged): void {
-    const refused = new Set(answer.refused)
-    for (const { execution, outcome } of handedIn) {
-      const lost = answer.sessionEnded || refused.has(execution.claim.id)
-      reportOutcome(this.#services, this.#hands.eventOf, execution, lost ? null : outcome)
     }
   }
 
@@ -224,21 +209,16 @@ export class Worker {
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
     if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
-    if (want !== null) {
-      const asked = want.start + want.ahead
-      this.#plenty = this.#services.store.remote && answer.claims.length === asked
-    }
+    const all = want !== null && answer.claims.length === want.start + want.ahead
+    if (want !== null) this.#plenty = this.#services.store.remote && all
     this.#hands.take(answer.claims, this.#plenty ? this.#pace.aheadFor(this.#options.concurrency) : 0)
     if (this.#asksEarly()) this.#waker.nudge()
   }
 
-  async #tellDrained(waiting: readonly DrainWaiter[]): Promise<void> {
+  async #tellDrained(waiting: Drained['waiting']): Promise<void> {
     const { running, ahead, news } = this.#hands
     if (running > 0 || ahead > 0 || !news.isEmpty || waiting.length === 0) return
-    const delayed = waiting.some((waiter) => waiter.includeDelayed) && (await this.#hasDelayed())
-    const told = waiting.filter((waiter) => !delayed || !waiter.includeDelayed)
-    this.#drainWaiters = this.#drainWaiters.filter((waiter) => !told.includes(waiter))
-    for (const waiter of told) waiter.resolve()
+    await this.#drained.tell(waiting, () => this.#hasDelayed())
   }
 
   async #hasDelayed(): Promise<boolean> {
@@ -311,7 +291,7 @@ export class Worker {
       this.#problem('could not end its session', error)
     }
     if (this.#session !== null) keeper.release(this.#session)
-    for (const waiter of this.#drainWaiters.splice(0)) waiter.resolve()
+    this.#drained.tellEverybody()
   }
 
   #problem(what: string, error: unknown): void {
