@@ -893,12 +893,12 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'items held ahead do not grow younger',
     promise: 'A worker hoards no items that turn out to be slow.',
-    file: 'src/worker/hands.ts',
-    find: 'if (claims.length > 0) this.#aheadSinceMs',
-    replace: 'this.#aheadSinceMs',
+    file: 'src/worker/ahead.ts',
+    find: 'return this.#batches[0]?.sinceMs',
+    replace: 'return this.#batches.at(-1)?.sinceMs',
     test: {
       file: 'test/worker/hands.test.ts',
-      title: 'an exchange that brings nothing makes items held ahead no younger',
+      title: 'items that are claimed later make those that wait no younger',
     },
   },
   {

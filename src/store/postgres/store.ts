@@ -141,6 +141,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
 
   return {
+    remote: true,
     ...upkeep,
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
