@@ -111,7 +111,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'the last is first',
     promise: 'A lifo queue is worked off from its end.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/heads.ts',
     find: "return lastFirst ? 'ORDER BY rank DESC, id DESC'",
     replace: "return lastFirst ? 'ORDER BY rank, id'",
     test: { file: SQLITE, title: 'lifo: the last to become due is first, of each name and of one call' },
@@ -188,7 +188,7 @@ const IN_POSTGRES: Guard[] = [
     name: 'postgres: who drew by an old order sees to it',
     promise: 'What is enqueued by a process that had not heard of a change stands in the new order soon.',
     file: 'src/store/postgres/enqueue.ts',
-    find: '  if (rows[0]!.version !== version) queues.outdated()\n',
+    find: '  if (current !== version) queues.outdated()\n',
     replace: '',
     test: {
       file: 'test/store/postgres/ordering.test.ts',
