@@ -63,7 +63,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
   const memory = emptyMemory(sql, options, () => void inOrder().catch(() => {}))
-  const { lanes, queues } = memory
+  const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
