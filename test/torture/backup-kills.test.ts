@@ -31,7 +31,7 @@ interface Scene {
   backup: string
 }
 
-describe('killed at any point of', () => {
+describe('on SQLite, killed at any point of', () => {
   test('a backup, there is no half of one under its name, and the next one is not in its way', async ({
     place,
   }) => {
