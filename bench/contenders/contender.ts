@@ -1,4 +1,5 @@
 import type { Payload } from '../payload.ts'
+import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 
 /** Each is a file beside this one. */
@@ -25,6 +26,7 @@ export interface Settings {
   pollMs: number
   /** Of the queue; only Gleaner has them. */
   strategy?: StrategyName
+  limits?: LimitsName
   /** How long completed tasks are kept; as usual, when it is not said. */
   keepMs?: number
 }

@@ -1,26 +1,32 @@
 import { defineTask, openGleaner, type QueueOptions } from '../../src/index.ts'
 import type { Payload } from '../payload.ts'
+import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 import { enqueueWithCallers } from './callers.ts'
 import type { Contender, WorkHooks } from './contender.ts'
 
 const CONCURRENCY = 100
 
+/** More than the worker could do. */
+const QUEUE_LIMIT: QueueOptions = { concurrency: 200, rate: { count: 1_000_000, per: '1s' } }
+const KEY_LIMIT = { key: (payload: Payload) => payload.n % 1_000, concurrency: 10 }
+
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(place, { durability, strategy, keepMs }) {
+  async open(place, { durability, strategy, keepMs, limits }) {
     let onRun: WorkHooks['onRun'] = () => {}
     const noop = defineTask({
       name: 'noop',
       input: anyPayload,
       run: async (payload: Payload) => onRun(payload),
+      limit: limits === '1000 keys with limits' ? KEY_LIMIT : undefined,
     })
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
     const gleaner = await openGleaner({
       database,
       durability,
       tasks: [noop],
-      queues: queuesOf(strategy),
+      queues: queuesOf(strategy, limits),
       ...(keepMs !== undefined && { retention: { completed: keepMs }, timings: { prune: '100ms' } }),
     })
     const enqueue = (payload: Payload) => gleaner.enqueue(noop, payload)
@@ -62,7 +68,11 @@ export const contender: Contender = {
 }
 
 /** Not named, it is as it is stored. */
-function queuesOf(strategy: StrategyName | undefined): Record<string, QueueOptions> {
+function queuesOf(
+  strategy: StrategyName | undefined,
+  limits: LimitsName | undefined,
+): Record<string, QueueOptions> {
+  if (limits === 'a limited queue') return { default: QUEUE_LIMIT }
   if (strategy === undefined) return {}
   if (strategy === 'priority with ageing') return { default: { ageing: '10m' } }
   return { default: { strategy } }

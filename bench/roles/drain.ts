@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../clock.ts'
 import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
+import type { LimitsName } from '../scenarios/limits.ts'
 import type { Parent } from './role.ts'
 
 export interface DrainResult {
@@ -16,7 +17,7 @@ export interface DrainResult {
 
 /** Works off what is there, from the moment the parent says go: several of these start together. */
 export async function run(
-  params: { contender: ContenderName; place: string; limitMs: number; keepMs?: number },
+  params: { contender: ContenderName; place: string; limitMs: number; keepMs?: number; limits?: LimitsName },
   parent: Parent,
 ): Promise<DrainResult> {
   const errors: string[] = []
@@ -27,6 +28,7 @@ export async function run(
     durability: 'normal',
     pollMs: POLL_SHORT_MS,
     keepMs: params.keepMs,
+    limits: params.limits,
   })
   let ran = 0
 

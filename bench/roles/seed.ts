@@ -1,5 +1,6 @@
 import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
 import { payloads } from '../payload.ts'
+import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 
 export type SeedState = 'waiting' | 'completed' | 'future-in-front' | 'incompatible-in-front'
@@ -11,6 +12,7 @@ const CHUNK = 100_000
 export async function run(params: {
   contender: ContenderName
   strategy?: StrategyName
+  limits?: LimitsName
   place: string
   stock: { state: SeedState; count: number }[]
 }): Promise<void> {
@@ -19,6 +21,7 @@ export async function run(params: {
     durability: 'normal',
     pollMs: POLL_SHORT_MS,
     strategy: params.strategy,
+    limits: params.limits,
   })
   const ways = {
     waiting: queue.enqueueMany,

@@ -54,12 +54,12 @@ export function drainOf(
   processes: number,
   tasks: number,
 ): Promise<Sample> {
-  const { contender } = queue
+  const { contender, limits } = queue
   const count = bench.size(tasks, QUICK_TASKS)
   const limitMs = bench.size(DRAIN_LIMIT_MS, QUICK_LIMIT_MS)
   return bench.withStock({ ...queue, stock: [{ state: 'waiting', count }] }, async (place) => {
     const workers = Array.from({ length: processes }, () =>
-      bench.start('drain', { contender, place, limitMs }),
+      bench.start('drain', { contender, place, limitMs, limits }),
     )
     try {
       await Promise.all(workers.map((worker) => worker.hear('ready')))

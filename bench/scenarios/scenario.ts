@@ -1,6 +1,7 @@
 import type { ContenderName } from '../contenders/contender.ts'
 import type { Stage } from '../processes.ts'
 import type { SeedState } from '../roles/seed.ts'
+import type { LimitsName } from './limits.ts'
 import type { StrategyName } from './strategies.ts'
 
 /** One line of the table: who is measured, how, and what has to come out. */
@@ -67,5 +68,6 @@ export interface Stock {
   readonly contender: ContenderName
   /** Only Gleaner has them. */
   readonly strategy?: StrategyName
+  readonly limits?: LimitsName
   readonly stock: readonly { readonly state: SeedState; readonly count: number }[]
 }

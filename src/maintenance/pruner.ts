@@ -31,6 +31,7 @@ export class Pruner {
   readonly #retention: Retention
   readonly #options: PrunerOptions
   #turn: number | null = null
+  #afterLane = 0
   #cancel: (() => void) | undefined
   #isStarted = false
   #isStopped = false
@@ -60,11 +61,13 @@ export class Pruner {
   async prune(retention: Retention): Promise<number> {
     let removed = 0
     let limit = LIMIT.first
+    let afterLane = 0
     for (;;) {
-      const step = await this.#store.pruneTasks(retention, { limit })
+      const step = await this.#store.pruneTasks(retention, { limit, afterLane })
       removed += step.removed
       if (!step.more) return removed
       limit = nextLimit(limit, step.next)
+      afterLane = step.afterLane
       // Of real time, as the work was.
       await new Promise((resolve) => setTimeout(resolve, step.workMs * REST_IN_A_HURRY))
     }
@@ -85,8 +88,10 @@ export class Pruner {
   async #tryStep(limit: number): Promise<Pruned | null> {
     try {
       const turn = { held: this.#turn, forMs: TURN_MS }
-      const step = await this.#store.pruneTasks(this.#retention, { limit, turn })
+      const afterLane = this.#afterLane
+      const step = await this.#store.pruneTasks(this.#retention, { limit, afterLane, turn })
       this.#turn = step.turn
+      this.#afterLane = step.more ? step.afterLane : 0
       this.#isTroubled = false
       return step
     } catch (error) {

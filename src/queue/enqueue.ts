@@ -9,6 +9,8 @@ import type { Registry } from './registry.ts'
 
 /** Tasks of one durable commit, and checked before the event loop gets its turn. */
 const CHUNK = 1_000
+/** Where each transaction is a journey and a sync of its own. */
+const CHUNK_REMOTE = 5_000
 
 /** From a task and its input to a row that is safe on disk. */
 export class Enqueuer {
@@ -47,10 +49,11 @@ export class Enqueuer {
     }
     // Everything is checked before anything is written.
     const tasks = await this.#checkAll(definition, inputs, each, key)
+    const size = this.#office.store.remote ? CHUNK_REMOTE : CHUNK
     const chunks = atomic
       ? [tasks]
-      : Array.from({ length: Math.ceil(tasks.length / CHUNK) }, (_, i) =>
-          tasks.slice(i * CHUNK, (i + 1) * CHUNK),
+      : Array.from({ length: Math.ceil(tasks.length / size) }, (_, i) =>
+          tasks.slice(i * size, (i + 1) * size),
         )
     const handles: Handle<any>[] = []
     for (const chunk of chunks) {

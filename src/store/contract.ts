@@ -39,6 +39,9 @@ export type * from './managing.ts'
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
 export interface Store extends Upkeep, Insight {
+  /** It works in another process, while this one goes on. */
+  readonly remote: boolean
+
   // Producing
   enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
   /** Takes part in a transaction of the user's own; synchronous where the driver is. */

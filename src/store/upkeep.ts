@@ -22,14 +22,17 @@ export interface Upkeep {
 export interface PruneStep {
   /** Tasks at most. */
   limit: number
+  /** Where to go on: what the step before answered; 0 at first. */
+  afterLane?: number
   /** Unless another process is at it. `held` is what the step before answered. */
   turn?: { held: number | null; forMs: number }
 }
 
 export interface Pruned {
   removed: number
-  /** There may be others. */
+  /** There may be others, behind this lane. */
   more: boolean
+  afterLane: number
   /** How long the database was at it. */
   workMs: number
   /** As the store likes it: long enough to be worth it, and short enough to hold up nobody. */

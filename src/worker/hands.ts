@@ -5,6 +5,7 @@ import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
 import type { Claim, Store } from '../store/contract.ts'
+import { Ahead } from './ahead.ts'
 import type { Desk } from './desk.ts'
 import type { Emitter, TaskEvent } from './events.ts'
 import { Execution } from './execution.ts'
@@ -13,6 +14,7 @@ import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
 import { Runs } from './runs.ts'
+import { Slices } from './slices.ts'
 
 /** What the engine shares among all its workers. */
 export interface HandsServices {
@@ -31,6 +33,7 @@ export interface HandsOptions extends HandsServices {
   definitions: ReadonlyMap<string, TaskDefinition>
   payloadLimit: number
   graceMs: number
+  concurrency: number
   pace: Pace
   session: () => string | null
   /** A hand is free, or there is news that should not wait. */
@@ -44,15 +47,17 @@ export class Hands implements Desk {
   readonly news = new News()
   readonly #options: HandsOptions
   readonly #running = new Runs()
-  /** The next one is the last of them. */
-  #ahead: Claim[] = []
-  #aheadSinceMs = 0
+  readonly #ahead = new Ahead()
+  /** So few are left ahead that it is time for more. */
+  #low = 0
+  readonly #slices: Slices
   #deadlineMs = Number.POSITIVE_INFINITY
   #cancelDeadline: (() => void) | undefined
   #whenEmpty: (() => void)[] = []
 
   constructor(options: HandsOptions) {
     this.#options = options
+    this.#slices = new Slices(options.clock, () => this.#startNext())
   }
 
   get running(): number {
@@ -60,12 +65,12 @@ export class Hands implements Desk {
   }
 
   get ahead(): number {
-    return this.#ahead.length
+    return this.#ahead.size
   }
 
-  /** Since when the items ahead wait for a free hand: all of them were claimed together. */
+  /** Since when the oldest of the items ahead waits for a free hand. */
   get aheadSinceMs(): number {
-    return this.#aheadSinceMs
+    return this.#ahead.sinceMs
   }
 
   /** Runs that were started from what was held ahead, which the store does not know yet. */
@@ -75,10 +80,7 @@ export class Hands implements Desk {
 
   /** Everything it knows to hold. */
   ids(): string[] {
-    return [
-      ...[...this.#running].filter((e) => !e.settled).map((e) => e.claim.id),
-      ...this.#ahead.map((c) => c.id),
-    ]
+    return [...[...this.#running].filter((e) => !e.settled).map((e) => e.claim.id), ...this.#ahead.ids]
   }
 
   get runsSuspect(): boolean {
@@ -86,13 +88,22 @@ export class Hands implements Desk {
     return false
   }
 
-  /** Starts what was claimed to be started, and keeps the rest ahead. */
-  take(claims: readonly Claim[]): void {
-    // An exchange that brings nothing makes those that wait no younger.
-    if (claims.length > 0) this.#aheadSinceMs = this.clock.monotonicMs()
+  /** Starts what was claimed to be started, and keeps the rest ahead. With `low` of them left it wants more. */
+  take(claims: readonly Claim[], low = 0): void {
+    const now = this.clock.monotonicMs()
+    this.#low = low
+    this.#slices.begin()
     for (const claim of claims) if (claim.started) this.#start(claim)
-    const ahead = claims.filter((claim) => !claim.started).reverse()
-    this.#ahead = this.#ahead.length === 0 ? ahead : [...ahead, ...this.#ahead]
+    this.#ahead.add(
+      claims.filter((claim) => !claim.started),
+      now,
+    )
+    // Claimed while hands were free: nobody who ends will start these.
+    const free = Math.min(
+      this.#ahead.size,
+      this.#options.concurrency - this.#running.size - this.#slices.vacant,
+    )
+    for (let n = 0; n < free; n++) this.#startNext()
   }
 
   #start(claim: Claim): void {
@@ -110,8 +121,17 @@ export class Hands implements Desk {
     this.#options.pace.ran(now - execution.startedMs)
     if (!execution.settled) this.#settle(execution, outcome, now)
     this.#options.onEnd(execution.claim.suspect)
-    const next = this.#ahead.pop()
-    if (next !== undefined) return this.#start(next)
+    const { remote } = this.#options.store
+    if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
+    this.#startNext()
+  }
+
+  #startNext(): void {
+    const next = this.#ahead.next()
+    if (next !== undefined) {
+      if (this.#ahead.size === this.#low) this.#options.onFree()
+      return this.#start(next)
+    }
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     this.#options.onFree()
   }
@@ -182,25 +202,25 @@ export class Hands implements Desk {
     if (execution !== undefined && execution.context.abortReason === undefined) {
       this.#abort(execution, new TaskCancelled(id))
     }
-    const position = this.#ahead.findIndex((claim) => claim.id === id)
-    if (position >= 0) this.news.returned(this.#ahead.splice(position, 1)[0]!, this.clock.monotonicMs())
+    const ahead = this.#ahead.remove(id)
+    if (ahead !== undefined) this.news.returned(ahead, this.clock.monotonicMs())
   }
 
   /** The claim is in other hands. */
   lose(id: string): void {
     const execution = this.#find(id)
     if (execution !== undefined) this.#lose(execution)
-    this.#ahead = this.#ahead.filter((claim) => claim.id !== id)
+    this.#ahead.remove(id)
   }
 
   loseEverything(): void {
-    this.#ahead = []
+    this.#ahead.take()
     this.news.drop()
     for (const execution of this.#running) if (!execution.settled) this.#lose(execution)
   }
 
   handBackAhead(): void {
-    this.handBack(this.#ahead.splice(0))
+    for (const { claims } of this.#ahead.take()) this.handBack(claims)
   }
 
   /** Never started here. */

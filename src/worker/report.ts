@@ -1,15 +1,31 @@
 import type { Clock } from '../clock.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
+import type { Exchanged } from '../store/contract.ts'
 import { type Emitter, harmless, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
+import type { HandedIn } from './news.ts'
 
 export interface Reporting {
   emitter: Emitter
   hooks: Hooks
   clock: Pick<Clock, 'monotonicMs'>
   meter: Meter
+}
+
+/** Only after the commit is it true: that is when listeners and hooks are told. */
+export function reportAll(
+  reporting: Reporting,
+  eventOf: (execution: Execution) => TaskEvent,
+  handedIn: readonly HandedIn[],
+  answer: Exchanged,
+): void {
+  const refused = new Set(answer.refused)
+  for (const { execution, outcome } of handedIn) {
+    const lost = answer.sessionEnded || refused.has(execution.claim.id)
+    reportOutcome(reporting, eventOf, execution, lost ? null : outcome)
+  }
 }
 
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */

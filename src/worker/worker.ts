@@ -3,12 +3,12 @@ import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
+import { Drained } from './drained.ts'
 import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
-import type { HandedIn } from './news.ts'
 import { Pace, type PaceOptions } from './pace.ts'
-import { reportOutcome } from './report.ts'
+import { reportAll } from './report.ts'
 import { Waker } from './waker.ts'
 
 export interface WorkerOptions {
@@ -38,11 +38,6 @@ const IN_DOUBT_MS = 60_000
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
 
-interface DrainWaiter {
-  includeDelayed: boolean
-  resolve: () => void
-}
-
 /** The loop: wake → hand in and claim → run → again. */
 export class Worker {
   readonly id: string
@@ -56,9 +51,11 @@ export class Worker {
   #session: string | null = null
   #state: 'working' | 'draining' | 'stopped' = 'working'
   #nextDueMs = Number.POSITIVE_INFINITY
+  /** The last claim got all that it asked for: there is more. */
+  #plenty = false
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
-  #drainWaiters: DrainWaiter[] = []
+  readonly #drained = new Drained()
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkerOptions, services: WorkerServices) {
@@ -73,6 +70,7 @@ export class Worker {
       definitions: options.definitions,
       payloadLimit: options.payloadLimit,
       graceMs: options.timings.graceMs,
+      concurrency: options.concurrency,
       pace: this.#pace,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
@@ -96,10 +94,9 @@ export class Worker {
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
   drained(options: { includeDelayed?: boolean } = {}): Promise<void> {
     if (this.#state === 'stopped') return this.#finished
-    return new Promise((resolve) => {
-      this.#drainWaiters.push({ includeDelayed: options.includeDelayed ?? false, resolve })
-      this.#waker.nudge()
-    })
+    const drained = this.#drained.wait(options.includeDelayed ?? false)
+    this.#waker.nudge()
+    return drained
   }
 
   /** Finishes what runs, within `drain`; what is unfinished then goes back and costs no attempt. */
@@ -134,13 +131,13 @@ export class Worker {
    * Hands in and claims. If it asked for more and there was nothing, it answers those who waited for that before it
    * asked: whoever came later may have enqueued something since.
    */
-  async #trade(session: string): Promise<DrainWaiter[]> {
-    const waiting = [...this.#drainWaiters]
+  async #trade(session: string): Promise<Drained['waiting']> {
+    const { waiting } = this.#drained
     const want = this.#want()
     const answer = await this.#exchange(want)
     // Lost while we waited for the answer: what it claims for us has been given back as well.
-    if (this.#session === session) this.#accept(session, answer, want !== null)
-    return want !== null && answer.claims.length === 0 ? waiting : []
+    if (this.#session === session) this.#accept(session, answer, want)
+    return want !== null && want.start > 0 && answer.claims.length === 0 ? waiting : []
   }
 
   async #openSession(): Promise<string> {
@@ -154,12 +151,23 @@ export class Worker {
   #want(): Want | null {
     const { able, concurrency } = this.#options
     const start = concurrency - this.#hands.running
-    if (this.#state !== 'working' || start <= 0 || this.#hands.ahead > 0) return null
     const { household } = this.#services
-    if (!household.mayClaim(this.#hands)) return null
+    if (this.#state !== 'working' || !household.mayClaim(this.#hands)) return null
+    const ahead = this.#pace.aheadFor(concurrency)
+    if (this.#hands.ahead > 0) return this.#asksEarly() ? { able, start: 0, ahead, empty: false } : null
+    if (start <= 0) return null
     const empty = household.isEmpty
-    const thorough = this.#drainWaiters.length > 0
-    return { able, start, ahead: this.#pace.aheadFor(concurrency), empty, thorough }
+    const thorough = this.#drained.isAwaited
+    return { able, start, ahead, empty, thorough }
+  }
+
+  /**
+   * Short items of a store that works elsewhere: while it looks for the next ones we run those that we have. Twice what is
+   * held ahead otherwise, at most.
+   */
+  #asksEarly(): boolean {
+    const { ahead } = this.#hands
+    return this.#plenty && ahead > 0 && ahead <= this.#pace.aheadFor(this.#options.concurrency)
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {
@@ -176,7 +184,7 @@ export class Worker {
         holding: inDoubt ? this.#hands.ids() : undefined,
       })
       for (const execution of begun) execution.startIsKnown = true
-      this.#report(news.handedIn, answer)
+      reportAll(this.#services, this.#hands.eventOf, news.handedIn, answer)
       return answer
     } catch (error) {
       news.putBack()
@@ -184,36 +192,28 @@ export class Worker {
     }
   }
 
-  /** Only now is it true: listeners and hooks are told after the commit. */
-  #report(handedIn: readonly HandedIn[], answer: Exchanged): void {
-    const refused = new Set(answer.refused)
-    for (const { execution, outcome } of handedIn) {
-      const lost = answer.sessionEnded || refused.has(execution.claim.id)
-      reportOutcome(this.#services, this.#hands.eventOf, execution, lost ? null : outcome)
-    }
-  }
-
-  #accept(session: string, answer: Exchanged, asked: boolean): void {
+  #accept(session: string, answer: Exchanged, want: Want | null): void {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
     // Who leaves holds nobody back: he will not claim it.
     const waiting = answer.suspectsWaiting && this.#state === 'working'
-    if (asked) this.#services.household.suspectsWaiting(this.#hands, waiting)
+    if (want !== null) this.#services.household.suspectsWaiting(this.#hands, waiting)
     const now = this.#services.clock.monotonicMs()
     this.#nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
-    if (this.#state === 'working') this.#hands.take(answer.claims)
-    else this.#hands.handBack(answer.claims)
+    if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
+    const all = want !== null && answer.claims.length === want.start + want.ahead
+    if (want !== null) this.#plenty = this.#services.store.remote && all
+    this.#hands.take(answer.claims, this.#plenty ? this.#pace.aheadFor(this.#options.concurrency) : 0)
+    if (this.#asksEarly()) this.#waker.nudge()
   }
 
-  async #tellDrained(waiting: readonly DrainWaiter[]): Promise<void> {
-    if (this.#hands.running > 0 || !this.#hands.news.isEmpty || waiting.length === 0) return
-    const delayed = waiting.some((waiter) => waiter.includeDelayed) && (await this.#hasDelayed())
-    const told = waiting.filter((waiter) => !delayed || !waiter.includeDelayed)
-    this.#drainWaiters = this.#drainWaiters.filter((waiter) => !told.includes(waiter))
-    for (const waiter of told) waiter.resolve()
+  async #tellDrained(waiting: Drained['waiting']): Promise<void> {
+    const { running, ahead, news } = this.#hands
+    if (running > 0 || ahead > 0 || !news.isEmpty || waiting.length === 0) return
+    await this.#drained.tell(waiting, () => this.#hasDelayed())
   }
 
   async #hasDelayed(): Promise<boolean> {
@@ -286,7 +286,7 @@ export class Worker {
       this.#problem('could not end its session', error)
     }
     if (this.#session !== null) keeper.release(this.#session)
-    for (const waiter of this.#drainWaiters.splice(0)) waiter.resolve()
+    this.#drained.tellEverybody()
   }
 
   #problem(what: string, error: unknown): void {

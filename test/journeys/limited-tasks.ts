@@ -34,8 +34,9 @@ export function note(file: string, line: Note): void {
 
 function notesIn(file: string): Note[] {
   if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').trim().split('\n')
-  return lines.map((line) => JSON.parse(line) as Note)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  // What is just being written ends without a line's end.
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as Note)
 }
 
 /** The process that is most likely to run something just now. */

@@ -99,7 +99,7 @@ describe.for(Object.entries(GROUNDS))('on %s', ([, databaseOf]) => {
     const starts = items.map(({ result }) => result as number).sort((a, b) => a - b)
     const closest = Math.min(...starts.slice(count).map((at, i) => at - starts[i]!))
     expect(closest).toBeGreaterThanOrEqual(perMs)
-    // Seven windows, and as much again for a busy machine.
-    expect(starts.at(-1)! - starts[0]!).toBeLessThan(14 * perMs)
+    // Seven windows. Who only looked now and then would need a second for each.
+    expect(starts.at(-1)! - starts[0]!).toBeLessThan(30 * perMs)
   })
 })

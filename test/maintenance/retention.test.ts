@@ -140,6 +140,7 @@ describe('the pruner', () => {
         return {
           removed,
           more: removed > 0,
+          afterLane: 0,
           workMs,
           next: sizeAfter(workMs, 4),
           turn: removed > 0 ? steps.length : null,

@@ -43,8 +43,6 @@ describe('queues of openGleaner', () => {
     ['an option that there is not', { tour: { strategie: 'fifo' } }, 'strategie'],
     ['ageing where nothing ages', { tour: { strategy: 'fifo', ageing: '1m' } }, 'queues.tour.ageing'],
     ['ageing at once', { tour: { ageing: 0 } }, 'queues.tour.ageing'],
-    ['a limit, as long as there are none', { tour: { concurrency: 4 } }, 'concurrency'],
-    ['a rate, as long as there are none', { tour: { rate: { count: 1, per: '1s' } } }, 'rate'],
   ])('refuse %s, and nothing is written', async (_, queues, words) => {
     const path = tempDatabase()
     const opening = openTemp({ path, tasks: [visit], queues: queues as never })
@@ -101,7 +99,7 @@ test('a worker finds by itself what somebody has ranked by an order of former ti
     db.close()
   })
   // As if it had been changed, and whoever did so was killed.
-  db.exec(`INSERT INTO gleaner_queues (name, paused, strategy, era) VALUES ('tour', 1, 'fifo', 1);
+  db.exec(`INSERT INTO gleaner_queues (name, paused, strategy, era, unranked) VALUES ('tour', 1, 'fifo', 1, 1);
            UPDATE gleaner_meta SET value = value + 1 WHERE key = 'queues'`)
   gleaner.work()
   const ranks = () => db.prepare('SELECT min(rank) FROM gleaner_tasks').pluck().get() as number

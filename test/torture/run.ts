@@ -6,6 +6,7 @@ import type { Ground } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
+import { keptItsRate, minuteOfARate } from './rates.ts'
 
 // npm run torture [-- --database sqlite|postgres --kills <n> --seed <n>]
 const { values } = parseArgs({
@@ -27,11 +28,24 @@ if (database !== 'postgres') {
   killBetweenSteps('SQLite')
   await killAtRandom('SQLite', new SqliteGround())
   await backUpEverySecond()
+  await keepARate('SQLite', new SqliteGround())
 }
 if (database !== 'sqlite') {
   killBetweenSteps('PostgreSQL')
   const server = await serverForTests()
-  await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url)).finally(server.stop)
+  try {
+    await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url))
+    await keepARate('PostgreSQL', await PostgresGround.fresh(server.url))
+  } finally {
+    await server.stop()
+  }
+}
+
+async function keepARate(name: string, ground: Ground): Promise<void> {
+  console.log(`${name}: a minute of a rate of 100 a second`)
+  const minute = await minuteOfARate(ground)
+  console.log(`${name}: ${minute.starts} starts, 101 of them within ${minute.closestMs} ms at the least`)
+  if (!keptItsRate(minute)) process.exitCode = 1
 }
 
 /** In every gap between two statements. */

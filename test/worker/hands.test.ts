@@ -29,3 +29,16 @@ test('an exchange that brings nothing makes items held ahead no younger', () => 
   expect(hands.ahead).toBe(1)
   expect(hands.aheadSinceMs).toBe(100)
 })
+
+test('items that are claimed later make those that wait no younger', () => {
+  const clock = new ManualClock()
+  const hands = new Hands({ clock } as Partial<HandsOptions> as HandsOptions)
+  clock.advance(100)
+  hands.take([AHEAD])
+  clock.advance(40)
+  hands.take([{ ...AHEAD, id: '2' }])
+  expect(hands.ahead).toBe(2)
+  expect(hands.aheadSinceMs).toBe(100)
+  hands.lose('1')
+  expect(hands.aheadSinceMs).toBe(140)
+})

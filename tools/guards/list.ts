@@ -1,8 +1,10 @@
 import type { Guard } from './guard.ts'
+import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
+import { STRATEGIES } from './strategies.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -223,7 +225,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/heads.ts',
     find: "const READY = `status = 'queued' AND fence IS NULL AND",
     replace: "const READY = `status = 'queued' AND",
     test: {
@@ -245,8 +247,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/sqlite/claim.ts',
-    find: '  if (paused !== 0) return []\n',
+    file: 'src/store/sqlite/opening.ts',
+    find: '  if (paused !== 0) return NOTHING_OPEN\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -256,7 +258,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/opening.ts',
     find: 'claimable.filter((lane) => !queues.of(lane.queue).paused)',
     replace: 'claimable',
     test: {
@@ -731,9 +733,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'settling and its counters are one transaction',
     promise: 'Counts are right whenever a worker is killed.',
     file: 'src/store/sqlite/exchange.ts',
-    find: 'tally.write(db)\n  if (ended.length > 0) markUseful',
+    find: 'if (tally.write(db)) requeued = true\n  if (ended.length > 0) markUseful',
     replace:
-      "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  tally.write(db)\n  if (ended.length > 0) markUseful",
+      "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  if (tally.write(db)) requeued = true\n  if (ended.length > 0) markUseful",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title:
@@ -891,12 +893,12 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'items held ahead do not grow younger',
     promise: 'A worker hoards no items that turn out to be slow.',
-    file: 'src/worker/hands.ts',
-    find: 'if (claims.length > 0) this.#aheadSinceMs',
-    replace: 'this.#aheadSinceMs',
+    file: 'src/worker/ahead.ts',
+    find: 'return this.#batches[0]?.sinceMs',
+    replace: 'return this.#batches.at(-1)?.sinceMs',
     test: {
       file: 'test/worker/hands.test.ts',
-      title: 'an exchange that brings nothing makes items held ahead no younger',
+      title: 'items that are claimed later make those that wait no younger',
     },
   },
   {
@@ -1634,6 +1636,8 @@ export const GUARDS: readonly Guard[] = [
   },
   ...RECURRING,
   ...MANAGEMENT,
+  ...LIMITS,
+  ...STRATEGIES,
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
 ]

@@ -9,7 +9,7 @@ const STORES = [
     manage: 'src/store/sqlite/manage.ts',
     upkeep: 'src/store/sqlite/upkeep.ts',
     age: ['AND finished_at <= ?', 'AND finished_at <= ? + 1e15'],
-    queue: ['Map.groupBy(lanes, (lane) => lane.queue)', 'Map.groupBy(lanes, (lane) => lane.id)'],
+    queue: ['GROUP BY queue HAVING', 'GROUP BY id HAVING'],
     oldest: [
       '.sort((a, b) => a.finished_at - b.finished_at || a.id - b.id)',
       '.sort((a, b) => b.finished_at - a.finished_at)',
@@ -18,7 +18,8 @@ const STORES = [
     counted: ["    tally.add(lane, 'created', -1)\n", ''],
     orphanedKey: ["return freeForeverKey(db, rowid(id)) ? 'removed' : 'gone'", "return 'gone'"],
     key: ['  freeForeverKey(db, row.id)\n', ''],
-    turn: ['turn !== undefined && ours === null ? []', 'turn === null ? []'],
+    walk: ['gleaner_lanes WHERE id > ?', 'gleaner_lanes WHERE id > 0 * ?'],
+    turn: ['if (turn !== undefined && ours === null) return', 'if (turn === null) return'],
     held: ['OR value = ?`', 'OR (value = ? AND 0)`'],
     farAhead: ['value <= ? OR value > ? OR', 'value <= ? OR (value > ? AND 0) OR'],
     told: ["if (ids.length > 0) tell({ kind: 'ended', ids: ids.map(String) })", ''],
@@ -31,7 +32,7 @@ const STORES = [
     manage: 'src/store/postgres/manage.ts',
     upkeep: 'src/store/postgres/upkeep.ts',
     age: ['AND f.finished_at <= $5', 'AND f.finished_at + 0 * $5::bigint IS NOT NULL'],
-    queue: ['lanes.filter((lane) => lane.queue === queue)', 'lanes.filter((lane) => lane.queue !== null)'],
+    queue: ['lanes l WHERE queue = $1', 'lanes l WHERE queue <> $1'],
     oldest: [
       ') t\n     ORDER BY t.finished_at, t.id LIMIT $6`',
       ') t\n     ORDER BY t.finished_at DESC, t.id LIMIT $6`',
@@ -43,6 +44,7 @@ const STORES = [
     counted: ['SELECT lane, -count(*), -count', 'SELECT lane, 0, -count'],
     orphanedKey: ["return (await freeForeverKey(sql, rowid(id))) ? 'removed' : 'gone'", "return 'gone'"],
     key: ['  await freeForeverKey(sql, row.id)\n', ''],
+    walk: ['lanes WHERE id > $1', 'lanes WHERE id > 0 * $1::int'],
     turn: ['if (turn !== undefined && ours === null) return', 'if (turn === null) return'],
     held: ['OR s.value = $3`', 'OR (s.value = $3 AND false)`'],
     farAhead: ['OR s.value > $1 OR', 'OR (s.value > $1 AND false) OR'],
@@ -80,6 +82,13 @@ const IN_STORES: Guard[] = STORES.flatMap((store) => {
       'a count is for a queue',
       'Of each queue the newest tasks are kept, whatever their names.',
       'of each queue the newest are kept, whatever their names',
+    ),
+    guard(
+      store.prune,
+      store.walk,
+      'every lane is looked into',
+      'However many keys and names there are, what is old goes.',
+      'however many lanes there are, all are looked into, some at a time',
     ),
     guard(
       store.prune,
@@ -219,7 +228,7 @@ export const MAINTENANCE: Guard[] = [
     name: 'a backup holds no live worker',
     promise: 'What workers of the original hold waits in the copy, although their processes are alive.',
     file: 'src/store/sqlite/backup.ts',
-    find: "endSession(db, Number(id), 'stop', undefined, now)",
+    find: "endSession(db, memory, Number(id), 'stop', undefined, now)",
     replace: 'Number(id)',
     test: {
       file: BACKUP,

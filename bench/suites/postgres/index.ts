@@ -1,4 +1,5 @@
 import type { ContenderName } from '../../contenders/contender.ts'
+import { drainWithinLimits } from '../../scenarios/limits.ts'
 import { pruneWhileDraining } from '../../scenarios/prune.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openDatabases } from '../../workplaces/databases.ts'
@@ -30,6 +31,7 @@ export const suite: Suite = {
     drainOneProcess,
     drainManyProcesses,
     drainByStrategy,
+    drainWithinLimits,
     pickup,
     drainAnyBacklog,
     heldTransaction,

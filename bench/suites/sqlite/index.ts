@@ -1,3 +1,4 @@
+import { drainWithinLimits } from '../../scenarios/limits.ts'
 import { pruneWhileDraining } from '../../scenarios/prune.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openFiles } from '../../workplaces/files.ts'
@@ -21,6 +22,7 @@ export const suite: Suite = {
     drainOneProcess,
     drainManyProcesses,
     drainByStrategy,
+    drainWithinLimits,
     pickup,
     idleCost,
     drainAnyBacklog,

@@ -195,11 +195,11 @@ async function noteRace(
   laneOf: ReadonlyMap<number, Lane>,
 ): Promise<void> {
   const started: Runner[] = []
-  for (const { id, lane, rank, status } of rows) {
+  for (const { id, lane, rank, started: begun } of rows) {
     const { queue } = laneOf.get(lane)!
     if (!queues.isWeighted(queue)) continue
     const runner = { id: String(id), queue, rank }
-    if (status === 'running') started.push(runner)
+    if (begun) started.push(runner)
     else runners.holdAhead(runner)
   }
   await advanceRaces(sql, queues, session, started)
@@ -253,7 +253,7 @@ function claimOf(lane: Lane, row: TakenRow): Claim {
     overrides: row.overrides === null ? null : JSON.parse(row.overrides),
     key: userKey(lane.name, row.key),
     createdAt: row.created_at,
-    started: row.status === 'running',
+    started: row.started,
     suspect: row.suspect,
   }
 }

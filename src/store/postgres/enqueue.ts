@@ -149,7 +149,7 @@ async function insert(
     { name: 'race', type: 'text', list: tasks.map(race) },
   ]
   const { given, values } = givenOf(columns)
-  const rows = await sql.rows<{ id: number; version: number }>(
+  const answer = await sql.row<{ first: number; ids: string | null; version: number }>(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now),
      given AS MATERIALIZED (
        SELECT nextval('gleaner.tasks_id_seq') AS id, g.*, now, coalesce(run_at, now + after_ms) AS due
@@ -162,18 +162,21 @@ async function insert(
               coalesce(due > now, false), priority,
               CASE WHEN due > now THEN NULL ELSE distance + ${tasks.some(race) ? RACE_MOMENT : 'now'} END, max_attempts,
               now, input, due, key, active_key, overrides
-       FROM given ORDER BY position
+       FROM given
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
        SELECT lane, count(*), count(*) FILTER (WHERE due > now) FROM given GROUP BY lane
      ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
-     SELECT id, CASE WHEN position = 1 THEN (SELECT value FROM gleaner.settings WHERE key = 'queues') END AS version
-     FROM given LEFT JOIN told ON true ORDER BY position`,
+     SELECT min(id) AS first, CASE WHEN max(id) - min(id) >= count(*) THEN string_agg(id::text, ',' ORDER BY position) END AS ids,
+            (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version
+     FROM given LEFT JOIN told ON true`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
-  if (rows[0]!.version !== version) queues.outdated()
+  const { first, ids, version: current } = answer!
+  if (current !== version) queues.outdated()
   await tellTurnstiles(sql, tasks, laneIds)
-  return rows.map((row) => row.id)
+  // Drawn in the order of the tasks; with gaps where others drew at the same time.
+  return ids === null ? tasks.map((_, i) => first + i) : ids.split(',').map(Number)
 }
 
 /** What is delayed is news when it is due; that is told as well then. */

@@ -80,13 +80,14 @@ export async function claimWithinLimits(
   const rows = next.length === 0 ? [] : await hold(sql, next, asked)
   await enter(sql, next, queues, now)
 
-  const { wakeAt, ready } = await lookAtTurnstiles(sql, lanes)
+  const stillOpen = lanes.filter(({ queue }) => queues.get(queue)?.room(now) !== 0)
+  const { wakeAt, ready } = await lookAtTurnstiles(sql, stillOpen)
   const shut = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
   return {
     rows,
     laneOf: new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base])),
     opening: {
-      lanes: lanes.filter(({ queue }) => queues.get(queue)?.room(now) !== 0),
+      lanes: stillOpen,
       opensAt: Math.min(wakeAt, ...shut),
       contended: ready || queues.size < limited.length,
     },

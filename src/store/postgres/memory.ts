@@ -1,9 +1,11 @@
-import type { Runners } from '../runners.ts'
-import type { Turns } from '../turns.ts'
-import type { BatchBook } from './batches.ts'
-import type { LaneBook } from './lanes.ts'
-import type { LowWater } from './low-water.ts'
-import type { QueueBook } from './queue-book.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { Runners } from '../runners.ts'
+import { Turns } from '../turns.ts'
+import { BatchBook } from './batches.ts'
+import { LaneBook } from './lanes.ts'
+import { LowWater } from './low-water.ts'
+import { QueueBook } from './queue-book.ts'
+import type { Sql } from './sql.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
@@ -13,4 +15,20 @@ export interface Memory {
   batches: BatchBook
   turns: Turns
   runners: Runners
+}
+
+/** `onOutdated`: something was drawn by an order that has changed. */
+export function emptyMemory(
+  sql: Sql,
+  { clock = systemClock, random = Math.random }: { clock?: Clock; random?: () => number },
+  onOutdated: () => void,
+): Memory {
+  return {
+    lanes: new LaneBook(sql),
+    queues: new QueueBook(sql, random, onOutdated),
+    lowWater: new LowWater(clock),
+    batches: new BatchBook(),
+    turns: new Turns(),
+    runners: new Runners(),
+  }
 }

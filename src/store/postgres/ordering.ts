@@ -16,6 +16,8 @@ const STEP_MAX = 500
 const RANKED = [READY, SUSPECT, HELD]
 /** Before the next try to change settings, when nothing can be done about what is in the way. */
 export const ERA_AGAIN_MS = 20
+/** For so long after a change somebody may commit what he drew before he heard of it. */
+const WATCHED_MS = 10 * 60_000
 
 export async function hasNewOrdering(
   sql: Sql,
@@ -56,9 +58,11 @@ async function lockSettings(sql: Sql): Promise<void> {
 async function write(sql: Sql, { name, strategy, ageingMs, era }: Queue): Promise<void> {
   await sql.run('DELETE FROM gleaner.races WHERE queue = $1 AND era = $2', [name, era])
   await sql.run(
-    `INSERT INTO gleaner.queues (name, strategy, ageing_ms, era) VALUES ($1, $2, $3, $4)
+    `INSERT INTO gleaner.queues AS q (name, strategy, ageing_ms, era, unranked)
+     VALUES ($1, $2, $3, $4, CASE WHEN $4 <> 0 THEN gleaner.now_ms() END)
      ON CONFLICT (name) DO UPDATE
-     SET strategy = excluded.strategy, ageing_ms = excluded.ageing_ms, era = excluded.era`,
+     SET strategy = excluded.strategy, ageing_ms = excluded.ageing_ms, era = excluded.era,
+       unranked = CASE WHEN q.era = excluded.era THEN q.unranked ELSE gleaner.now_ms() END`,
     [name, strategy, ageingMs, era],
   )
   await noteChange(sql)
@@ -92,7 +96,8 @@ async function hasAnyOf(sql: Sql, lanes: readonly number[], era: number): Promis
 export async function rerank(sql: Sql, memory: Memory): Promise<boolean> {
   const { lanes, queues: book } = memory
   for (const queue of await overlong(sql, book)) if (await beginRaceAnew(sql, lanes, queue)) return true
-  const tasks = await misplaced(sql, memory, STEP_MAX, 'FOR UPDATE SKIP LOCKED')
+  const tasks = await misplaced(sql, memory, STEP_MAX)
+  if (tasks.length === 0) await forgetWatched(sql)
   if (tasks.length === 0) return false
   const laneOf = new Map((await lanes.matching({}, sql)).map((lane) => [lane.id, lane]))
   const ranks = await book.drawAll(
@@ -111,12 +116,26 @@ export async function rerank(sql: Sql, memory: Memory): Promise<boolean> {
   return tasks.length === STEP_MAX
 }
 
-/** Without a lock: whether a step has anything to do. */
+/** Without a lock: whether a step may have anything to do. */
 export async function needsRerank(sql: Sql, memory: Memory): Promise<boolean> {
   const { queues: book } = memory
   await book.refresh(sql)
-  if (book.all().length === 0) return false
-  return (await overlong(sql, book)).length > 0 || (await misplaced(sql, memory, 1, '')).length > 0
+  return (await unranked(sql)).length > 0 || (await overlong(sql, book)).length > 0
+}
+
+/** These settings had changed when somebody drew by them. */
+export async function watchAgain(sql: Sql): Promise<void> {
+  await sql.run('UPDATE gleaner.queues SET unranked = gleaner.now_ms()')
+}
+
+async function unranked(sql: Sql): Promise<string[]> {
+  const rows = await sql.rows<{ name: string }>('SELECT name FROM gleaner.queues WHERE unranked IS NOT NULL')
+  return rows.map(({ name }) => name)
+}
+
+/** Not at once: somebody who drew by the former order may not have committed yet. */
+async function forgetWatched(sql: Sql): Promise<void> {
+  await sql.run(`UPDATE gleaner.queues SET unranked = NULL WHERE unranked < gleaner.now_ms() - ${WATCHED_MS}`)
 }
 
 interface Misplaced {
@@ -127,19 +146,15 @@ interface Misplaced {
 }
 
 /** Has a rank of another era: looked for on both sides of the queue's own. */
-async function misplaced(
-  sql: Sql,
-  { lanes, queues: book }: Memory,
-  limit: number,
-  lock: string,
-): Promise<Misplaced[]> {
-  const among = (await lanes.matching({}, sql)).filter((lane) => book.knows(lane.queue))
+async function misplaced(sql: Sql, { lanes, queues: book }: Memory, limit: number): Promise<Misplaced[]> {
+  const watched = new Set(await unranked(sql))
+  const among = (await lanes.matching({}, sql)).filter((lane) => watched.has(lane.queue))
   const bounds = among.map((lane) => eraBounds(book.of(lane.queue).era))
   const sides = RANKED.flatMap((which) =>
     ['rank < l.low', 'rank >= l.high'].map(
       (side) => `(SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (
          SELECT id, lane, priority, greatest(created_at, run_after) AS queued_at FROM gleaner.tasks
-         WHERE tasks.lane = l.lane AND ${which} AND ${side} ORDER BY rank, id LIMIT $4 ${lock}) t LIMIT $4)`,
+         WHERE tasks.lane = l.lane AND ${which} AND ${side} ORDER BY rank, id LIMIT $4 FOR UPDATE SKIP LOCKED) t LIMIT $4)`,
     ),
   )
   return sql.rows<Misplaced>(`SELECT * FROM (${sides.join(' UNION ALL ')}) t LIMIT $4`, [

@@ -1,6 +1,6 @@
 import { limitsOf, type Retention } from '../../model/retention.ts'
 import type { FinishedStatus } from '../../model/task.ts'
-import type { Lane } from '../lane.ts'
+import { LANES_PER_STEP } from '../prune-walk.ts'
 import type { PruneStep } from '../upkeep.ts'
 import type { Sql } from './sql.ts'
 
@@ -19,7 +19,7 @@ interface Finished {
 export class PruneMarks {
   readonly #marks = new Map<string, Finished>()
 
-  of(lanes: readonly Lane[], status: FinishedStatus): { at: number[]; id: number[] } {
+  of(lanes: readonly LaneId[], status: FinishedStatus): { at: number[]; id: number[] } {
     const marks = lanes.map((lane) => this.#marks.get(`${lane.id} ${status}`))
     return { at: marks.map((mark) => mark?.finished_at ?? 0), id: marks.map((mark) => mark?.id ?? 0) }
   }
@@ -34,35 +34,55 @@ export class PruneMarks {
   }
 }
 
-/** Finished tasks that need not be kept, `limit` at most, the oldest first. */
+export interface Prunable {
+  found: Finished[]
+  /** The lanes that were looked into, and the one at which there was no room for more. */
+  lanes: { id: number }[]
+  unfinished: number | null
+}
+
+/**
+ * Finished tasks that need not be kept, `limit` at most, the oldest first: what a queue has too many of, and what is too old
+ * in the next lanes after `position`.
+ */
 export async function prunable(
   sql: Sql,
-  lanes: readonly Lane[],
   marks: PruneMarks,
+  position: number,
   retention: Retention,
   limit: number,
   now: number,
-): Promise<Finished[]> {
+): Promise<Prunable> {
   const found = new Map<number, Finished>()
-  const oldest = async (among: readonly Lane[], status: FinishedStatus, until: number, most: number) => {
+  const oldest = async (among: readonly LaneId[], status: FinishedStatus, until: number, most: number) => {
     if (most <= 0 || among.length === 0) return
     for (const task of await oldestOf(sql, among, marks, status, until, most)) found.set(task.id, task)
   }
   for (const { status, keep } of limitsOf(retention)) {
-    if (keep.ageMs !== null) await oldest(lanes, status, now - keep.ageMs, limit - found.size)
     if (keep.count === null) continue
-    for (const [queue, present] of await presentIn(sql, status)) {
-      const ofQueue = lanes.filter((lane) => lane.queue === queue)
-      const most = Math.min(present - keep.count, limit - found.size)
-      await oldest(ofQueue, status, Number.MAX_SAFE_INTEGER, most)
+    for (const { queue, surplus } of await surplusOf(sql, status, keep.count)) {
+      const among = await lanesOf(sql, queue, status)
+      await oldest(among, status, Number.MAX_SAFE_INTEGER, Math.min(surplus, limit - found.size))
     }
   }
-  return [...found.values()].slice(0, limit)
+  const lanes = await sql.rows<LaneId>(
+    `SELECT id FROM gleaner.lanes WHERE id > $1 ORDER BY id LIMIT ${LANES_PER_STEP}`,
+    [position],
+  )
+  for (const { status, keep } of limitsOf(retention)) {
+    if (keep.ageMs !== null) await oldest(lanes, status, now - keep.ageMs, limit - found.size)
+  }
+  const isFull = found.size >= limit
+  return { found: [...found.values()], lanes, unfinished: isFull ? position + 1 : null }
+}
+
+interface LaneId {
+  id: number
 }
 
 function oldestOf(
   sql: Sql,
-  lanes: readonly Lane[],
+  lanes: readonly LaneId[],
   marks: PruneMarks,
   status: FinishedStatus,
   until: number,
@@ -80,14 +100,27 @@ function oldestOf(
   )
 }
 
-/** The counters say it, with what was not summed up yet. */
-async function presentIn(sql: Sql, status: FinishedStatus): Promise<[queue: string, tasks: number][]> {
-  const rows = await sql.rows<{ queue: string; n: number }>(
-    `SELECT l.queue, sum(l.${status} + coalesce(t.n, 0)) AS n FROM gleaner.lanes l
+/** The counters say how many there are, with what was not summed up yet. */
+function surplusOf(
+  sql: Sql,
+  status: FinishedStatus,
+  count: number,
+): Promise<{ queue: string; surplus: number }[]> {
+  return sql.rows(
+    `SELECT l.queue, sum(l.${status} + coalesce(t.n, 0)) - $1 AS surplus FROM gleaner.lanes l
      LEFT JOIN (SELECT lane, sum(${status}) AS n FROM gleaner.tallies GROUP BY lane) t ON t.lane = l.id
-     GROUP BY l.queue`,
+     GROUP BY l.queue HAVING sum(l.${status} + coalesce(t.n, 0)) > $1`,
+    [count],
   )
-  return rows.map(({ queue, n }) => [queue, n])
+}
+
+/** So many of them at most, and those that hold something. */
+function lanesOf(sql: Sql, queue: string, status: FinishedStatus): Promise<LaneId[]> {
+  return sql.rows<LaneId>(
+    `SELECT id FROM gleaner.lanes l WHERE queue = $1
+       AND EXISTS (SELECT 1 FROM gleaner.finished f WHERE f.lane = l.id AND f.status = $2) ORDER BY id LIMIT ${LANES_PER_STEP}`,
+    [queue, status],
+  )
 }
 
 /**

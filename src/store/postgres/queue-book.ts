@@ -59,11 +59,6 @@ export class QueueBook {
     return this.#queues.get(name) ?? plainQueue(name)
   }
 
-  /** Something was said of it. */
-  knows(name: string): boolean {
-    return this.#queues.has(name)
-  }
-
   all(): Queue[] {
     return [...this.#queues.values()]
   }

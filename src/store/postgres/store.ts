@@ -1,27 +1,21 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Clock, systemClock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Runners } from '../runners.ts'
-import { Turns } from '../turns.ts'
-import { BatchBook } from './batches.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
 import { changedLimits, freeSlot, planLimits } from './gates.ts'
 import { Gathering } from './gathering.ts'
 import { insight } from './insight.ts'
-import { LaneBook } from './lanes.ts'
 import { limitsOn } from './limits-on.ts'
 import { listTasks } from './list.ts'
 import { readLogs } from './logs.ts'
-import { LowWater } from './low-water.ts'
 import { cancelTask, removeTask, retryTask } from './manage.ts'
-import type { Memory } from './memory.ts'
+import { emptyMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
-import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
-import { QueueBook } from './queue-book.ts'
+import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank, watchAgain } from './ordering.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import { advanceRaces } from './races.ts'
 import {
@@ -68,11 +62,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /** Each verb: one transaction, or one statement. */
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
-  const lanes = new LaneBook(sql)
-  const queues = new QueueBook(sql, options.random ?? Math.random, () => void inOrder().catch(() => {}))
-  const lowWater = new LowWater(options.clock ?? systemClock)
-  const batches = new BatchBook()
-  const memory: Memory = { lanes, queues, lowWater, batches, turns: new Turns(), runners: new Runners() }
+  const memory = emptyMemory(sql, options, () => void inOrder().catch(() => {}))
+  const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
@@ -125,15 +116,15 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
   const stepInOrder = async (): Promise<boolean> => {
     if (!(await read(() => needsRerank(sql, memory)))) return false
-    return write((own) => rerank(own, memory), { durable: false })
+    return write((own) => rerank(own, memory), { durable: false, byIndex: true })
   }
   /** What we have put into the order of former times ourselves; should we fail, somebody else will see it. */
   const inOrder = async () => {
+    await read(() => watchAgain(sql))
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
   const upkeep = postgresUpkeep({
     database,
-    lanes: memory.lanes,
     now: async () => clockMs() ?? (await serverTime(sql)),
     read,
     write,
@@ -141,6 +132,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
 
   return {
+    remote: true,
     ...upkeep,
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
@@ -235,7 +227,9 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async configureQueues(settings) {
       if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
       while (!(await write((own) => configureQueues(own, memory, settings)))) {
-        if (!(await stepInOrder())) await setTimeout(ERA_AGAIN_MS)
+        if (await stepInOrder()) continue
+        await read(() => watchAgain(sql))
+        await setTimeout(ERA_AGAIN_MS)
       }
       await read(() => queues.refresh())
       spread({ kind: 'work' })

@@ -27,7 +27,7 @@ export interface TakenRow {
   overrides: string | null
   key: string | null
   created_at: number
-  status: string
+  started: boolean
   suspect: boolean
   entries: number
   position: number
@@ -54,8 +54,8 @@ export async function take(
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
      FROM next, fence WHERE tasks.ctid = next.place
-     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, status,
-       suspect, fence.entries, next.position`,
+     RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
+       CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`,
     [
       path.lanes,
       count,
@@ -68,7 +68,16 @@ export async function take(
       path.lastFirst,
     ],
   )
-  return rows.sort((a, b) => a.position - b.position)
+  rows.sort((a, b) => a.position - b.position)
+  // The same for all, and told once.
+  const { fence, entries } = rows[0] ?? { fence: 0, entries: 0 }
+  return rows.map((row) => ({
+    ...row,
+    fence,
+    entries,
+    started: row.position <= want.start,
+    suspect: which === SUSPECT,
+  }))
 }
 
 /**

@@ -1,9 +1,9 @@
 import { StoreError } from '../../errors.ts'
 import { sizeAfter } from '../../model/retention.ts'
 import type { Change } from '../contract.ts'
+import { laneToGoOnAfter } from '../prune-walk.ts'
 import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
 import type { Database, Manner } from './database.ts'
-import type { LaneBook } from './lanes.ts'
 import { lockAsSeen, PruneMarks, prunable, takeTurn } from './prune.ts'
 import { removeRows } from './remove.ts'
 import { findingsIn } from './soundness.ts'
@@ -11,7 +11,6 @@ import type { Sql } from './sql.ts'
 
 export interface UpkeepOf {
   database: Database
-  lanes: LaneBook
   now: () => Promise<number>
   read<T>(work: () => Promise<T>): Promise<T>
   write<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T>
@@ -23,7 +22,7 @@ const STEP_MS = 40
 
 const QUIETLY: Manner = { durable: false, byIndex: true }
 
-export function postgresUpkeep({ database, lanes, now, read, write, spread }: UpkeepOf): Upkeep {
+export function postgresUpkeep({ database, now, read, write, spread }: UpkeepOf): Upkeep {
   const { sql } = database
   const marks = new PruneMarks()
 
@@ -41,15 +40,16 @@ export function postgresUpkeep({ database, lanes, now, read, write, spread }: Up
   }
 
   return {
-    async pruneTasks(retention, { limit, turn: asked }): Promise<Pruned> {
-      const { found, nowMs } = await read(async () => {
-        const among = await lanes.matching({})
+    async pruneTasks(retention, { limit, afterLane: position = 0, turn: asked }): Promise<Pruned> {
+      const { found, lanes, unfinished, nowMs } = await read(async () => {
         const nowMs = await now()
-        return { found: await prunable(sql, among, marks, retention, limit, nowMs), nowMs }
+        return { ...(await prunable(sql, marks, position, retention, limit, nowMs)), nowMs }
       })
+      const afterLane = laneToGoOnAfter(lanes, unfinished)
       if (found.length === 0) {
-        marks.forget()
-        return { removed: 0, more: false, workMs: 0, next: 'same', turn: asked?.held ?? null }
+        if (afterLane === 0) marks.forget()
+        const turn = asked?.held ?? null
+        return { removed: 0, more: afterLane !== 0, afterLane, workMs: 0, next: 'same', turn }
       }
       const { ids, workMs, turn } = await write((own) => step(own, found, asked, nowMs), QUIETLY)
       if (ids.length > 0) {
@@ -58,7 +58,7 @@ export function postgresUpkeep({ database, lanes, now, read, write, spread }: Up
       }
       // What another one was at is gone by now, unless it was skipped: then the next round is soon enough.
       const more = asked === undefined || ids.length > 0
-      return { removed: ids.length, more, workMs, next: sizeAfter(workMs, STEP_MS), turn }
+      return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
     check: () => read(() => database.unhurried(findingsIn)),
     optimize: () =>

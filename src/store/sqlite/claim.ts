@@ -8,7 +8,6 @@ import { inTurn } from '../turns.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
 import { headsOf, inOrder, isAny, READY, SUSPECT } from './heads.ts'
 import { takesOver } from './held-key.ts'
-import type { LaneCache } from './lanes.ts'
 import { enter, nextWithinLimits } from './limited-claim.ts'
 import type { Memory } from './memory.ts'
 import { isLimited, type Opening } from './opening.ts'
@@ -54,7 +53,11 @@ export function claimTasks(
   if (limited !== null) enter(db, open, limited, fence, now)
   lanes.remember(fence, next)
   noteRace(memory, next, want.start)
-  return next.map((row, position) => claimOf(db, lanes, row, fence, position < want.start))
+  const keyed = new Map(limited?.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
+  return next.map((row, position) => {
+    const lane = keyed.get(row.lane) ?? lanes.get(row.lane)
+    return claimOf(db, lane, row, fence, position < want.start)
+  })
 }
 
 /** Those whom no limit keeps back: others must not wait for them. */
@@ -203,8 +206,7 @@ function hold(
           WHERE id IN (SELECT value FROM json_each(?))`).run(session, fence, idList(rows.slice(start)))
 }
 
-function claimOf(db: Statements, lanes: LaneCache, row: WaitingRow, fence: number, started: boolean): Claim {
-  const lane = lanes.get(row.lane)
+function claimOf(db: Statements, lane: Lane, row: WaitingRow, fence: number, started: boolean): Claim {
   return {
     id: String(row.id),
     fence,

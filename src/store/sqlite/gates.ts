@@ -48,7 +48,7 @@ export class LimitBook {
   }
 }
 
-interface GateRow {
+export interface GateRow {
   id: number
   limit_scope: string
   held: number
@@ -64,9 +64,9 @@ export class Gate {
   /** What is about to be let through. */
   promised = 0
 
-  constructor(row: GateRow, limit: Limit) {
+  constructor(row: GateRow, limits: LimitBook) {
     this.id = row.id
-    this.#limit = limit
+    this.#limit = limits.of(row.limit_scope)
     this.#held = row.held
     this.#starts = readStarts(row.starts)
   }
@@ -98,14 +98,14 @@ export class Gate {
 
 export function gateById(db: Statements, limits: LimitBook, id: number): Gate {
   const row = db.sql('SELECT * FROM gleaner_gates WHERE id = ?').get(id) as GateRow
-  return new Gate(row, limits.of(row.limit_scope))
+  return new Gate(row, limits)
 }
 
 /** Null: nothing was ever limited there. */
 export function gateOfQueue(db: Statements, limits: LimitBook, queue: string): Gate | null {
   const scope = scopeWords({ queue })
   const row = db.sql('SELECT * FROM gleaner_gates WHERE scope = ?').get(scope) as GateRow | undefined
-  return row === undefined ? null : new Gate(row, limits.of(scope))
+  return row === undefined ? null : new Gate(row, limits)
 }
 
 /** So many are held no more. Whether somebody may have waited for that. */

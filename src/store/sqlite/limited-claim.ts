@@ -9,7 +9,7 @@ import type { Statements } from './statements.ts'
 import { type KeyedHead, keyedHeads, keyedSuspect, passKeys } from './turnstiles.ts'
 
 /** What has a key tells of its lane and its gate, too. */
-type Candidate = Head & Partial<Pick<KeyedHead, 'lane' | 'gate'>>
+type Candidate = Head & Partial<Pick<KeyedHead, 'lane' | 'base' | 'gate'>>
 
 /** The next ones for this worker, as far as the limits of queues and keys go. */
 export function nextWithinLimits(

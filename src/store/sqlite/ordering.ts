@@ -39,9 +39,16 @@ export function configureQueues(db: Statements, memory: Memory, settings: readon
 }
 
 function write(db: Statements, { name, strategy, ageingMs, era }: Queue): void {
-  db.sql(`INSERT INTO gleaner_queues (name, strategy, ageing_ms, era) VALUES (?, ?, ?, ?)
+  db.sql(`INSERT INTO gleaner_queues (name, strategy, ageing_ms, era, unranked) VALUES (?, ?, ?, ?, ?)
           ON CONFLICT (name) DO UPDATE SET strategy = excluded.strategy, ageing_ms = excluded.ageing_ms,
-            era = excluded.era, race = iif(era = excluded.era, race, 0)`).run(name, strategy, ageingMs, era)
+            era = excluded.era, race = iif(era = excluded.era, race, 0),
+            unranked = iif(era = excluded.era, unranked, 1)`).run(
+    name,
+    strategy,
+    ageingMs,
+    era,
+    era === 0 ? 0 : 1,
+  )
   noteChange(db)
 }
 
@@ -78,10 +85,7 @@ interface Misplaced {
 /** Without a lock: whether a step has anything to do. */
 export function needsRerank(db: Statements, memory: Memory): boolean {
   memory.queues.knowing()
-  return (
-    memory.queues.all().some((queue) => isOverlong(db, queue)) ||
-    orderedLanes(memory).some(({ queue, lane }) => misplaced(db, queue, lane, 1).length > 0)
-  )
+  return unranked(db, memory).length > 0 || memory.queues.all().some((queue) => isOverlong(db, queue))
 }
 
 /** Inside a write transaction: one step. True: there may be more. */
@@ -91,23 +95,28 @@ export function rerank(db: Statements, memory: Memory): boolean {
     if (isOverlong(db, queue) && beginRaceAnew(db, memory, queue)) return true
   }
   let left = STEP_MAX
-  for (const { queue, lane } of orderedLanes(memory)) {
-    const tasks = misplaced(db, queue, lane, left)
-    for (const { id, priority, queued_at } of tasks) {
-      const rank = memory.queues.draw(queue.name, priority, queued_at)
-      db.sql('UPDATE gleaner_tasks SET rank = ? WHERE id = ?').run(rank, id)
+  for (const queue of unranked(db, memory)) {
+    for (const lane of memory.lanes.matching({ queue: queue.name })) {
+      left -= drawAnew(db, memory, queue, misplaced(db, queue, lane, left))
+      if (left === 0) return true
     }
-    left -= tasks.length
-    if (left === 0) return true
+    // Whoever draws from now on knows the order of the moment: nothing more will be misplaced.
+    db.sql('UPDATE gleaner_queues SET unranked = 0 WHERE name = ?').run(queue.name)
   }
   return false
 }
 
-/** Of a queue of which nobody ever said anything nothing can be misplaced. */
-function orderedLanes({ lanes, queues }: Memory): { queue: Queue; lane: Lane }[] {
-  return queues
-    .all()
-    .flatMap((queue) => lanes.matching({ queue: queue.name }).map((lane) => ({ queue, lane })))
+function drawAnew(db: Statements, { queues }: Memory, queue: Queue, tasks: readonly Misplaced[]): number {
+  for (const { id, priority, queued_at } of tasks) {
+    const rank = queues.draw(queue.name, priority, queued_at)
+    db.sql('UPDATE gleaner_tasks SET rank = ? WHERE id = ?').run(rank, id)
+  }
+  return tasks.length
+}
+
+function unranked(db: Statements, { queues }: Memory): Queue[] {
+  const names = db.scalar('SELECT name FROM gleaner_queues WHERE unranked = 1').all() as string[]
+  return names.map((name) => queues.of(name))
 }
 
 /** Has a rank of another era: looked for on both sides of the queue's own. */

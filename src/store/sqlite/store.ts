@@ -122,7 +122,6 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   const { settled, ...upkeep } = sqliteUpkeep({
     connection,
-    lanes,
     now: clock.now,
     read,
     write,
@@ -130,6 +129,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   })
 
   return {
+    remote: false,
     ...upkeep,
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),

@@ -1,7 +1,8 @@
 import type { Lane } from '../lane.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../limit-row.ts'
 import { inTurn } from '../turns.ts'
-import { type Gate, gateById, type LimitBook } from './gates.ts'
+import { Gate, type GateRow, gateById, type LimitBook } from './gates.ts'
+import { inOrder, READY, SUSPECT } from './heads.ts'
 import type { Statements } from './statements.ts'
 
 /** A waiting task that its key's limit lets through. */
@@ -9,21 +10,18 @@ export interface KeyedHead {
   id: number
   rank: number
   queue: string
+  base: Lane
   lane: number
   gate: Gate
 }
 
-interface TurnstileRow {
-  lane: number
-  base: number
-  gate: number
-  turn: number
-}
-
 /** The turnstile of a key that may be served now. */
-interface Turnstile extends TurnstileRow {
-  of: Lane
-  opened: Gate
+interface Turnstile {
+  lane: number
+  turn: number
+  base: Lane
+  gate: Gate
+  first: KeyedHead
 }
 
 /** Something waits in a lane with a key: its turn comes after those that wait already. */
@@ -68,11 +66,11 @@ export function keyedHeads(
 ): KeyedHead[] {
   const gates = new Map<number, Gate>()
   const keys = bases
-    .flatMap((base) => openOf(db, limits, gates, base, count, now))
+    .flatMap((base) => openOf(db, limits, gates, base, lastFirst, count, now))
     .sort((a, b) => a.turn - b.turn || a.lane - b.lane)
     .slice(0, count)
   const share = Math.ceil(count / keys.length)
-  const lines = keys.map((key) => headsOf(db, key, lastFirst, 0, share, now))
+  const lines = keys.map((key) => [key.first, ...headsOf(db, key, lastFirst, 1, share - 1, now)])
   // Those with more have what others left of their share.
   let left = count - lines.reduce((sum, line) => sum + line.length, 0)
   for (const [i, key] of keys.entries()) {
@@ -81,15 +79,25 @@ export function keyedHeads(
     lines[i]!.push(...more)
     left -= more.length
   }
-  return inTurn(lines, count)
+  return withinKeys(inTurn(lines, count), now)
 }
 
-/** Of one lane's keys, by their turn; those without work, and those whose limit is reached, are shut on the way, and not met again. */
+/** Lanes of the same key with other requirements share its limit. */
+function withinKeys(heads: readonly KeyedHead[], now: number): KeyedHead[] {
+  return heads.filter(({ gate }) => {
+    const fits = gate.room(now) > 0
+    if (fits) gate.promised += 1
+    return fits
+  })
+}
+
+/** Of one lane's keys, by their turn; those without work, or at their limit, are shut on the way, and not met again. */
 function openOf(
   db: Statements,
   limits: LimitBook,
   gates: Map<number, Gate>,
   base: Lane,
+  lastFirst: boolean,
   count: number,
   now: number,
 ): Turnstile[] {
@@ -97,15 +105,18 @@ function openOf(
   let after = { turn: -1, lane: 0 }
   for (let seen = 0; seen < TURNS_MAX && open.length < count; ) {
     const rows = db
-      .sql(`SELECT lane, base, gate, turn FROM gleaner_turnstiles
+      .sql(`SELECT t.lane, t.turn, g.* FROM gleaner_turnstiles t CROSS JOIN gleaner_gates g ON g.id = t.gate
             WHERE base = ? AND ready = 1 AND turn >= ? AND (turn, lane) > (?, ?) ORDER BY turn, lane LIMIT ?`)
-      .all(base.id, after.turn, after.turn, after.lane, count) as TurnstileRow[]
+      .all(base.id, after.turn, after.turn, after.lane, count) as (GateRow & { lane: number; turn: number })[]
     for (const row of rows) {
-      const gate = gates.get(row.gate) ?? gateById(db, limits, row.gate)
-      gates.set(row.gate, gate)
+      const { lane, turn } = row
+      const gate = gates.get(row.id) ?? new Gate(row, limits)
+      gates.set(row.id, gate)
       if (shutIfClosed(db, gate, now)) continue
-      if (hasReady(db, row.lane)) open.push({ ...row, of: base, opened: gate })
-      else rest(db, row.lane, gate, now)
+      const key = { lane, turn, base, gate }
+      const [first] = headsOf(db, key, lastFirst, 0, 1, now)
+      if (first === undefined) rest(db, lane, gate, now)
+      else open.push({ ...key, first })
     }
     seen += rows.length
     if (rows.length < count) break
@@ -114,27 +125,22 @@ function openOf(
   return open
 }
 
-const READY = `lane = ? AND status = 'queued' AND fence IS NULL AND suspect = 0`
-
-function hasReady(db: Statements, lane: number): boolean {
-  return db.scalar(`SELECT 1 FROM gleaner_tasks WHERE ${READY} LIMIT 1`).get(lane) !== undefined
-}
-
 function headsOf(
   db: Statements,
-  { lane, of, opened: gate }: Turnstile,
+  { lane, base, gate }: Omit<Turnstile, 'first'>,
   lastFirst: boolean,
   skip: number,
   count: number,
   now: number,
 ): KeyedHead[] {
-  const order = lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
+  const most = Math.min(count, gate.room(now) - skip)
+  if (most <= 0) return []
   const rows = db
-
-    .sql(`SELECT id, rank FROM gleaner_tasks WHERE ${READY} ${order} LIMIT ? OFFSET ?`)
-    .all(lane, Math.min(count, gate.room(now)), skip) as { id: number; rank: number }[]
-  gate.promised += rows.length
-  return rows.map(({ id, rank }) => ({ id, rank, queue: of.queue, lane, gate }))
+    .sql(
+      `SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ? OFFSET ?`,
+    )
+    .all(lane, most, skip) as { id: number; rank: number }[]
+  return rows.map(({ id, rank }) => ({ id, rank, queue: base.queue, base, lane, gate }))
 }
 
 /** Until somebody of this key ends, or its rate lets the next one through. */
@@ -195,17 +201,17 @@ export function keyedSuspect(
   for (let seen = 0; seen < TURNS_MAX; seen++) {
     const head = db
       .sql(`SELECT id, rank, lane FROM gleaner_tasks
-            WHERE status = 'queued' AND fence IS NULL AND suspect = 1 AND lane > ? ORDER BY lane, rank, id LIMIT 1`)
+            WHERE ${SUSPECT} AND lane > ? ORDER BY lane, rank, id LIMIT 1`)
       .get(lane) as { id: number; rank: number; lane: number } | undefined
     if (head === undefined) return null
     lane = head.lane
     const row = db.sql('SELECT base, gate FROM gleaner_turnstiles WHERE lane = ?').get(lane) as
-      | TurnstileRow
+      | { base: number; gate: number }
       | undefined
     const base = row === undefined ? undefined : baseOf.get(row.base)
     if (row === undefined || base === undefined) continue
     const gate = gateById(db, limits, row.gate)
-    if (gate.room(now) > 0) return { ...head, queue: base.queue, gate }
+    if (gate.room(now) > 0) return { ...head, queue: base.queue, base, gate }
   }
   return null
 }

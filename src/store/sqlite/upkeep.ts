@@ -1,10 +1,10 @@
 import { StoreError } from '../../errors.ts'
-import { sizeAfter } from '../../model/retention.ts'
+import { type Retention, sizeAfter } from '../../model/retention.ts'
 import type { Change } from '../contract.ts'
+import { laneToGoOnAfter } from '../prune-walk.ts'
 import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
 import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
 import type { Connection, Durability } from './connection.ts'
-import type { LaneCache } from './lanes.ts'
 import { optimize } from './optimize.ts'
 import { prunable, takeTurn } from './prune.ts'
 import { removeRows } from './remove.ts'
@@ -15,7 +15,6 @@ const STEP_MS = 4
 
 export interface UpkeepOf {
   connection: Connection
-  lanes: LaneCache
   now: () => number
   read<T>(look: () => T): Promise<T>
   write<T>(durability: Durability, change: () => T): Promise<T>
@@ -23,7 +22,7 @@ export interface UpkeepOf {
 }
 
 /** The chores of a store that was closed meanwhile are still done. */
-export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: UpkeepOf): Upkeep & {
+export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): Upkeep & {
   settled(): Promise<unknown>
 } {
   const db = connection.statements
@@ -42,25 +41,31 @@ export function sqliteUpkeep({ connection, lanes, now, read, write, tell }: Upke
     return doing.finally(() => underWay.delete(doing))
   }
 
-  function step(retention: Parameters<Upkeep['pruneTasks']>[0], { limit, turn }: PruneStep) {
+  function step(retention: Retention, { limit, afterLane = 0, turn }: PruneStep) {
     const startedMs = performance.now()
     const ours = turn === undefined ? null : takeTurn(db, turn, now())
-    const ids =
-      turn !== undefined && ours === null ? [] : prunable(db, lanes.matching({}), retention, limit, now())
-    removeRows(db, ids)
-    return { ids, turn: ours, workMs: performance.now() - startedMs }
+    if (turn !== undefined && ours === null) return { found: null, turn: null, workMs: 0 }
+    const found = prunable(db, afterLane, retention, limit, now())
+    removeRows(db, found.ids)
+    return { found, turn: ours, workMs: performance.now() - startedMs }
   }
 
   return {
     async pruneTasks(retention, asked): Promise<Pruned> {
       // Looks before it locks: mostly there is nothing to do.
-      const some = await read(() => prunable(db, lanes.matching({}), retention, 1, now()))
-      if (some.length === 0)
-        return { removed: 0, more: false, workMs: 0, next: 'same', turn: asked.turn?.held ?? null }
-      const { ids, turn, workMs } = await write('normal', () => step(retention, asked))
+      const seen = await read(() => prunable(db, asked.afterLane ?? 0, retention, 1, now()))
+      if (seen.ids.length === 0) {
+        const afterLane = laneToGoOnAfter(seen.lanes, null)
+        const turn = asked.turn?.held ?? null
+        return { removed: 0, more: afterLane !== 0, afterLane, workMs: 0, next: 'same', turn }
+      }
+      const { found, turn, workMs } = await write('normal', () => step(retention, asked))
+      if (found === null) return { removed: 0, more: false, afterLane: 0, workMs, next: 'same', turn }
+      const { ids, lanes, unfinished } = found
       if (ids.length > 0) tell({ kind: 'ended', ids: ids.map(String) })
-      const next = sizeAfter(workMs, STEP_MS)
-      return { removed: ids.length, more: ids.length > 0, workMs, next, turn }
+      const afterLane = laneToGoOnAfter(lanes, unfinished)
+      const more = ids.length > 0 || afterLane !== 0
+      return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
     async check() {
       if (!inMemory) return chore({ kind: 'check', database })

@@ -74,6 +74,29 @@ export const limitedKeys: Theme = (specify, expect) => {
     expect(places.every((place) => place >= 0 && place < 7)).toBe(true)
   })
 
+  specify(
+    'keys take turns also where the queue itself is limited, and beside tasks without a key',
+    async (world) => {
+      await limitQueue(world, concurrency(2))
+      await limitKeys(world, concurrency(5))
+      const noisy = new Set(await ofKey(world, 'noisy', 30))
+      world.clock.advance(10)
+      const quiet = await ofKey(world, 'quiet', 3)
+      world.clock.advance(10)
+      await world.enqueueMany(30)
+      const worker = await world.worker()
+      const started: string[] = []
+      for (let turn = 0; turn < 8; turn++) {
+        const claims = await worker.claim(10)
+        expect(claims).toHaveLength(2)
+        started.push(...idsOf(claims))
+        await worker.completeAll(claims)
+      }
+      expect(started.filter((id) => quiet.includes(id))).toEqual(quiet)
+      expect(started.slice(0, 8).filter((id) => noisy.has(id)).length).toBeLessThanOrEqual(6)
+    },
+  )
+
   specify('one claim of many shares them among the keys', async (world) => {
     await limitKeys(world, concurrency(100))
     const noisy = new Set(await ofKey(world, 'noisy', 50))

@@ -129,6 +129,18 @@ export const limits: Theme = (specify, expect) => {
     },
   )
 
+  specify('a suspect that its key holds back is not run before its time', async (world) => {
+    await limitKeys(world, { concurrency: null, rate: { count: 1, perMs: 1_000 } })
+    const [suspect] = await ofKey(world, 'a', 1)
+    const gone = await world.worker({ worker: 'worker:test:9' })
+    await gone.claimOne()
+    await gone.end('crash')
+    const worker = await world.worker()
+    expect(await worker.take(5)).toMatchObject({ claims: [], nextDueInMs: 1_000 })
+    world.clock.advance(1_000)
+    expect(await worker.claim(5)).toMatchObject([{ id: suspect, suspect: true }])
+  })
+
   specify('changed numbers hold from the next claim on, in every store', async (world) => {
     await limitQueue(world, concurrency(1))
     await limitKeys(world, concurrency(1))

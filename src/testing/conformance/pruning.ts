@@ -83,6 +83,35 @@ export const pruning: Theme = (specify, expect) => {
     expect(await world.counts()).toEqual(counts({}))
   })
 
+  specify('however many lanes there are, all are looked into, some at a time', async (world) => {
+    const { store } = world
+    const names = Array.from({ length: 1_100 }, (_, n) => newTask({ name: `job-${n}` }))
+    const ids = idsOf(await store.enqueue(names))
+    const old = [ids[0]!, ids[700]!, ids[1_099]!]
+    for (const id of old) await store.cancelTask(id)
+    const removed: number[] = []
+    let afterLane = 0
+    for (let steps = 0; steps < 20; steps++) {
+      const step = await store.pruneTasks(EVERYTHING, { limit: 10, afterLane })
+      removed.push(step.removed)
+      afterLane = step.afterLane
+      if (!step.more) break
+    }
+    expect(removed.filter((count) => count > 0)).toEqual([1, 1, 1])
+    for (const id of old) expect(await store.getTask(id)).toBe(null)
+    expect(await store.countTasks({})).toEqual(counts({ queued: 1_097 }))
+  })
+
+  specify('tasks of the keys of a limit go as any others do', async (world) => {
+    const { store } = world
+    for (const limitKey of ['a', 'b', 'c']) await store.cancelTask(await world.enqueue({ limitKey }))
+    await world.enqueue({ limitKey: 'a' })
+    expect(await prune(world, retention({ cancelled: { count: 2 } }))).toBe(1)
+    expect(await prune(world, EVERYTHING)).toBe(2)
+    expect(await world.counts()).toEqual(counts({ queued: 1 }))
+    expect(await store.check()).toEqual([])
+  })
+
   specify('with an age and a count, what is past either goes', async (world) => {
     const worker = await world.worker()
     await completed(world, worker, 2)

@@ -138,12 +138,27 @@ export const reordering: Theme = (specify, expect) => {
     expect(idsOf(await (await world.worker()).claim(50))).toEqual(ids.toReversed())
   })
 
+  specify('a change back leaves nobody behind', async (world) => {
+    const orders = [by('fifo'), by('priority', 9), by('weighted'), by('lifo')]
+    const ids: string[] = []
+    for (const settings of orders) {
+      await world.store.configureQueues([settings])
+      await inOrder(world.store)
+      world.clock.advance(1)
+      ids.push(await world.enqueue())
+      expect(idsOf(await world.list({ status: 'queued' })).toSorted()).toEqual(ids.toSorted())
+    }
+    const next = await world.worker()
+    expect(idsOf(await next.claim(9))).toEqual(ids.toReversed())
+  })
+
   specify('what is held while the order changes goes back into the new one', async (world) => {
     const ids = await world.enqueueMany(4)
     const worker = await world.worker()
     const claims = await worker.claim(1, 1)
-    for (const settings of [by('fifo'), by('priority', 9), by('weighted'), by('priority'), by('lifo')]) {
+    for (const settings of [by('fifo'), by('priority', 9), by('weighted'), by('lifo')]) {
       await world.store.configureQueues([settings])
+      await inOrder(world.store)
     }
     for (const claim of claims) await worker.giveBack(claim)
     await inOrder(world.store)

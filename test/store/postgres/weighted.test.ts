@@ -44,7 +44,7 @@ test('who claims from a weighted queue waits for nobody else who does', async ({
   await worker.claim(1)
   await other.claim(1)
   await place.rows('BEGIN')
-  await place.rows('SELECT * FROM gleaner.races WHERE session = $1 FOR UPDATE', [worker.session])
+  await place.rows('SELECT * FROM gleaner.races WHERE session IN ($1, 0) FOR UPDATE', [worker.session])
   expect(await other.claim(1)).toHaveLength(1)
   await store.enqueue([newTask()])
   await place.rows('ROLLBACK')

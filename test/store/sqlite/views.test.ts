@@ -95,6 +95,21 @@ test('gleaner_oldest tells since when the longest waiting task of each queue wai
   }
 })
 
+test.each([
+  ['fifo', null],
+  ['lifo', null],
+  ['priority', 60_000],
+  ['weighted', null],
+] as const)('gleaner_oldest tells it of a queue by %s (ageing %s), too', async (strategy, ageingMs) => {
+  const { store, since, all } = await populated()
+  await store.configureQueues([{ name: 'x', ordering: { strategy, ageingMs } }])
+  while (await store.rerank());
+  expect(all('SELECT queue, waiting_since FROM gleaner_oldest ORDER BY queue')).toEqual([
+    { queue: 'x', waiting_since: since },
+    { queue: 'y', waiting_since: since },
+  ])
+})
+
 test('gleaner_workers shows who is alive and how much each holds', async () => {
   const { store, clock, worker, openedAt, all } = await populated()
   await worker.claim(1, 1)

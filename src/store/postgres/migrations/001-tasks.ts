@@ -30,7 +30,8 @@ CREATE TABLE ${schema}.queues (
   paused    boolean NOT NULL DEFAULT false,
   strategy  text NOT NULL DEFAULT 'priority',
   ageing_ms bigint,
-  era       integer NOT NULL DEFAULT 0
+  era       integer NOT NULL DEFAULT 0,
+  unranked  bigint -- since then something may have a rank of another era
 );
 
 CREATE TABLE ${schema}.lanes (

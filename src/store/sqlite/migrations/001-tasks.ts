@@ -25,6 +25,7 @@ CREATE TABLE gleaner_queues (
   strategy  TEXT NOT NULL DEFAULT 'priority',
   ageing_ms INTEGER,
   era       INTEGER NOT NULL DEFAULT 0,
+  unranked  INTEGER NOT NULL DEFAULT 0, -- something may have a rank of another era
   race      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import { defineTask } from '../../../src/index.ts'
+import { counts } from '../../../src/testing/conformance/world.ts'
+import { test } from './place.ts'
+
+const CLAIM = /SKIP LOCKED.*NOT suspect|NOT suspect.*SKIP LOCKED/s
+
+test('while the server looks for the next short tasks, those of the last claim run', async ({ place }) => {
+  const proxy = await place.proxy()
+  const claimsSeen = () =>
+    proxy.seen.flatMap(({ statements }) => statements).filter((text) => CLAIM.test(text))
+  /** By claim: how many claims were on their way when the last task of it ran. */
+  const byFence = new Map<number, number>()
+  const task = defineTask({
+    name: 'short',
+    run(_: undefined, ctx) {
+      byFence.set(ctx.fence, claimsSeen().length)
+    },
+  })
+  const gleaner = await place.open({ database: proxy.url, tasks: [task] })
+  await gleaner.enqueueMany(task, Array(6_000).fill(undefined))
+  const worker = gleaner.work({ concurrency: 20 })
+  await worker.drained()
+  expect(await gleaner.tasks.counts()).toEqual(counts({ completed: 6_000 }))
+  const seenAtTheEnd = [...byFence].sort(([a], [b]) => a - b).map(([, seen]) => seen)
+  const early = seenAtTheEnd.filter((seen, i) => seen > i + 1)
+  expect(early.length).toBeGreaterThan(seenAtTheEnd.length / 2)
+})
+
+test('what was asked for early and never started goes back when the worker stops', async ({ place }) => {
+  let ran = 0
+  const enough = Promise.withResolvers<void>()
+  const task = defineTask({
+    name: 'short',
+    run() {
+      ran += 1
+      if (ran === 1_000) enough.resolve()
+    },
+  })
+  const gleaner = await place.open({ tasks: [task] })
+  await gleaner.enqueueMany(task, Array(6_000).fill(undefined))
+  const worker = gleaner.work({ concurrency: 20 })
+  await enough.promise
+  await worker.stop()
+  expect(await gleaner.tasks.counts()).toEqual(counts({ completed: ran, queued: 6_000 - ran }))
+  expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL OR attempts > 1')).toEqual([])
+  const { items } = await gleaner.tasks.list({ status: 'queued', limit: 500 })
+  expect(items.every(({ attempts }) => attempts === 0)).toBe(true)
+})

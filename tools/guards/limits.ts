@@ -1,0 +1,207 @@
+import type { Guard } from './guard.ts'
+
+type Change = readonly [find: string, replace: string]
+
+const STORES = [
+  {
+    store: 'sqlite',
+    conformance: 'test/store/sqlite.conformance.test.ts',
+    gates: 'src/store/sqlite/gates.ts',
+    turnstiles: 'src/store/sqlite/turnstiles.ts',
+    enters: ['    this.#held += count\n', ''],
+    counts: ['    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)\n', ''],
+    opens: ['  if (wasFull !== 1) return false\n', '  if (wasFull !== 2) return false\n'],
+    turn: [
+      "'UPDATE gleaner_turnstiles SET turn = ? WHERE lane = ?').run(fence, lane)",
+      "'UPDATE gleaner_turnstiles SET turn = turn - ? WHERE lane = ?').run(0, lane)",
+    ],
+    idle: ['gate.isIdle(now) && isUnused(db, lane)', 'isUnused(db, lane)'],
+    suspects: ['if (gate.room(now) > 0) return { ...head', 'if (gate !== null) return { ...head'],
+    replanned: [
+      '          WHERE ready = 0 AND gate IN (SELECT id FROM gleaner_gates WHERE limit_scope = ?)`).run(limitScope)',
+      '          WHERE ready = 2 AND gate IN (SELECT id FROM gleaner_gates WHERE limit_scope = ?)`).run(limitScope)',
+    ],
+    before: ['WHERE l.queue = ?)) RETURNING id', 'WHERE l.queue = ? AND 0)) RETURNING id'],
+  },
+  {
+    store: 'postgres',
+    conformance: 'test/store/postgres.conformance.test.ts',
+    gates: 'src/store/postgres/gates.ts',
+    turnstiles: 'src/store/postgres/turnstiles.ts',
+    enters: ['    this.#held += count\n', ''],
+    counts: ['    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)\n', ''],
+    opens: ['       OR gate IN (SELECT id FROM lowered WHERE was_full))`', '       OR false)`'],
+    turn: [
+      "`UPDATE gleaner.turnstiles SET turn = nextval('gleaner.turns') WHERE lane = ANY($1::int[])`",
+      '`UPDATE gleaner.turnstiles SET turn = turn WHERE lane = ANY($1::int[])`',
+    ],
+    idle: ['unused.has(lane) && gate.isIdle(now)', 'unused.has(lane) && gate !== null'],
+    suspects: ['.filter(({ gate }) => gate.room(now) > 0)', '.filter(({ gate }) => gate !== null)'],
+    replanned: ['       WHERE NOT ready AND gate IN', '       WHERE NOT ready AND false AND gate IN'],
+    before: [
+      'const held = now - row.counted_at < RECOUNT_MS ? row.held : await recount(sql, row, now)',
+      'const held = now - row.counted_at < RECOUNT_MS ? row.held : (await recount(sql, row, now), row.held)',
+    ],
+  },
+] as const
+
+/** The same promises, kept by each store in its own words. */
+const IN_STORES: Guard[] = STORES.flatMap((store) => {
+  const guard = (
+    file: string,
+    [find, replace]: Change,
+    name: string,
+    promise: string,
+    title: string,
+  ): Guard => ({
+    name: `${store.store}: ${name}`,
+    promise,
+    file,
+    find,
+    replace,
+    test: { file: store.conformance, title },
+  })
+  return [
+    guard(
+      store.gates,
+      store.enters,
+      'what is claimed is counted',
+      'No more run at the same time than the limit says.',
+      'no more of a queue are held than its limit says, by all stores together',
+    ),
+    guard(
+      store.gates,
+      store.counts,
+      'starts are counted',
+      'No more start in a time than the rate says.',
+      'a minute at a rate of 100 a second is 6000 starts, and never 101 in one',
+    ),
+    guard(
+      store.store === 'sqlite' ? store.gates : store.turnstiles,
+      store.opens,
+      'a slot that is free opens its key',
+      'A key at its limit goes on as soon as one of it ends.',
+      'no more of a key are held than its limit says, by all stores together',
+    ),
+    guard(
+      store.turnstiles,
+      store.turn,
+      'keys take turns',
+      'A key with a long backlog holds up no other.',
+      'keys take turns, however much one of them has waiting',
+    ),
+    guard(
+      store.turnstiles,
+      store.idle,
+      'a key is not forgotten before its rate',
+      'A rate holds for a key whose tasks were removed.',
+      'keys that nothing refers to any more are forgotten, once their rate is over',
+    ),
+    guard(
+      store.turnstiles,
+      store.suspects,
+      'a suspect waits for its limit',
+      'A suspect counts for its limits as everything else.',
+      'a suspect that its key holds back is not run before its time',
+    ),
+    guard(
+      store.gates,
+      store.replanned,
+      'new numbers open what was shut',
+      'A limit that was raised holds from the next claim on.',
+      'changed numbers hold from the next claim on, in every store',
+    ),
+    guard(
+      store.gates,
+      store.before,
+      'a limit counts what was held before it',
+      'A limit that comes while something runs is not exceeded by it.',
+      'a limit counts what was held before it came, and lets it end',
+    ),
+  ]
+})
+
+/** Limits, from the definition to the claim. */
+export const LIMITS: readonly Guard[] = [
+  ...IN_STORES,
+  {
+    name: 'a rate is strict',
+    promise: 'There is no window in which more start than the rate says.',
+    file: 'src/model/limit.ts',
+    find: '[Math.max(now, last[0]), last[1] + count]',
+    replace: '[last[0], last[1] + count]',
+    test: {
+      file: 'test/model/limit.test.ts',
+      title: 'is never exceeded in any window, and is used to at least 98 %',
+    },
+  },
+  {
+    name: 'a rate is written down in slices',
+    promise: 'What a rate has to remember is bounded.',
+    file: 'src/model/limit.ts',
+    find: 'sliceOf(last[0], rate) !== sliceOf(now, rate)',
+    replace: 'last[0] !== now',
+    test: { file: 'test/model/limit.test.ts', title: 'is written down in few words, however many start' },
+  },
+  {
+    name: 'a clock that is set back ends no rate',
+    promise: 'Nobody waits for starts that lie in the future.',
+    file: 'src/model/limit.ts',
+    find: ' && lastAt <= now + perMs)',
+    replace: ')',
+    test: { file: 'test/model/limit.test.ts', title: 'does not wait for ever when the clock was set back' },
+  },
+  {
+    name: 'what is limited is not held ahead',
+    promise: 'A slot is not idle in the hands of somebody who has not started it.',
+    file: 'src/store/lines.ts',
+    find: '.filter((item, place) => place < start || !isLimited(item))',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'nothing of a limited queue or key is held ahead; what is not limited is',
+    },
+  },
+  {
+    name: 'keys stand in line by their turn, not by their backlog',
+    promise: 'Where the queue is the narrow place, quiet keys do not wait for a noisy one.',
+    file: 'src/store/lines.ts',
+    find: 'const [one, other] = [plain[p], keyed[k]]',
+    replace: 'if (k === 0) keyed = [...keyed].sort(isBefore)\n    const [one, other] = [plain[p], keyed[k]]',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'keys take turns also where the queue itself is limited, and beside tasks without a key',
+    },
+  },
+  {
+    name: 'the key of a limit is checked',
+    promise: 'A task whose key is none is refused, and nothing is written.',
+    file: 'src/define/limit.ts',
+    find: "if (typeof value === 'string' && value !== '' &&",
+    replace:
+      "if (value !== '' || value === '') return String(value)\n  if (typeof value === 'string' && value !== '' &&",
+    test: { file: 'test/queue/limits.test.ts', title: 'when the key is nothing: nothing is enqueued' },
+  },
+  {
+    name: 'the key is taken from what run sees',
+    promise: 'Defaults of a schema count for the limit.',
+    file: 'src/queue/new-task.ts',
+    find: ': withLimitKey(definition, task, checked)',
+    replace: ': withLimitKey(definition, task, input)',
+    test: {
+      file: 'test/queue/limits.test.ts',
+      title: 'is taken from the input as run sees it, defaults included',
+    },
+  },
+  {
+    name: 'a limit is not lifted by who does not name it',
+    promise: 'A process that says a strategy leaves the limit as it is.',
+    file: 'src/define/queue.ts',
+    find: '...(isLimitNamed ? { limit: checkLimit(options, what) } : {}),',
+    replace: 'limit: checkLimit(options, what),',
+    test: {
+      file: 'test/queue/limits.test.ts',
+      title: 'a queue that is named without a limit keeps the one it has; null takes it away',
+    },
+  },
+]
