@@ -89,8 +89,15 @@ onPostgres(
     const store = await place.store()
     await openLanes(store)
     await place.rows(
-      `INSERT INTO gleaner.tasks (${COLUMNS}) ${ROWS} FROM generate_series(10::bigint, ${TASKS}) n(id)`,
+      `INSERT INTO gleaner.tasks (${COLUMNS}, in_line, delayed, active_key)
+       SELECT *, status = 'queued', status = 'scheduled', CASE WHEN status = 'queued' THEN key END
+       FROM (${ROWS} FROM generate_series(10::bigint, ${TASKS}) n(id)) rows`,
     )
+    await place.rows(
+      `INSERT INTO gleaner.finished (lane, status, finished_at, tasks)
+       SELECT lane, status, finished_at, ARRAY[id] FROM gleaner.tasks WHERE finished_at IS NOT NULL`,
+    )
+    await place.rows('ANALYZE gleaner.finished')
     await place.rows('ANALYZE gleaner.tasks')
     await expectFastPages(store)
   },

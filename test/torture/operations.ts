@@ -83,25 +83,6 @@ export const OPERATIONS: Operation[] = [
     }),
   },
   {
-    name: 'throttle',
-    prepare: (gleaner) => gleaner.enqueue(plain, 1, { key: 'old', throttle: 1 }),
-    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
-      begin()
-      const handle = await gleaner.enqueue(plain, 2, { key: 'k', throttle: '1h' })
-      end()
-      acknowledge(exists([handle]))
-    }),
-  },
-  {
-    name: 'cancelling many',
-    prepare: (gleaner) => gleaner.enqueueMany(plain, Array(300).fill(0), { runAfter: '50ms' }),
-    run: withGleaner(async (gleaner, { begin, end }) => {
-      begin()
-      await gleaner.tasks.cancelAll({ name: plain.name })
-      end()
-    }),
-  },
-  {
     name: 'enqueueMany in one transaction',
     prepare: (gleaner) => gleaner.enqueueMany(plain, Array(998).fill(0)),
     run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {

