@@ -21,6 +21,7 @@ test('what failed waits for its next attempt, and the failure is remembered', ()
   expect(decide(heldTask({ attempts: 2, crashes: 1 }), failed(500))).toEqual({
     to: 'waiting',
     afterMs: 500,
+    keepsPlace: false,
     attempts: 2,
     crashes: 1,
     suspect: false,

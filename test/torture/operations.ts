@@ -289,10 +289,7 @@ export const OPERATIONS: Operation[] = [
   },
   {
     name: 'changing the order of a queue, and re-ranking what waits in it',
-    prepare: async (gleaner) => {
-      for (const priority of [1, 1000]) await gleaner.enqueue(plain, priority, { priority })
-      await gleaner.enqueue(effect, undefined, { runAfter: '50ms' })
-    },
+    prepare: (gleaner) => gleaner.enqueue(effect),
     async run({ database, begin, end }) {
       const store = await openStore(database, {})
       begin()
