@@ -16,6 +16,9 @@ import { reportOutcome } from './report.ts'
 import { Runs } from './runs.ts'
 import { Slices } from './slices.ts'
 
+/** Of how many items left ahead nobody wants to hear. */
+const NEVER = -1
+
 /** What the engine shares among all its workers. */
 export interface HandsServices {
   store: Store
@@ -49,7 +52,7 @@ export class Hands implements Desk {
   readonly #running = new Runs()
   readonly #ahead = new Ahead()
   /** So few are left ahead that it is time for more. */
-  #low = 0
+  #low = NEVER
   readonly #slices: Slices
   #deadlineMs = Number.POSITIVE_INFINITY
   #cancelDeadline: (() => void) | undefined
@@ -88,8 +91,8 @@ export class Hands implements Desk {
     return false
   }
 
-  /** Starts what was claimed to be started, and keeps the rest ahead. With `low` of them left it wants more. */
-  take(claims: readonly Claim[], low = 0): void {
+  /** Starts what was claimed to be started, and keeps the rest ahead. With `low` of them left it is time for more. */
+  take(claims: readonly Claim[], low = NEVER): void {
     const now = this.clock.monotonicMs()
     this.#low = low
     this.#slices.begin()

@@ -5,6 +5,9 @@ const AHEAD_MAX = 500
 /** A rolling average: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
 
+/** Claims in a row that bring nothing to be started at once: what may only be started, not held, has its turn then. */
+const EARLY_MAX = 10
+
 const IDLE_FACTOR = 1.5
 
 export interface PaceOptions {
@@ -19,6 +22,10 @@ export class Pace {
   readonly #options: PaceOptions
   #averageMs: number | undefined
   #idleMs: number
+  /** The last claim got all that it asked for. */
+  #plenty = false
+  /** Early claims in a row. */
+  #early = 0
 
   constructor(options: PaceOptions) {
     this.#options = options
@@ -34,6 +41,17 @@ export class Pace {
   aheadFor(concurrency: number): number {
     if (this.#averageMs === undefined) return 0
     return Math.min(AHEAD_MAX, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
+  }
+
+  /** What a claim brought. */
+  got(claims: number, want: { start: number; ahead: number }): void {
+    this.#plenty = claims === want.start + want.ahead
+    this.#early = want.start === 0 ? this.#early + 1 : 0
+  }
+
+  /** There is more, and so little is left ahead that it can be fetched meanwhile: twice of what is held otherwise, at most. */
+  asksEarly(ahead: number, concurrency: number): boolean {
+    return this.#plenty && this.#early < EARLY_MAX && ahead > 0 && ahead <= this.aheadFor(concurrency)
   }
 
   /** Something came: look again soon. */

@@ -51,8 +51,6 @@ export class Worker {
   #session: string | null = null
   #state: 'working' | 'draining' | 'stopped' = 'working'
   #nextDueMs = Number.POSITIVE_INFINITY
-  /** The last claim got all that it asked for: there is more. */
-  #plenty = false
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   readonly #drained = new Drained()
@@ -161,13 +159,9 @@ export class Worker {
     return { able, start, ahead, empty, thorough }
   }
 
-  /**
-   * Short items of a store that works elsewhere: while it looks for the next ones we run those that we have. Twice what is
-   * held ahead otherwise, at most.
-   */
+  /** A store that works elsewhere looks for the next short items while we run those that we have. */
   #asksEarly(): boolean {
-    const { ahead } = this.#hands
-    return this.#plenty && ahead > 0 && ahead <= this.#pace.aheadFor(this.#options.concurrency)
+    return this.#services.store.remote && this.#pace.asksEarly(this.#hands.ahead, this.#options.concurrency)
   }
 
   async #exchange(want: Want | null): Promise<Exchanged> {
@@ -204,9 +198,9 @@ export class Worker {
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
     if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
-    const all = want !== null && answer.claims.length === want.start + want.ahead
-    if (want !== null) this.#plenty = this.#services.store.remote && all
-    this.#hands.take(answer.claims, this.#plenty ? this.#pace.aheadFor(this.#options.concurrency) : 0)
+    if (want !== null) this.#pace.got(answer.claims.length, want)
+    const { remote } = this.#services.store
+    this.#hands.take(answer.claims, remote ? this.#pace.aheadFor(this.#options.concurrency) : undefined)
     if (this.#asksEarly()) this.#waker.nudge()
   }
 

@@ -43,9 +43,9 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: the next are asked for while the last run',
     promise: 'The server works while the worker does.',
-    file: 'src/worker/worker.ts',
-    find: 'return this.#plenty && ahead > 0 &&',
-    replace: 'return this.#plenty && ahead < 0 &&',
+    file: 'src/worker/pace.ts',
+    find: 'this.#early < EARLY_MAX && ahead > 0',
+    replace: 'this.#early < EARLY_MAX && ahead < 0',
     test: {
       file: 'test/store/postgres/early-claims.test.ts',
       title: 'while the server looks for the next short tasks, those of the last claim run',

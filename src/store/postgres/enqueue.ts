@@ -172,7 +172,9 @@ async function insert(
      FROM given LEFT JOIN told ON true`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
-  const { first, ids, version: current } = answer!
+  // A connection of the user's own may tell large numbers as text.
+  const [first, current] = [Number(answer!.first), Number(answer!.version)]
+  const { ids } = answer!
   if (current !== version) queues.outdated()
   await tellTurnstiles(sql, tasks, laneIds)
   // Drawn in the order of the tasks; with gaps where others drew at the same time.
