@@ -6,6 +6,7 @@ import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
 import type { Claim, Store } from '../store/contract.ts'
 import { Ahead } from './ahead.ts'
+import { Deadline } from './deadline.ts'
 import type { Desk } from './desk.ts'
 import type { Emitter, TaskEvent } from './events.ts'
 import { Execution } from './execution.ts'
@@ -54,13 +55,13 @@ export class Hands implements Desk {
   /** So few are left ahead that it is time for more. */
   #low = NEVER
   readonly #slices: Slices
-  #deadlineMs = Number.POSITIVE_INFINITY
-  #cancelDeadline: (() => void) | undefined
+  readonly #deadline: Deadline
   #whenEmpty: (() => void)[] = []
 
   constructor(options: HandsOptions) {
     this.#options = options
     this.#slices = new Slices(options.clock, () => this.#startNext())
+    this.#deadline = new Deadline(options.clock, (nowMs) => this.#expireSome(nowMs))
   }
 
   get running(): number {
@@ -113,7 +114,7 @@ export class Hands implements Desk {
     const { definitions, emitter, hooks } = this.#options
     const execution = new Execution(claim, definitions.get(claim.name)!, this)
     this.#running.add(execution)
-    this.#armDeadline(execution.deadlineMs)
+    this.#deadline.arm(execution.deadlineMs)
     if (emitter.hears('started')) emitter.emit('started', () => this.eventOf(execution))
     void execution.run(hooks, this.payloadLimit, this.#finish)
   }
@@ -238,7 +239,7 @@ export class Hands implements Desk {
   /** Nothing that still runs is waited for any more, nor heard. */
   abandonAll(): void {
     for (const execution of this.#running) execution.settled = true
-    this.#cancelDeadline?.()
+    this.#deadline.cancel()
   }
 
   emptyWithin(ms: number): Promise<void> {
@@ -268,25 +269,13 @@ export class Hands implements Desk {
   #abort(execution: Execution, reason: Error): void {
     execution.deadlineMs = this.clock.monotonicMs() + this.#options.graceMs
     execution.context.abort(reason)
-    this.#armDeadline(execution.deadlineMs)
+    this.#deadline.arm(execution.deadlineMs)
   }
 
-  /** One timer for all: it goes off at the earliest deadline there was, and is set anew. */
-  #armDeadline(deadlineMs: number): void {
-    if (deadlineMs >= this.#deadlineMs) return
-    this.#cancelDeadline?.()
-    this.#deadlineMs = deadlineMs
-    this.#cancelDeadline = this.clock.after(deadlineMs - this.clock.monotonicMs(), () =>
-      this.#checkDeadlines(),
-    )
-  }
-
-  #checkDeadlines(): void {
-    const now = this.clock.monotonicMs()
-    this.#deadlineMs = Number.POSITIVE_INFINITY
+  #expireSome(nowMs: number): void {
     for (const execution of this.#running) {
-      if (execution.deadlineMs <= now) this.#expire(execution)
-      if (!execution.settled) this.#armDeadline(execution.deadlineMs)
+      if (execution.deadlineMs <= nowMs) this.#expire(execution)
+      if (!execution.settled) this.#deadline.arm(execution.deadlineMs)
     }
   }
 
