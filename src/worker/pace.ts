@@ -24,6 +24,7 @@ export class Pace {
   #idleMs: number
   /** The last claim got all that it asked for. */
   #plenty = false
+  #asked = 0
   /** Early claims in a row. */
   #early = 0
 
@@ -46,12 +47,19 @@ export class Pace {
   /** What a claim brought. */
   got(claims: number, want: { start: number; ahead: number }): void {
     this.#plenty = claims === want.start + want.ahead
+    this.#asked = want.ahead
     this.#early = want.start === 0 ? this.#early + 1 : 0
   }
 
-  /** There is more, and so little is left ahead that it can be fetched meanwhile: twice of what is held otherwise, at most. */
+  /** With so few left ahead it is time to ask early: twice of what is held otherwise, at most. */
+  get low(): number {
+    return this.#asked
+  }
+
+  /** There is more, and it can be fetched while what is ahead is run. */
   asksEarly(ahead: number, concurrency: number): boolean {
-    return this.#plenty && this.#early < EARLY_MAX && ahead > 0 && ahead <= this.aheadFor(concurrency)
+    const wanted = this.#plenty && this.#early < EARLY_MAX && this.aheadFor(concurrency) > 0
+    return wanted && ahead > 0 && ahead <= this.low
   }
 
   /** Something came: look again soon. */

@@ -200,7 +200,7 @@ export class Worker {
     if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
     if (want !== null) this.#pace.got(answer.claims.length, want)
     const { remote } = this.#services.store
-    this.#hands.take(answer.claims, remote ? this.#pace.aheadFor(this.#options.concurrency) : undefined)
+    this.#hands.take(answer.claims, remote ? this.#pace.low : undefined)
     if (this.#asksEarly()) this.#waker.nudge()
   }
 

