@@ -20,7 +20,13 @@ export interface QueueRow {
 export const QUEUE_COLUMNS = 'name, paused, strategy, ageing_ms, era'
 
 export function queueOf({ name, paused, strategy, ageing_ms, era }: QueueRow): Queue {
-  return { name, paused: Boolean(paused), strategy, ageingMs: ageing_ms, era }
+  return {
+    name,
+    paused: Boolean(paused),
+    strategy,
+    ageingMs: ageing_ms === null ? null : Number(ageing_ms),
+    era,
+  }
 }
 
 /** Of which nobody ever said anything. */

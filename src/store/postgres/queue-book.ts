@@ -52,7 +52,8 @@ export class QueueBook {
        WHERE key = 'queues'`,
     )
     this.#queues = new Map(rows.filter(({ name }) => name !== null).map((row) => [row.name, queueOf(row)]))
-    this.#version = rows[0]!.version
+    // A connection of the user's own may tell large numbers as text.
+    this.#version = Number(rows[0]!.version)
   }
 
   of(name: string): Queue {
