@@ -7,7 +7,7 @@ import { BOTH } from './ground/both.ts'
 import { countTasks, type Ground, read } from './ground/ground.ts'
 import { flawsOf } from './ground/soundness.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
-import { EFFECTS, plain, tasks } from './tasks.ts'
+import { EFFECTS, plain, tasks, withLimited } from './tasks.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
 const PRELOAD = join(import.meta.dirname, 'kill-point.ts')
@@ -20,7 +20,7 @@ const EVERY_GAP = process.env.GLEANER_TORTURE !== undefined
 
 /** Completed tasks of the kinds that write an effect. */
 const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
-  WHERE l.name IN ('effect', 'held') AND t.status = 'completed' ORDER BY t.id`
+  WHERE l.name IN ('effect', 'held', 'limited') AND t.status = 'completed' ORDER BY t.id`
 
 describe.each(BOTH)('on %s, killed at any point of', (database, open) => {
   let kills = 0
@@ -48,10 +48,14 @@ describe.each(BOTH)('on %s, killed at any point of', (database, open) => {
 })
 
 /** The database as it is before the operation, to be copied for each kill. */
-async function prepare(place: Place, ground: Ground, { prepare, leftBehind = [] }: Operation): Promise<void> {
+async function prepare(
+  place: Place,
+  ground: Ground,
+  { prepare, leftBehind = [], limited }: Operation,
+): Promise<void> {
   if (prepare === undefined) return
   const { database } = ground
-  const gleaner = await openGleaner({ database, tasks })
+  const gleaner = await openGleaner({ database, tasks: limited ? withLimited : tasks })
   await prepare(gleaner)
   await gleaner.close()
   // Killed together: the start of one would repair what another left behind.
@@ -92,11 +96,11 @@ async function dryRun(place: Place, operation: Operation, template: Ground): Pro
   return steps()
 }
 
-function pointsOf(ground: Ground, { varies }: Operation, steps: string[]): number[] {
+function pointsOf(ground: Ground, { varies, some }: Operation, steps: string[]): number[] {
   const numbers = steps.map((_, index) => index + 1)
   if (EVERY_GAP) return numbers
   const seen = new Set<string>()
-  return numbers.filter((number) => {
+  const telling = numbers.filter((number) => {
     const [before, next] = [steps[number - 2], steps[number - 1]!]
     if (before === undefined || number === steps.length) return true
     const gap = `${before}\n${next}`
@@ -105,6 +109,8 @@ function pointsOf(ground: Ground, { varies }: Operation, steps: string[]): numbe
     seen.add(gap)
     return ground.isTelling(before)
   })
+  const every = some === undefined ? 1 : Math.ceil(telling.length / some)
+  return telling.filter((_, i) => i % every === 0)
 }
 
 interface KillPoint {
@@ -133,7 +139,7 @@ async function killAt(
     expect([before, before + 3], point).toContain(await countTasks(ground))
   }
   await expectPromisesKept(ground, child.all('acknowledged'), point)
-  await expectToEnd(ground, point)
+  await expectToEnd(ground, operation, point)
   const { sql, rows } = operation.afterwards ?? { sql: 'SELECT 1', rows: [1] }
   expect(await read(ground, sql), point).toEqual(rows)
   await ground.clear()
@@ -158,9 +164,10 @@ async function expectPromisesKept({ database }: Ground, acknowledged: Said[], po
 }
 
 /** Whatever was left is picked up by the next one who comes, and ends as if nothing had happened. */
-async function expectToEnd(ground: Ground, point: string): Promise<void> {
+async function expectToEnd(ground: Ground, { limited }: Operation, point: string): Promise<void> {
   await ground.rows(EFFECTS)
-  const gleaner = await openGleaner({ database: ground.database, tasks, timings: { sweep: '10ms' } })
+  const known = limited ? withLimited : tasks
+  const gleaner = await openGleaner({ database: ground.database, tasks: known, timings: { sweep: '10ms' } })
   await gleaner.resume()
   // A new one beside the old: the queue is not blocked by anything.
   const fresh = await gleaner.enqueue(plain, 'fresh')

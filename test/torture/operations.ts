@@ -3,7 +3,7 @@ import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/open.ts'
 import { newTask } from '../../src/testing/conformance/world.ts'
-import { effect, flaky, held, limited, plain, tasks } from './tasks.ts'
+import { effect, flaky, held, limited, plain, tasks, withLimited } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
 export interface Operation {
@@ -18,6 +18,10 @@ export interface Operation {
   afterwards?: { sql: string; rows: unknown[] }
   /** Timers decide how many steps it takes. */
   varies?: boolean
+  /** It has limits. */
+  limited?: boolean
+  /** Of its many steps, how many the short form kills at. */
+  some?: number
   /** In the child. `begin` and `end` enclose the steps; `acknowledge` says what the caller was promised. */
   run: (context: RunContext) => Promise<void>
 }
@@ -131,16 +135,22 @@ export const OPERATIONS: Operation[] = [
   },
   {
     name: 'enqueuing the first tasks of two keys with a limit',
-    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
+    limited: true,
+    some: 4,
+    async run({ database, begin, end, acknowledge }) {
+      const gleaner = await openGleaner({ database, tasks: withLimited })
       begin()
       const handles = await gleaner.enqueueMany(limited, ['a', 'b', 'a'], { atomic: true })
       end()
       acknowledge(exists(handles))
-    }),
+      await gleaner.close()
+    },
   },
   {
     name: 'claiming, running and settling within limits, and setting them',
     varies: true,
+    limited: true,
+    some: 6,
     prepare: async (gleaner) => {
       await gleaner.enqueueMany(limited, ['a', 'a', 'b'])
       await gleaner.enqueue(flaky)
@@ -149,7 +159,7 @@ export const OPERATIONS: Operation[] = [
       begin()
       const gleaner = await openGleaner({
         database,
-        tasks,
+        tasks: withLimited,
         queues: { default: { concurrency: 2 } },
         timings: { sweep: '1h' },
       })
