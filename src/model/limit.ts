@@ -83,6 +83,11 @@ export function withStarts(starts: Starts, rate: Rate | null, now: number, count
   return [...counted.slice(0, -1), [Math.max(now, last[0]), last[1] + count]]
 }
 
+/** This moment, or that of the last start, should somebody have counted a later one already. */
+export function latestOf(starts: Starts, rate: Rate, now: number): number {
+  return Math.max(now, ...recent(starts, rate, now).map(([lastAt]) => lastAt))
+}
+
 /** Whether a window has nothing left to count. */
 export function areOver(starts: Starts, rate: Rate | null, now: number): boolean {
   return rate === null || recent(starts, rate, now).length === 0

@@ -7,7 +7,7 @@ import { KEY_LIMIT, lastToBegin, mostAtOnce, note, QUEUE_LIMIT, queues, watched 
 import { type Place, test } from './place.ts'
 
 const KEYS = ['a', 'b', 'c', 'd', 'e']
-const TASKS = 300
+const TASKS = 150
 
 const GROUNDS: Record<string, (place: Place) => Promise<string>> = {
   sqlite: async (place) => place.database,

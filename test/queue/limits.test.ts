@@ -2,11 +2,15 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, InputError, type LimitOptions } from '../../src/index.ts'
-import { openTestGleaner } from '../../src/testing/index.ts'
+import { openTestGleaner, type SqliteConnection } from '../../src/testing/index.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
 
 const input = z.object({ tenant: z.any() })
 const limit = { key: (given: { tenant?: any }): string => given.tenant, concurrency: 1 }
+
+function countOf(db: SqliteConnection, table: string): number {
+  return db.prepare(`SELECT count(*) AS n FROM gleaner_${table}`).get().n
+}
 
 describe('a limit is refused', () => {
   const key = () => 'a'
@@ -95,6 +99,18 @@ describe('a key', () => {
     await t.enqueue(task, { tenant: '7' })
     const gates = t.db.prepare('SELECT count(*) AS n FROM gleaner_gates').get()
     expect(gates).toEqual({ n: 1 })
+  })
+
+  test('that no task refers to any more is gone an hour later', async () => {
+    const task = defineTask({ name: 'task', input, limit, run: () => {} })
+    await using t = await openTestGleaner({ tasks: [task] })
+    const { id } = await t.enqueue(task, { tenant: 'a' })
+    const rows = () => ['gates', 'turnstiles', 'lanes'].map((table) => countOf(t.db, table))
+    await t.runUntilIdle()
+    expect(rows()).toEqual([1, 1, 2])
+    await t.tasks.remove(id)
+    await t.advance('61m')
+    expect(rows()).toEqual([0, 0, 1])
   })
 
   test('holds for what is enqueued by a handler, by a schedule and by hand alike', async () => {

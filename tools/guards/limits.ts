@@ -74,7 +74,7 @@ const IN_STORES: Guard[] = STORES.flatMap((store) => {
       store.counts,
       'starts are counted',
       'No more start in a time than the rate says.',
-      'a minute at a rate of 100 a second is 6000 starts, and never 101 in one',
+      'never more start within the time of a rate than it says, and the next one as soon as it may',
     ),
     guard(
       store.store === 'sqlite' ? store.gates : store.turnstiles,

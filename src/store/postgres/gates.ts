@@ -4,6 +4,7 @@ import {
   areOver,
   isSameLimit,
   type Limit,
+  latestOf,
   type PlannedLimit,
   readStarts,
   type Starts,
@@ -74,6 +75,12 @@ export class Gate {
   /** How many more may be promised. */
   room(now: number): number {
     return this.admission(now).room - this.promised
+  }
+
+  /** Not before the last start it has counted: who asked the time first may be the second to get the lock. */
+  momentOf(now: number): number {
+    const { rate } = this.#limit
+    return rate === null ? now : latestOf(this.#starts, rate, now)
   }
 
   /** Nothing of what it counted would be missed. */

@@ -64,13 +64,15 @@ export async function claimWithinLimits(
   memory: Memory,
   open: readonly Lane[],
   alone: boolean,
-  asked: Omit<Asked, 'turns'>,
+  { now: askedAt, ...who }: Omit<Asked, 'turns'>,
 ): Promise<LimitedClaim> {
   const { limits } = memory.lanes
-  const { now } = asked
-  await refreshTurnstiles(sql, now)
+  await refreshTurnstiles(sql, askedAt)
   const limited = limits.limitedAmong(open.map((lane) => lane.queue))
-  const queues: Queues = limited.length === 0 ? new Map() : await lockQueueGates(sql, limits, limited, now)
+  const queues: Queues =
+    limited.length === 0 ? new Map() : await lockQueueGates(sql, limits, limited, askedAt)
+  const now = Math.max(askedAt, ...[...queues.values()].map((gate) => gate.momentOf(askedAt)))
+  const asked = { ...who, now }
   const lanes = open.filter(
     ({ queue }) => !limited.includes(queue) || (queues.get(queue)?.room(now) ?? 0) > 0,
   )
@@ -200,8 +202,8 @@ async function hold(
        status = CASE WHEN next.position <= $2 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $2 THEN $3 ELSE started_at END
      FROM unnest($4::tid[]) WITH ORDINALITY next(place, position), fence WHERE tasks.ctid = next.place
-     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at,
-       next.position <= $2 AS started, suspect, 0 AS entries, next.position`,
+     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, suspect,
+       next.position <= $2 AS started, 0 AS entries, next.position`,
     [session, want.start, now, next.map(({ place }) => place), next.map(({ id }) => id)],
   )
   return rows.sort((a, b) => a.position - b.position)
