@@ -121,6 +121,18 @@ describe('the views', () => {
     ])
   })
 
+  test('failures shows a message that PostgreSQL could not hold', async ({ place }) => {
+    const clock = new ManualClock(Date.now() - MINUTE_MS)
+    const store = await place.store({ clock })
+    const worker = await new Claimant(store, clock, { names: ['a'], queues: ['x'] }).begin()
+    await store.enqueue([newTask({ name: 'a', queue: 'x' })])
+    const [claim] = await worker.claim(1)
+    const failure = { kind: 'error', message: 'a\0b', stack: null } as const
+    await worker.settle(claim!, { kind: 'failed', failure, retryAfterMs: null })
+    expect(await place.rows('SELECT message FROM gleaner.failures')).toEqual([{ message: 'a\ufffdb' }])
+    expect((await store.getTask(claim!.id))?.error).toMatchObject({ message: 'a\0b' })
+  })
+
   test('oldest says since when the longest waiting one of each queue waits, whatever its priority', async ({
     place,
   }) => {

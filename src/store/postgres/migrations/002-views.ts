@@ -47,12 +47,14 @@ JOIN ${schema}.finished f ON f.lane = l.id AND f.status IN ('completed', 'failed
 GROUP BY l.queue, l.name, f.status, minute;
 
 CREATE VIEW ${schema}.failures AS
-SELECT t.id, l.queue, l.name, t.error::json ->> 'kind' AS kind, t.error::json ->> 'message' AS message,
+SELECT t.id, l.queue, l.name, e.error ->> 'kind' AS kind, e.error ->> 'message' AS message,
        t.attempts, t.crashes, t.finished_at
 FROM ${schema}.lanes l
 JOIN ${schema}.finished f ON f.lane = l.id AND f.status = 'failed'
 CROSS JOIN LATERAL unnest(f.tasks) one(id)
-JOIN ${schema}.tasks t ON t.id = one.id;
+JOIN ${schema}.tasks t ON t.id = one.id
+-- No text of PostgreSQL holds a NUL, and its JSON refuses to make one.
+CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '\\ufffd')::json AS error) e;
 
 -- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
 CREATE VIEW ${schema}.lane_ranks AS
