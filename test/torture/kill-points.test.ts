@@ -109,7 +109,8 @@ function pointsOf(ground: Ground, { varies, some }: Operation, steps: string[]):
     seen.add(gap)
     return ground.isTelling(before)
   })
-  const every = some === undefined ? 1 : Math.ceil(telling.length / some)
+  const most = some ?? ground.pointsMax
+  const every = Math.ceil(telling.length / most)
   return telling.filter((_, i) => i % every === 0)
 }
 

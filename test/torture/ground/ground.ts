@@ -23,6 +23,8 @@ export interface Ground {
   readonly counting: Counting
   /** Whether something has changed behind this statement, so that a kill there can find what one before it cannot. */
   isTelling(before: string): boolean
+  /** Points of one operation that the short form looks at. */
+  readonly pointsMax: number
 }
 
 /** The first column. */

@@ -14,6 +14,8 @@ export class PostgresGround implements Ground {
   readonly database: string
   readonly ownFlaws = FLAWS
   readonly counting = COUNTING
+  /** The operations are those of SQLite, at a multiple of the time. */
+  readonly pointsMax = 10
   readonly #server: string
   readonly #name: string
   readonly #copies: PostgresGround[] = []
