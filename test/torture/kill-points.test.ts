@@ -110,7 +110,7 @@ function pointsOf(ground: Ground, { varies, some }: Operation, steps: string[]):
     return ground.isTelling(before)
   })
   const most = some ?? ground.pointsMax
-  const every = Math.ceil(telling.length / most)
+  const every = Math.max(1, Math.ceil(telling.length / most))
   return telling.filter((_, i) => i % every === 0)
 }
 
