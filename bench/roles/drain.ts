@@ -35,7 +35,7 @@ export async function run(
   parent.tell('ready')
   await parent.hear('go')
   const startedMs = monotonicMs()
-  const work = queue.work({ onRun: () => ran++, onError })
+  const work = queue.work({ onRun: () => void ran++, onError })
   const finished = await Promise.race([
     work.drained().then(() => true),
     sleep(params.limitMs, false, { ref: false }),

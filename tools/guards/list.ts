@@ -69,11 +69,34 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'results of their own: the fence',
+    promise:
+      'A late worker changes nothing, also when it hands in many at once that differ in their results.',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'CAST(done.key AS INTEGER) AND fence = ? AND',
+    replace: 'CAST(done.key AS INTEGER) AND (fence = ? OR 1) AND',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'completions with a stale fence are refused together, and change nothing',
+    },
+  },
+  {
+    name: 'results of their own: the session',
+    promise: 'Only who holds them completes them.',
+    file: 'src/store/sqlite/complete.ts',
+    find: 'CAST(done.key AS INTEGER) AND fence = ? AND session = ?`',
+    replace: 'CAST(done.key AS INTEGER) AND fence = ? AND (session = ? OR 1)`',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'completions of another session are refused together, and change nothing',
+    },
+  },
+  {
     name: 'completions in one statement are all or none',
     promise: 'A worker is told exactly which of its completions were refused.',
     file: 'src/store/sqlite/complete.ts',
-    find: 'const all = changes === alike.length',
-    replace: 'const all = changes > 0',
+    find: '(db, session, alike, now) === alike.length',
+    replace: '(db, session, alike, now) > 0',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'of tasks completed together, one in other hands is refused and the rest completes',

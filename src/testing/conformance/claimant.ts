@@ -104,10 +104,16 @@ export class Claimant {
   }
 
   /** In one exchange, all begun at this moment. */
-  completeAll(claims: readonly ClaimProof[]): Promise<Exchanged> {
+  completeAll(
+    claims: readonly ClaimProof[],
+    resultOf: (place: number) => string | null = () => null,
+  ): Promise<Exchanged> {
     const startedAt = this.clock.now()
-    const outcome: Outcome = { kind: 'completed', result: null }
-    return this.exchange({ outcomes: claims.map(({ id, fence }) => ({ id, fence, startedAt, outcome })) })
+    const outcomes = claims.map(({ id, fence }, place) => {
+      const outcome: Outcome = { kind: 'completed', result: resultOf(place) }
+      return { id, fence, startedAt, outcome }
+    })
+    return this.exchange({ outcomes })
   }
 
   async completeWith(

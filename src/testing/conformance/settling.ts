@@ -78,8 +78,21 @@ export const settling: Theme = (specify, expect) => {
       const { refused } = await writer.completeAll(claims.map(forge))
       expect(refused).toEqual(claims.map(({ id }) => id))
       expect(await world.counts()).toEqual(counts({ running: 3 }))
+      const own = await writer.completeAll(claims.map(forge), (place) => `${place}`)
+      expect(own.refused).toEqual(claims.map(({ id }) => id))
+      expect(await world.counts()).toEqual(counts({ running: 3 }))
     })
   }
+
+  specify('of many that are completed together each keeps its own result', async (world) => {
+    const ids = await world.enqueueMany(5)
+    const worker = await world.worker()
+    const results = ['{"a":"\\u0000\\"\\\\"}', null, '"ä€😀"', 'null', JSON.stringify('x'.repeat(5_000))]
+    await worker.completeAll(await worker.claim(5), (place) => results[place]!)
+    const kept = await Promise.all(ids.map(async (id) => (await world.task(id)).result))
+    expect(kept).toEqual(results.map((result) => (result === null ? null : JSON.parse(result))))
+    expect(await world.counts()).toEqual(counts({ completed: 5 }))
+  })
 
   specify('a failed attempt is tried again after its delay, with the error in sight', async (world) => {
     const id = await world.enqueue({ maxAttempts: 3 })
