@@ -51,13 +51,18 @@ export class QueueBook {
 
   /** Inside a write transaction: the rank of one that became queued at this time. */
   draw(name: string, priority: number, queuedAtMs: number): number {
-    return this.drawMany(name, priority, queuedAtMs, 1)[0]!
+    const queue = this.of(name)
+    return rankOf(queue, priority, this.#moment(queue, queuedAtMs), this.#random)
   }
 
   drawMany(name: string, priority: number, queuedAtMs: number, count: number): number[] {
     const queue = this.of(name)
-    const moment = queue.strategy === 'weighted' ? this.#race(name) : queuedAtMs
+    const moment = this.#moment(queue, queuedAtMs)
     return Array.from({ length: count }, () => rankOf(queue, priority, moment, this.#random))
+  }
+
+  #moment({ name, strategy }: Queue, queuedAtMs: number): number {
+    return strategy === 'weighted' ? this.#race(name) : queuedAtMs
   }
 
   #race(name: string): number {

@@ -1,21 +1,11 @@
 import type { WhenHeld } from '../../model/held-key.ts'
-import type { Enqueued, NewTask, Store } from '../../store/contract.ts'
+import { debounce, enqueueKeyed as enqueue, keyed, LOOK_MS, replace } from './keyed.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask, type World } from './world.ts'
 
-const replace: WhenHeld = { kind: 'replace' }
-const debounce: WhenHeld = { kind: 'debounce', ms: 100, maxWaitMs: null }
 const throttle: WhenHeld = { kind: 'throttle', ms: 1_000 }
-/** More than a follower rests between two looks. */
-const LOOK_MS = 1_000
 
 export const heldKeys: Theme = (specify, expect) => {
-  const keyed = (whenHeld: WhenHeld | null, input: number, more: Partial<NewTask> = {}): NewTask => {
-    const runAfter = whenHeld?.kind === 'debounce' ? { ms: whenHeld.ms } : null
-    return newTask({ key: 'k', whenHeld, input: JSON.stringify(input), runAfter, ...more })
-  }
-  const enqueue = async (store: Store, whenHeld: WhenHeld | null, input: number): Promise<Enqueued> =>
-    (await store.enqueue([keyed(whenHeld, input)]))[0]!
   /** What a worker finds now. */
   const inputs = async (world: World, count = 10): Promise<unknown[]> => {
     const worker = await world.worker()
@@ -249,59 +239,4 @@ export const heldKeys: Theme = (specify, expect) => {
     await inside(3, false)
     expect((await world.task(id)).input).toBe(3)
   })
-
-  specify(
-    'what is enqueued last is run last, whoever races with whom, and never two at once',
-    async (world) => {
-      const other = await world.database.open()
-      const third = await world.database.open()
-      const ran: number[] = []
-      let running = 0
-      let over = false
-      const turn = () => new Promise(setImmediate)
-      const work = async (store: Store) => {
-        const worker = await world.worker({}, store)
-        for (let round = 0, rest = 0; round < 5_000 && rest < 3; round++) {
-          rest = over ? rest + 1 : 0
-          for (const claim of await worker.claim(1, 1)) {
-            running += 1
-            if (running > 1) throw new Error('two of one key at the same time')
-            ran.push(JSON.parse(claim.input!))
-            await turn()
-            running -= 1
-            await worker.complete(claim)
-            rest = 0
-          }
-          world.clock.advance(LOOK_MS)
-          await turn()
-        }
-      }
-      const firstRun = async () => {
-        for (let round = 0; round < 5_000 && ran.length === 0; round++) await turn()
-      }
-      const produce = async (store: Store, from: number) => {
-        for (let i = 0; i < 60; i++) {
-          // However fast the producers are: some of it comes after a run.
-          if (i === 30) await firstRun()
-          await enqueue(store, i % 2 ? replace : debounce, from + i)
-        }
-      }
-      const working = Promise.all([work(third), work(world.store)])
-      try {
-        await Promise.all([produce(world.store, 0), produce(other, 1_000)])
-        await enqueue(other, replace, 9_999)
-      } finally {
-        over = true
-      }
-      await working
-      expect(ran.at(-1)).toBe(9_999)
-      expect(ran.length).toBeGreaterThan(1)
-      // Each producer's inputs are run in the order in which they were given.
-      for (const isOne of [(n: number) => n < 1_000, (n: number) => n >= 1_000]) {
-        const own = ran.filter(isOne)
-        expect(own).toEqual([...own].sort((a, b) => a - b))
-      }
-      expect(await world.counts()).toEqual(counts({ completed: ran.length }))
-    },
-  )
 }

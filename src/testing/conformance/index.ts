@@ -31,6 +31,7 @@ import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
+import { racingKeys } from './racing-keys.ts'
 import { rates } from './rates.ts'
 import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
@@ -58,6 +59,7 @@ const THEMES: Record<string, Theme> = {
   enqueueing,
   keys,
   'held keys': heldKeys,
+  'racing keys': racingKeys,
   claiming,
   order,
   strategies,
