@@ -78,8 +78,8 @@ const IN_SQLITE: Guard[] = [
     name: 'late comers join the race where it is',
     promise: 'Late comers are treated fairly.',
     file: 'src/store/sqlite/queue-book.ts',
-    find: "queue.strategy === 'weighted' ? this.#race(name) : queuedAtMs",
-    replace: "queue.strategy === 'weighted' ? 0 : queuedAtMs",
+    find: "strategy === 'weighted' ? this.#race(name) : queuedAtMs",
+    replace: "strategy === 'weighted' ? 0 : queuedAtMs",
     test: {
       file: DRAWS,
       title: '100 000 draws among late comers, delayed and retried ones come as 1 / priority says',

@@ -129,7 +129,7 @@ describe('the views', () => {
     const [claim] = await worker.claim(1)
     const failure = { kind: 'error', message: 'a\0b', stack: null } as const
     await worker.settle(claim!, { kind: 'failed', failure, retryAfterMs: null })
-    expect(await place.rows('SELECT message FROM gleaner.failures')).toEqual([{ message: 'a\ufffdb' }])
+    expect(await place.rows('SELECT message FROM gleaner.failures')).toEqual([{ message: 'a?b' }])
     expect((await store.getTask(claim!.id))?.error).toMatchObject({ message: 'a\0b' })
   })
 

@@ -54,7 +54,7 @@ JOIN ${schema}.finished f ON f.lane = l.id AND f.status = 'failed'
 CROSS JOIN LATERAL unnest(f.tasks) one(id)
 JOIN ${schema}.tasks t ON t.id = one.id
 -- No text of PostgreSQL holds a NUL, and its JSON refuses to make one.
-CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '\\ufffd')::json AS error) e;
+CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '?')::json AS error) e;
 
 -- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
 CREATE VIEW ${schema}.lane_ranks AS
