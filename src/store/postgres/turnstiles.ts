@@ -19,16 +19,34 @@ export interface Turnstile {
  * has locked just now. Whoever has, has read the news before, or we will.
  */
 export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
-  await sql.run(
+  const noted = await sql.rows<{ gate: number; locked: boolean }>(
     `WITH noted AS (
        (SELECT gate FROM gleaner.gate_news LIMIT ${NEWS_MAX}) UNION
        (SELECT gate FROM gleaner.turnstiles WHERE wake_at <= $1 ORDER BY wake_at LIMIT ${TURNS_MAX})
      ), locked AS MATERIALIZED (
        SELECT id FROM gleaner.gates WHERE id IN (SELECT gate FROM noted) FOR UPDATE SKIP LOCKED
-     ), taken AS (
+     )
+     SELECT gate, id IS NOT NULL AS locked FROM noted LEFT JOIN locked ON id = gate`,
+    [now],
+  )
+  if (noted.length === 0) return
+  const gates = noted.map(({ gate }) => gate)
+  const locked = noted.filter((row) => row.locked).map(({ gate }) => gate)
+  await openTurnstiles(sql, gates, locked, now)
+}
+
+/** A statement of its own: it must see how they stood when we got the locks, not when we began to ask for them. */
+async function openTurnstiles(
+  sql: Sql,
+  noted: readonly number[],
+  locked: readonly number[],
+  now: number,
+): Promise<void> {
+  await sql.run(
+    `WITH locked AS (SELECT unnest($2::bigint[]) AS id), taken AS (
        DELETE FROM gleaner.gate_news USING locked WHERE gate_news.gate = locked.id RETURNING gate, lane, freed
      ), orphaned AS (
-       DELETE FROM gleaner.gate_news WHERE gate IN (SELECT gate FROM noted)
+       DELETE FROM gleaner.gate_news WHERE gate = ANY($3::bigint[])
          AND NOT EXISTS (SELECT 1 FROM gleaner.gates WHERE gates.id = gate)
      ), lowered AS (
        UPDATE gleaner.gates SET held = held - sums.freed
@@ -42,7 +60,7 @@ export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
      WHERE NOT ready AND gate IN (SELECT id FROM locked) AND (
        wake_at <= $1 OR lane IN (SELECT lane FROM taken WHERE lane IS NOT NULL)
        OR gate IN (SELECT id FROM lowered WHERE was_full))`,
-    [now],
+    [now, locked, noted],
   )
 }
 
