@@ -43,11 +43,10 @@ export function reportOutcome(
     if (!emitter.hears('completed')) return
   }
   const event = () => eventOf(execution)
-  const durationMs = () => clock.monotonicMs() - execution.startedMs
   if (outcome === null) return emitter.emit('claim-lost', event)
   switch (outcome.kind) {
     case 'completed':
-      return emitter.emit('completed', () => ({ ...event(), durationMs: durationMs() }))
+      return emitter.emit('completed', () => ({ ...event(), durationMs: ranMs }))
     case 'cancelled':
       return emitter.emit('cancelled', event)
     case 'later':
@@ -58,11 +57,10 @@ export function reportOutcome(
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
       meter.ran(execution.claim, final ? 'failed' : 'retried', ranMs)
       tellOfFailure(emitter, hooks, event(), failure, final)
-      if (final)
-        return emitter.emit('failed', () => ({ ...event(), durationMs: durationMs(), error: failure }))
+      if (final) return emitter.emit('failed', () => ({ ...event(), durationMs: ranMs, error: failure }))
       return emitter.emit('retrying', () => ({
         ...event(),
-        durationMs: durationMs(),
+        durationMs: ranMs,
         error: failure,
         afterMs: retryAfterMs,
       }))

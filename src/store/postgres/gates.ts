@@ -1,18 +1,5 @@
-import {
-  type Admission,
-  admission,
-  areOver,
-  isSameLimit,
-  type Limit,
-  latestOf,
-  type PlannedLimit,
-  readStarts,
-  type Starts,
-  scopeWords,
-  UNLIMITED,
-  withStarts,
-  writeStarts,
-} from '../../model/limit.ts'
+import { isSameLimit, type Limit, type PlannedLimit, scopeWords, UNLIMITED } from '../../model/limit.ts'
+import { Gate, type GateRow } from '../gate.ts'
 import { type LimitRow, limitOf } from '../limit-row.ts'
 import { HELD } from './batches.ts'
 import type { Sql } from './sql.ts'
@@ -43,61 +30,9 @@ export class LimitBook {
   }
 }
 
-export interface GateRow {
-  id: number
+interface CountedRow extends GateRow {
   scope: string
-  limit_scope: string
-  held: number
-  starts: string
   counted_at: number
-}
-
-/** What a limit counts, as it stands while we have its lock. */
-export class Gate {
-  readonly id: number
-  readonly #limit: Limit
-  #held: number
-  #starts: Starts
-  /** What is about to be let through. */
-  promised = 0
-
-  constructor(row: GateRow, limits: LimitBook) {
-    this.id = row.id
-    this.#limit = limits.of(row.limit_scope)
-    this.#held = row.held
-    this.#starts = readStarts(row.starts)
-  }
-
-  admission(now: number): Admission {
-    return admission(this.#limit, this.#held, this.#starts, now)
-  }
-
-  /** How many more may be promised. */
-  room(now: number): number {
-    return this.admission(now).room - this.promised
-  }
-
-  /** Not before the last start it has counted: who asked the time first may be the second to get the lock. */
-  momentOf(now: number): number {
-    const { rate } = this.#limit
-    return rate === null ? now : latestOf(this.#starts, rate, now)
-  }
-
-  /** Nothing of what it counted would be missed. */
-  isIdle(now: number): boolean {
-    return this.#held === 0 && areOver(this.#starts, this.#limit.rate, now)
-  }
-
-  /** What was promised is held from now on. */
-  enter(count: number, now: number): void {
-    this.#held += count
-    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)
-    this.promised = 0
-  }
-
-  get columns(): [id: number, held: number, starts: string] {
-    return [this.id, this.#held, writeStarts(this.#starts)]
-  }
 }
 
 export async function writeGates(sql: Sql, gates: readonly Gate[]): Promise<void> {
@@ -118,7 +53,7 @@ export async function lockQueueGates(
   now: number,
 ): Promise<Map<string, Gate>> {
   const scopes = new Map(queues.map((queue) => [scopeWords({ queue }), queue]))
-  const rows = await sql.rows<GateRow>(
+  const rows = await sql.rows<CountedRow>(
     'SELECT * FROM gleaner.gates WHERE scope = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED',
     [[...scopes.keys()]],
   )
@@ -131,7 +66,7 @@ export async function lockQueueGates(
 }
 
 /** One statement, so one moment: what is held then, and the news that it makes void. */
-async function recount(sql: Sql, { id, scope }: GateRow, now: number): Promise<number> {
+async function recount(sql: Sql, { id, scope }: CountedRow, now: number): Promise<number> {
   const row = await sql.row<{ held: number }>(
     `WITH void AS (DELETE FROM gleaner.gate_news WHERE gate = $1)
      UPDATE gleaner.gates SET counted_at = $2, held = (
@@ -153,7 +88,7 @@ export async function shutQueues(
   let opensAt = Number.POSITIVE_INFINITY
   if (queues.length === 0) return { shut, opensAt }
   const scopes = new Map(queues.map((queue) => [scopeWords({ queue }), queue]))
-  const rows = await sql.rows<GateRow>('SELECT * FROM gleaner.gates WHERE scope = ANY($1)', [
+  const rows = await sql.rows<CountedRow>('SELECT * FROM gleaner.gates WHERE scope = ANY($1)', [
     [...scopes.keys()],
   ])
   for (const row of rows) {

@@ -1,6 +1,7 @@
+import { Gate, type GateRow } from '../gate.ts'
 import type { Lane } from '../lane.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../limit-row.ts'
-import { Gate, type GateRow, type LimitBook } from './gates.ts'
+import type { LimitBook } from './gates.ts'
 import type { Sql } from './sql.ts'
 import { READY, SUSPECT } from './take.ts'
 

@@ -1,17 +1,5 @@
-import {
-  type Admission,
-  admission,
-  areOver,
-  isSameLimit,
-  type Limit,
-  type PlannedLimit,
-  readStarts,
-  type Starts,
-  scopeWords,
-  UNLIMITED,
-  withStarts,
-  writeStarts,
-} from '../../model/limit.ts'
+import { isSameLimit, type Limit, type PlannedLimit, scopeWords, UNLIMITED } from '../../model/limit.ts'
+import { Gate, type GateRow } from '../gate.ts'
 import { type LimitRow, limitOf } from '../limit-row.ts'
 import type { Statements } from './statements.ts'
 
@@ -48,52 +36,11 @@ export class LimitBook {
   }
 }
 
-export interface GateRow {
-  id: number
-  limit_scope: string
-  held: number
-  starts: string
-}
-
-/** What a limit counts, as it stands inside a transaction. */
-export class Gate {
-  readonly id: number
-  readonly #limit: Limit
-  #held: number
-  #starts: Starts
-  /** What is about to be let through. */
-  promised = 0
-
-  constructor(row: GateRow, limits: LimitBook) {
-    this.id = row.id
-    this.#limit = limits.of(row.limit_scope)
-    this.#held = row.held
-    this.#starts = readStarts(row.starts)
-  }
-
-  admission(now: number): Admission {
-    return admission(this.#limit, this.#held, this.#starts, now)
-  }
-
-  /** How many more may be promised. */
-  room(now: number): number {
-    return this.admission(now).room - this.promised
-  }
-
-  /** Nothing of what it counted would be missed. */
-  isIdle(now: number): boolean {
-    return this.#held === 0 && areOver(this.#starts, this.#limit.rate, now)
-  }
-
-  enter(db: Statements, count: number, now: number): void {
-    this.#held += count
-    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)
-    db.sql('UPDATE gleaner_gates SET held = ?, starts = ? WHERE id = ?').run(
-      this.#held,
-      writeStarts(this.#starts),
-      this.id,
-    )
-  }
+/** So many were let through. */
+export function enterGate(db: Statements, gate: Gate, count: number, now: number): void {
+  gate.enter(count, now)
+  const [id, held, starts] = gate.columns
+  db.sql('UPDATE gleaner_gates SET held = ?, starts = ? WHERE id = ?').run(held, starts, id)
 }
 
 export function gateById(db: Statements, limits: LimitBook, id: number): Gate {

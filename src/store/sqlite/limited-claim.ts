@@ -1,7 +1,7 @@
 import { isLastFirst } from '../../model/rank.ts'
 import type { Want } from '../contract.ts'
 import { oneLine, startLimited } from '../lines.ts'
-import type { LimitBook } from './gates.ts'
+import { enterGate, type LimitBook } from './gates.ts'
 import { type Head, headsOf, READY, SUSPECT } from './heads.ts'
 import type { Memory } from './memory.ts'
 import type { Opening } from './opening.ts'
@@ -63,6 +63,6 @@ export function enter(
   )
   for (const [queue, gate] of open.queues) {
     const count = next.filter((one) => one.queue === queue).length
-    if (count > 0) gate.enter(db, count, now)
+    if (count > 0) enterGate(db, gate, count, now)
   }
 }

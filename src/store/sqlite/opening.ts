@@ -1,6 +1,7 @@
 import type { Want } from '../contract.ts'
+import type { Gate } from '../gate.ts'
 import type { Lane } from '../lane.ts'
-import { type Gate, gateOfQueue } from './gates.ts'
+import { gateOfQueue } from './gates.ts'
 import type { LaneCache } from './lanes.ts'
 import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'

@@ -1,7 +1,8 @@
+import { Gate, type GateRow } from '../gate.ts'
 import type { Lane } from '../lane.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../limit-row.ts'
 import { inTurn } from '../turns.ts'
-import { Gate, type GateRow, gateById, type LimitBook } from './gates.ts'
+import { enterGate, gateById, type LimitBook } from './gates.ts'
 import { inOrder, READY, SUSPECT } from './heads.ts'
 import type { Statements } from './statements.ts'
 
@@ -184,7 +185,7 @@ export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: n
     db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane = ?').run(fence, lane)
   }
   for (const [gate, count] of gates) {
-    gate.enter(db, count, now)
+    enterGate(db, gate, count, now)
     shutIfClosed(db, gate, now)
   }
 }

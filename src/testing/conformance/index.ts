@@ -32,6 +32,7 @@ import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
 import { racingKeys } from './racing-keys.ts'
+import { racingLimits } from './racing-limits.ts'
 import { rates } from './rates.ts'
 import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
@@ -60,6 +61,7 @@ const THEMES: Record<string, Theme> = {
   keys,
   'held keys': heldKeys,
   'racing keys': racingKeys,
+  'racing limits': racingLimits,
   claiming,
   order,
   strategies,
