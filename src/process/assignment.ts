@@ -1,0 +1,34 @@
+import type { Capabilities } from '../model/capabilities.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+
+/** What a supervisor tells a worker process that it starts: as JSON in its environment. */
+export interface Assignment {
+  /** The config file, which the worker loads itself: code cannot be handed over. */
+  config: string
+  /** `worker:<pool>:<index>`. */
+  worker: string
+  pool: string
+  index: number
+  incarnation: number
+  supervisor: ProcessIdentity
+  concurrency: number | null
+  queues: readonly string[] | null
+  discoveries: readonly string[] | null
+  capabilities: Capabilities
+  /** A program in another language that does the work: the worker process is its bridge. */
+  command: readonly string[] | null
+  paused: boolean
+  frameEveryMs: number
+}
+
+const VARIABLE = 'GLEANER_WORKER'
+
+export function assignmentEnv(assignment: Assignment): NodeJS.ProcessEnv {
+  return { [VARIABLE]: JSON.stringify(assignment) }
+}
+
+/** Undefined: this process was not started by a supervisor. */
+export function readAssignment(env: NodeJS.ProcessEnv = process.env): Assignment | undefined {
+  const json = env[VARIABLE]
+  return json === undefined ? undefined : (JSON.parse(json) as Assignment)
+}
