@@ -26,6 +26,7 @@ import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
 import { Household } from '../worker/household.ts'
 import { Keeper } from '../worker/keeper.ts'
+import { TaskSource } from '../worker/sources/tasks.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
@@ -159,7 +160,9 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
           id: `worker:pid${process.pid}:${workersEver - 1}`,
           able,
           concurrency,
-          definitions: new Map(registry.runnable().map((definition) => [definition.name, definition])),
+          sources: [
+            new TaskSource(store, able, new Map(registry.runnable().map((task) => [task.name, task]))),
+          ],
           payloadLimit,
           timings,
         },

@@ -2,6 +2,9 @@ import { addTo, type Histogram, percentileMs } from './histogram.ts'
 
 export const MINUTE_MS = 60_000
 
+/** Stands for a queue where rows are counted, by the name of their discovery. No queue can be called so. */
+export const ROWS = ':rows'
+
 /** What happened to the tasks of one name in one queue, in one minute or since it was last written down. */
 export interface Measured {
   queue: string
@@ -50,7 +53,9 @@ export interface Metrics extends Gauges {
   since: number
   queues: (Gauges & { queue: string })[]
   tasks: (Gauges & { queue: string; name: string })[]
-  /** Each minute since then, over all; those without anything have no entry. */
+  /** What was done of rows; it is no part of the other numbers. How many wait is told by `discoveries.stats`. */
+  discoveries: (Omit<Gauges, 'depth' | 'oldestWaitingMs'> & { name: string })[]
+  /** Each minute since then, over all tasks; those without anything have no entry. */
   minutes: { minute: number; enqueued: number; completed: number; failed: number; retried: number }[]
 }
 
@@ -59,7 +64,9 @@ export function firstMinute(now: number, windowMs: number): number {
   return Math.floor((now - windowMs) / MINUTE_MS) * MINUTE_MS + MINUTE_MS
 }
 
-export function summarise({ now, present, minutes }: Readings, since: number): Metrics {
+export function summarise({ now, present, minutes: all }: Readings, since: number): Metrics {
+  const minutes = all.filter(({ queue }) => queue !== ROWS)
+  const rows = all.filter(({ queue }) => queue === ROWS)
   const gauges = <P extends Present, M extends Measured>(there: readonly P[], then: readonly M[]) =>
     gaugesOf(there, then, now, since)
   const queues = distinct([...present, ...minutes].map(({ queue }) => [queue]))
@@ -83,6 +90,12 @@ export function summarise({ now, present, minutes }: Readings, since: number): M
         minutes.filter((one) => one.queue === queue && one.name === name),
       ),
     })),
+    discoveries: [...Map.groupBy(rows, ({ name }) => name)]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, then]) => {
+        const { depth: _depth, oldestWaitingMs: _oldest, ...done } = gauges([], then)
+        return { name, ...done }
+      }),
     minutes: [...Map.groupBy(minutes, ({ minute }) => minute)]
       .sort(([a], [b]) => a - b)
       .map(([minute, measured]) => ({ minute, ...sumOf(measured) })),

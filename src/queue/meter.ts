@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { BUCKETS, bucketOf } from '../model/histogram.ts'
-import type { Measured } from '../model/metrics.ts'
+import { type Measured, ROWS } from '../model/metrics.ts'
 import type { Store } from '../store/contract.ts'
 
 /**
@@ -28,13 +28,13 @@ export class Meter {
     if (count > 0) this.#of(queue, name).enqueued += count
   }
 
-  /** An attempt has ended: `ms` is how long it took, null if nobody knows. */
+  /** An attempt at a task, or at a row (without a queue), has ended: `ms` is how long it took, null if nobody knows. */
   ran(
-    { queue, name }: { queue: string; name: string },
+    { queue, name }: { queue: string | null; name: string },
     how: 'completed' | 'failed' | 'retried',
     ms: number | null,
   ): void {
-    const counting = this.#of(queue, name)
+    const counting = this.#of(queue ?? ROWS, name)
     counting[how] += 1
     if (ms !== null) counting.buckets[bucketOf(ms)]! += 1
   }

@@ -1,9 +1,10 @@
-import type { Claim } from '../store/contract.ts'
+import type { Item, Source } from './sources/source.ts'
 
 /** What was claimed together. The next one to start is the last of them. */
 interface Batch {
   sinceMs: number
-  claims: Claim[]
+  source: Source
+  claims: Item[]
 }
 
 /** Items held ahead: claimed, and waiting for a free hand, in the order of their claims. */
@@ -16,17 +17,23 @@ export class Ahead {
     return this.#batches[0]?.sinceMs ?? Number.POSITIVE_INFINITY
   }
 
-  get ids(): string[] {
-    return this.#batches.flatMap((batch) => batch.claims.map(({ id }) => id))
+  /** Of the one that is next. */
+  get source(): Source | undefined {
+    return this.#batches[0]?.source
   }
 
-  add(claims: Claim[], nowMs: number): void {
+  ids(source: Source): string[] {
+    const batches = this.#batches.filter((batch) => batch.source === source)
+    return batches.flatMap((batch) => batch.claims.map(({ id }) => id))
+  }
+
+  add(claims: Item[], source: Source, nowMs: number): void {
     if (claims.length === 0) return
-    this.#batches.push({ sinceMs: nowMs, claims: claims.reverse() })
+    this.#batches.push({ sinceMs: nowMs, source, claims: claims.reverse() })
     this.size += claims.length
   }
 
-  next(): Claim | undefined {
+  next(): Item | undefined {
     const batch = this.#batches[0]
     if (batch === undefined) return undefined
     const claim = batch.claims.pop()!
@@ -35,11 +42,13 @@ export class Ahead {
     return claim
   }
 
-  remove(id: string): Claim | undefined {
+  remove(id: string): { item: Item; source: Source } | undefined {
     const all = this.take()
-    const found = all.flatMap((batch) => batch.claims.filter((claim) => claim.id === id))[0]
-    for (const { claims, sinceMs } of all) {
-      this.add(claims.filter((claim) => claim.id !== id).reverse(), sinceMs)
+    let found: { item: Item; source: Source } | undefined
+    for (const { claims, source, sinceMs } of all) {
+      const item = claims.find((claim) => claim.id === id)
+      if (item !== undefined) found = { item, source }
+      this.add(claims.filter((claim) => claim.id !== id).reverse(), source, sinceMs)
     }
     return found
   }

@@ -1,5 +1,4 @@
 import { shown } from '../define/names.ts'
-import { encodePayload } from '../define/payload.ts'
 import type { Context, Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
 import type { LogLevel } from '../model/task.ts'
@@ -86,11 +85,11 @@ export class RunContext implements Context {
   }
 
   async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
-    const { name } = this.#execution.definition
+    const { name } = this.#execution.claim
     if (this.abortReason !== undefined) throw this.abortReason
     if (this.#execution.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
-    const encoded = encodePayload(result, `result of ${name}`, this.#desk.payloadLimit, 'RESULT_TOO_LARGE')
-    if (await this.#desk.completeWith(this.#execution, encoded, (tx) => this.#joined(tx, effects)))
+    const outcome = this.#execution.completed(result)
+    if (await this.#desk.completeWith(this.#execution, outcome, (tx) => this.#joined(tx, effects)))
       return result
     throw this.abort(new ClaimLostError(`${name}: the claim is in other hands, nothing was written`))
   }

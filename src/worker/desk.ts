@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
+import type { Outcome } from '../model/outcome.ts'
 import type { NewLogLine } from '../store/contract.ts'
 import type { Execution } from './execution.ts'
 
@@ -15,5 +16,5 @@ export interface Desk {
   note(execution: Execution, line: NewLogLine): void
   progress(execution: Execution, fraction: number, message: string | null): void
   /** False: the claim was not ours any more, nothing was written. */
-  completeWith(execution: Execution, result: string | null, effects: (tx: Tx) => unknown): Promise<boolean>
+  completeWith(execution: Execution, outcome: Outcome, effects: (tx: Tx) => unknown): Promise<boolean>
 }

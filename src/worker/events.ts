@@ -1,10 +1,12 @@
 import type { EndCause } from '../model/session.ts'
 import type { Failure } from '../model/task.ts'
 
+/** What is told of a task or a row. The id of a row is `<discovery>/<key>`, and its name the discovery's. */
 export interface TaskEvent {
   id: string
   name: string
-  queue: string
+  /** Null for a row. */
+  queue: string | null
   attempt: number
   maxAttempts: number
   worker: string | null

@@ -1,6 +1,3 @@
-import { encodePayload } from '../define/payload.ts'
-import { checkAgainst } from '../define/schema.ts'
-import type { TaskDefinition } from '../define/task.ts'
 import { durationMs } from '../duration.ts'
 import {
   GleanerError,
@@ -14,10 +11,10 @@ import {
 import type { Outcome } from '../model/outcome.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
 import type { Failure, FailureKind } from '../model/task.ts'
-import type { Claim } from '../store/contract.ts'
 import { RunContext } from './context.ts'
 import type { Desk } from './desk.ts'
 import type { Hooks } from './hooks.ts'
+import type { Item, Source } from './sources/source.ts'
 
 const MESSAGE_MAX = 2_000
 const STACK_MAX = 8_000
@@ -25,9 +22,10 @@ const STACK_MAX = 8_000
 type OnEnd = (execution: Execution, outcome: Outcome) => void
 
 /** One run of one item: from its claim to its outcome. */
-export class Execution {
-  readonly claim: Claim
-  readonly definition: TaskDefinition
+export abstract class Execution {
+  readonly claim: Item
+  readonly source: Source
+  readonly timeoutMs: number
   readonly startedAt: number
   readonly startedMs: number
   readonly context: RunContext
@@ -39,53 +37,51 @@ export class Execution {
   place = 0
   /** When its outcome was known; 0 before. */
   endedMs = 0
-  readonly #random: () => number
+  protected readonly desk: Desk
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
 
-  constructor(claim: Claim, definition: TaskDefinition, desk: Desk) {
+  constructor(claim: Item, source: Source, timeoutMs: number, desk: Desk) {
     this.claim = claim
+    this.source = source
+    this.timeoutMs = timeoutMs
     this.startIsKnown = claim.started
-    this.definition = definition
     this.startedAt = desk.clock.now()
     this.startedMs = desk.clock.monotonicMs()
-    this.deadlineMs = this.startedMs + (claim.overrides?.timeoutMs ?? definition.timeoutMs)
-    this.#random = desk.random
+    this.deadlineMs = this.startedMs + timeoutMs
+    this.desk = desk
     this.context = new RunContext(this, desk)
   }
 
-  get timeoutMs(): number {
-    return this.claim.overrides?.timeoutMs ?? this.definition.timeoutMs
+  get name(): string {
+    return this.claim.name
   }
 
+  /** Where it waited; null for what waits in a table of the user's. */
+  abstract get queue(): string | null
+  abstract get retry(): RetryPolicy
+  /** What the handler is given, checked. */
+  protected abstract input(): unknown
+  protected abstract handle(input: unknown): unknown
+  /** What a result means; it throws when that cannot be stored. */
+  abstract completed(result: unknown): Outcome
+
   /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
-  async run(hooks: Hooks, payloadLimit: number, onEnd: OnEnd): Promise<void> {
+  async run(hooks: Hooks, onEnd: OnEnd): Promise<void> {
     let outcome: Outcome
     try {
-      const input = this.#input()
+      const input = this.input()
       const result = await this.#handle(input instanceof Promise ? await input : input, hooks)
-      outcome = { kind: 'completed', result: this.#encoded(result, payloadLimit) }
+      outcome = this.completed(result)
     } catch (error) {
       outcome = this.outcomeOf(error)
     }
     onEnd(this, outcome)
   }
 
-  #input(): unknown {
-    const { claim, definition } = this
-    const input = claim.input === null ? undefined : JSON.parse(claim.input)
-    if (definition.input === undefined) return input
-    return checkAgainst(definition.input, input, `input of ${definition.name}`)
-  }
-
   #handle(input: unknown, hooks: Hooks): unknown {
-    const { context } = this
-    if (hooks.aroundRun === undefined) return this.definition.run!(input, context)
-    return hooks.aroundRun(context, async () => this.definition.run!(input, context))
-  }
-
-  #encoded(result: unknown, payloadLimit: number): string | null {
-    return encodePayload(result, `result of ${this.definition.name}`, payloadLimit, 'RESULT_TOO_LARGE')
+    if (hooks.aroundRun === undefined) return this.handle(input)
+    return hooks.aroundRun(this.context, async () => this.handle(input))
   }
 
   /** One clause for each way to end badly. */
@@ -101,11 +97,10 @@ export class Execution {
   }
 
   #failed(kind: FailureKind, error: unknown): Outcome {
-    const policy: RetryPolicy = { ...this.definition.retry, ...this.claim.overrides?.retry }
     return {
       kind: 'failed',
       failure: failure(kind, error),
-      retryAfterMs: delayMs(policy, this.claim.attempt, this.#random()),
+      retryAfterMs: delayMs(this.retry, this.claim.attempt, this.desk.random()),
     }
   }
 

@@ -1,21 +1,20 @@
 import type { Clock } from '../clock.ts'
-import type { TaskDefinition } from '../define/task.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
-import type { Claim, Store } from '../store/contract.ts'
+import type { Store } from '../store/contract.ts'
 import { Ahead } from './ahead.ts'
 import { Deadline } from './deadline.ts'
 import type { Desk } from './desk.ts'
 import type { Emitter, TaskEvent } from './events.ts'
-import { Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
-import { News } from './news.ts'
 import type { Pace } from './pace.ts'
 import { reportOutcome } from './report.ts'
 import { Runs } from './runs.ts'
 import { Slices } from './slices.ts'
+import type { Item, Source } from './sources/source.ts'
 
 /** Of how many items left ahead nobody wants to hear. */
 const NEVER = -1
@@ -34,7 +33,6 @@ export interface HandsServices {
 
 export interface HandsOptions extends HandsServices {
   worker: string
-  definitions: ReadonlyMap<string, TaskDefinition>
   payloadLimit: number
   graceMs: number
   concurrency: number
@@ -48,7 +46,6 @@ export interface HandsOptions extends HandsServices {
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
 export class Hands implements Desk {
-  readonly news = new News()
   readonly #options: HandsOptions
   readonly #running = new Runs()
   readonly #ahead = new Ahead()
@@ -78,13 +75,14 @@ export class Hands implements Desk {
   }
 
   /** Runs that were started from what was held ahead, which the store does not know yet. */
-  unknownStarts(): Execution[] {
-    return [...this.#running].filter((execution) => !execution.startIsKnown && !execution.settled)
+  unknownStarts(source: Source): Execution[] {
+    return [...this.#running].filter((e) => !e.startIsKnown && !e.settled && e.source === source)
   }
 
-  /** Everything it knows to hold. */
-  ids(): string[] {
-    return [...[...this.#running].filter((e) => !e.settled).map((e) => e.claim.id), ...this.#ahead.ids]
+  /** Everything that it knows to hold of this source. */
+  ids(source: Source): string[] {
+    const running = [...this.#running].filter((e) => !e.settled && e.source === source)
+    return [...running.map((e) => e.claim.id), ...this.#ahead.ids(source)]
   }
 
   get runsSuspect(): boolean {
@@ -93,13 +91,14 @@ export class Hands implements Desk {
   }
 
   /** Starts what was claimed to be started, and keeps the rest ahead. With `low` of them left it is time for more. */
-  take(claims: readonly Claim[], low = NEVER): void {
+  take(claims: readonly Item[], source: Source, low = NEVER): void {
     const now = this.clock.monotonicMs()
     this.#low = low
     this.#slices.begin()
-    for (const claim of claims) if (claim.started) this.#start(claim)
+    for (const claim of claims) if (claim.started) this.#start(claim, source)
     this.#ahead.add(
       claims.filter((claim) => !claim.started),
+      source,
       now,
     )
     // Claimed while hands were free: nobody who ends will start these.
@@ -110,13 +109,13 @@ export class Hands implements Desk {
     for (let n = 0; n < free; n++) this.#startNext()
   }
 
-  #start(claim: Claim): void {
-    const { definitions, emitter, hooks } = this.#options
-    const execution = new Execution(claim, definitions.get(claim.name)!, this)
+  #start(claim: Item, source: Source): void {
+    const { emitter, hooks } = this.#options
+    const execution = source.begin(claim, this)
     this.#running.add(execution)
     this.#deadline.arm(execution.deadlineMs)
     if (emitter.hears('started')) emitter.emit('started', () => this.eventOf(execution))
-    void execution.run(hooks, this.payloadLimit, this.#finish)
+    void execution.run(hooks, this.#finish)
   }
 
   readonly #finish = (execution: Execution, outcome: Outcome): void => {
@@ -131,10 +130,11 @@ export class Hands implements Desk {
   }
 
   #startNext(): void {
-    const next = this.#ahead.next()
-    if (next !== undefined) {
+    const { source } = this.#ahead
+    if (source !== undefined) {
+      const next = this.#ahead.next()!
       if (this.#ahead.size === this.#low) this.#options.onFree()
-      return this.#start(next)
+      return this.#start(next, source)
     }
     if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     this.#options.onFree()
@@ -143,11 +143,11 @@ export class Hands implements Desk {
   #settle(execution: Execution, outcome: Outcome, nowMs: number): void {
     execution.settled = true
     execution.endedMs = nowMs
-    this.news.finished(execution, outcome, nowMs)
+    execution.source.news.finished(execution, outcome, nowMs)
   }
 
-  readonly eventOf = ({ claim }: Execution): TaskEvent => {
-    const { id, name, queue, attempt, maxAttempts } = claim
+  readonly eventOf = ({ claim, queue }: Execution): TaskEvent => {
+    const { id, name, attempt, maxAttempts } = claim
     return { id, name, queue, attempt, maxAttempts, worker: this.#options.worker }
   }
 
@@ -174,27 +174,20 @@ export class Hands implements Desk {
   }
 
   note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
-    if (!execution.settled) this.news.logged(execution, line, this.clock.monotonicMs())
+    if (!execution.settled) execution.source.news.logged(execution, line, this.clock.monotonicMs())
   }
 
   progress(execution: Execution, fraction: number, message: string | null): void {
     if (execution.settled) return
-    this.news.progress(execution, fraction, message, this.clock.monotonicMs())
+    execution.source.news.progress(execution, fraction, message, this.clock.monotonicMs())
     this.#options.emitter.emit('progress', () => ({ ...this.eventOf(execution), fraction, message }))
   }
 
-  async completeWith(
-    execution: Execution,
-    result: string | null,
-    effects: Parameters<Desk['completeWith']>[2],
-  ) {
-    const { store, session } = this.#options
-    const { claim, startedAt } = execution
-    const holder = session()
-    const proof = { id: claim.id, fence: claim.fence, startedAt }
-    const done = holder !== null && (await store.completeWith(holder, proof, result, effects))
+  async completeWith(execution: Execution, outcome: Outcome, effects: Parameters<Desk['completeWith']>[2]) {
+    const holder = this.#options.session()
+    const done = holder !== null && (await execution.source.completeWith(holder, execution, outcome, effects))
     execution.settled = true
-    reportOutcome(this.#options, this.eventOf, execution, done ? { kind: 'completed', result } : null)
+    reportOutcome(this.#options, this.eventOf, execution, done ? outcome : null)
     return done
   }
 
@@ -207,7 +200,7 @@ export class Hands implements Desk {
       this.#abort(execution, new TaskCancelled(id))
     }
     const ahead = this.#ahead.remove(id)
-    if (ahead !== undefined) this.news.returned(ahead, this.clock.monotonicMs())
+    if (ahead !== undefined) ahead.source.news.returned(ahead.item, this.clock.monotonicMs())
   }
 
   /** The claim is in other hands. */
@@ -219,17 +212,16 @@ export class Hands implements Desk {
 
   loseEverything(): void {
     this.#ahead.take()
-    this.news.drop()
     for (const execution of this.#running) if (!execution.settled) this.#lose(execution)
   }
 
   handBackAhead(): void {
-    for (const { claims } of this.#ahead.take()) this.handBack(claims)
+    for (const { claims, source } of this.#ahead.take()) this.handBack(claims, source)
   }
 
   /** Never started here. */
-  handBack(claims: readonly Claim[]): void {
-    for (const claim of claims) this.news.returned(claim, this.clock.monotonicMs())
+  handBack(claims: readonly Item[], source: Source): void {
+    for (const claim of claims) source.news.returned(claim, this.clock.monotonicMs())
   }
 
   abortAll(reason: Error): void {

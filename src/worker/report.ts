@@ -38,7 +38,7 @@ export function reportOutcome(
   // It may have waited since for others to share its transaction.
   const ranMs = (execution.endedMs || clock.monotonicMs()) - execution.startedMs
   if (outcome?.kind === 'completed') {
-    meter.ran(execution.claim, 'completed', ranMs)
+    meter.ran(execution, 'completed', ranMs)
     // Most end like this, and mostly nobody listens.
     if (!emitter.hears('completed')) return
   }
@@ -55,7 +55,7 @@ export function reportOutcome(
     case 'failed': {
       const { failure, retryAfterMs } = outcome
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
-      meter.ran(execution.claim, final ? 'failed' : 'retried', ranMs)
+      meter.ran(execution, final ? 'failed' : 'retried', ranMs)
       tellOfFailure(emitter, hooks, event(), failure, final)
       if (final) return emitter.emit('failed', () => ({ ...event(), durationMs: ranMs, error: failure }))
       return emitter.emit('retrying', () => ({

@@ -1,20 +1,21 @@
-import type { TaskDefinition } from '../define/task.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
-import type { Able, Change, Exchanged, Want } from '../store/contract.ts'
+import type { Able, Change, Exchanged } from '../store/contract.ts'
 import { Drained } from './drained.ts'
 import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import { Pace, type PaceOptions } from './pace.ts'
 import { reportAll } from './report.ts'
+import type { Room, Source } from './sources/source.ts'
+import { Sources } from './sources/sources.ts'
 import { Waker } from './waker.ts'
 
 export interface WorkerOptions {
   id: string
   able: Able
-  definitions: ReadonlyMap<string, TaskDefinition>
+  sources: readonly Source[]
   concurrency: number
   payloadLimit: number
   /** `graceMs`: between an abort and giving up on the handler. */
@@ -45,12 +46,12 @@ export class Worker {
   readonly #services: WorkerServices
   readonly #pace: Pace
   readonly #hands: Hands
+  readonly #sources: Sources
   readonly #waker: Waker
   readonly #unsubscribe: () => void
   readonly #finished: Promise<void>
   #session: string | null = null
   #state: 'working' | 'draining' | 'stopped' = 'working'
-  #nextDueMs = Number.POSITIVE_INFINITY
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   readonly #drained = new Drained()
@@ -62,10 +63,10 @@ export class Worker {
     this.#services = services
     this.#pace = new Pace(options.timings)
     this.#waker = new Waker(services.clock)
+    this.#sources = new Sources(options.sources)
     this.#hands = new Hands({
       ...services,
       worker: options.id,
-      definitions: options.definitions,
       payloadLimit: options.payloadLimit,
       graceMs: options.timings.graceMs,
       concurrency: options.concurrency,
@@ -126,16 +127,21 @@ export class Worker {
   }
 
   /**
-   * Hands in and claims. If it asked for more and there was nothing, it answers those who waited for that before it
-   * asked: whoever came later may have enqueued something since.
+   * Hands in and claims, at one source after the other. If it asked all of them for more and there was nothing, it
+   * answers those who waited for that before it asked: whoever came later may have enqueued something since.
    */
   async #trade(session: string): Promise<Drained['waiting']> {
     const { waiting } = this.#drained
-    const want = this.#want()
-    const answer = await this.#exchange(want)
-    // Lost while we waited for the answer: what it claims for us has been given back as well.
-    if (this.#session === session) this.#accept(session, answer, want)
-    return want !== null && want.start > 0 && answer.claims.length === 0 ? waiting : []
+    let nothing = true
+    for (const source of this.#sources.inTurn()) {
+      const want = this.#want(source)
+      const answer = await this.#exchange(source, want)
+      // Lost while we waited for the answer: what it claims for us has been given back as well.
+      if (this.#session !== session) return []
+      this.#accept(session, source, answer, want)
+      if (want === null || want.start === 0 || answer.claims.length > 0) nothing = false
+    }
+    return nothing ? waiting : []
   }
 
   async #openSession(): Promise<string> {
@@ -146,17 +152,16 @@ export class Worker {
     return session
   }
 
-  #want(): Want | null {
-    const { able, concurrency } = this.#options
+  #want(source: Source): Room | null {
+    const { concurrency } = this.#options
     const start = concurrency - this.#hands.running
     const { household } = this.#services
-    if (this.#state !== 'working' || !household.mayClaim(this.#hands)) return null
+    if (this.#state !== 'working' || !household.mayClaim(this.#hands) || !this.#sources.mayAsk(source))
+      return null
     const ahead = this.#pace.aheadFor(concurrency)
-    if (this.#hands.ahead > 0) return this.#asksEarly() ? { able, start: 0, ahead, empty: false } : null
+    if (this.#hands.ahead > 0) return this.#asksEarly() ? { start: 0, ahead, empty: false } : null
     if (start <= 0) return null
-    const empty = household.isEmpty
-    const thorough = this.#drained.isAwaited
-    return { able, start, ahead, empty, thorough }
+    return { start, ahead, empty: household.isEmpty, thorough: this.#drained.isAwaited }
   }
 
   /** A store that works elsewhere looks for the next short items while we run those that we have. */
@@ -164,18 +169,18 @@ export class Worker {
     return this.#services.store.remote && this.#pace.asksEarly(this.#hands.ahead, this.#options.concurrency)
   }
 
-  async #exchange(want: Want | null): Promise<Exchanged> {
-    const news = this.#hands.news.take()
-    const begun = this.#hands.unknownStarts()
+  async #exchange(source: Source, want: Room | null): Promise<Exchanged> {
+    const news = source.news.take()
+    const begun = this.#hands.unknownStarts(source)
     const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
     try {
       const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
-      const answer = await this.#services.store.exchange({
+      const answer = await source.exchange({
         session: this.#session!,
         starts,
         ...news.parts,
         want,
-        holding: inDoubt ? this.#hands.ids() : undefined,
+        holding: inDoubt ? this.#hands.ids(source) : undefined,
       })
       for (const execution of begun) execution.startIsKnown = true
       reportAll(this.#services, this.#hands.eventOf, news.handedIn, answer)
@@ -186,44 +191,43 @@ export class Worker {
     }
   }
 
-  #accept(session: string, answer: Exchanged, want: Want | null): void {
+  #accept(session: string, source: Source, answer: Exchanged, want: Room | null): void {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
-    // Who leaves holds nobody back: he will not claim it.
-    const waiting = answer.suspectsWaiting && this.#state === 'working'
-    if (want !== null) this.#services.household.suspectsWaiting(this.#hands, waiting)
+    if (want !== null) {
+      // Who leaves holds nobody back: he will not claim it.
+      source.suspectsWait = answer.suspectsWaiting && this.#state === 'working'
+      this.#services.household.suspectsWaiting(this.#hands, this.#sources.suspectsWait)
+    }
     const now = this.#services.clock.monotonicMs()
-    this.#nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
+    source.nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
-    if (this.#state !== 'working') return this.#hands.handBack(answer.claims)
+    if (this.#state !== 'working') return this.#hands.handBack(answer.claims, source)
     if (want !== null) this.#pace.got(answer.claims.length, want)
+    if (answer.claims.length > 0) this.#sources.gave(source)
     const { remote } = this.#services.store
-    this.#hands.take(answer.claims, remote ? this.#pace.low : undefined)
+    this.#hands.take(answer.claims, source, remote ? this.#pace.low : undefined)
     if (this.#asksEarly()) this.#waker.nudge()
   }
 
   async #tellDrained(waiting: Drained['waiting']): Promise<void> {
-    const { running, ahead, news } = this.#hands
-    if (running > 0 || ahead > 0 || !news.isEmpty || waiting.length === 0) return
-    await this.#drained.tell(waiting, () => this.#hasDelayed())
-  }
-
-  async #hasDelayed(): Promise<boolean> {
-    const { queues } = this.#options.able
-    const counts = await Promise.all(queues.map((queue) => this.#services.store.countTasks({ queue })))
-    return counts.some(({ scheduled, queued }) => scheduled + queued > 0)
+    const { running, ahead } = this.#hands
+    if (running > 0 || ahead > 0 || this.#sources.haveNews || waiting.length === 0) return
+    await this.#drained.tell(waiting, () => this.#sources.haveDelayed())
   }
 
   /** How long the next exchange can wait when nobody wakes us. */
   #restMs(): number {
     if (this.#troubled) return TROUBLE_MS
     const now = this.#services.clock.monotonicMs()
-    const { news, running } = this.#hands
-    const reasons = [this.#nextDueMs - now, this.#pace.nextLookMs(running > 0)]
-    if (news.sinceMs !== undefined) reasons.push(news.sinceMs + NEWS_MS - now)
-    for (const { startedMs } of this.#hands.unknownStarts()) reasons.push(startedMs + NEWS_MS - now)
+    const reasons = [this.#pace.nextLookMs(this.#hands.running > 0)]
+    for (const source of this.#sources) {
+      reasons.push(source.nextDueMs - now)
+      if (source.news.sinceMs !== undefined) reasons.push(source.news.sinceMs + NEWS_MS - now)
+      for (const { startedMs } of this.#hands.unknownStarts(source)) reasons.push(startedMs + NEWS_MS - now)
+    }
     if (this.#hands.ahead > 0) reasons.push(this.#hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)
     return Math.max(0, Math.min(...reasons))
   }
@@ -250,6 +254,7 @@ export class Worker {
     this.#services.keeper.release(session)
     this.#session = null
     this.#hands.loseEverything()
+    this.#sources.dropNews()
     this.#waker.nudge()
   }
 
@@ -273,7 +278,8 @@ export class Worker {
     this.#unsubscribe()
     this.#services.household.leave(this.#hands)
     try {
-      if (this.#session !== null && !this.#hands.news.isEmpty) await this.#exchange(null)
+      for (const source of this.#sources)
+        if (this.#session !== null && !source.news.isEmpty) await this.#exchange(source, null)
       if (this.#session !== null) await store.endSession(this.#session, 'stop')
     } catch (error) {
       // The sweeper of another process will do it when our lease is over.

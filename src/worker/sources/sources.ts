@@ -1,0 +1,48 @@
+import type { Source } from './source.ts'
+
+/** All that a worker takes from. Who gave something last is asked last: nobody's work waits behind another's for ever. */
+export class Sources {
+  readonly #all: Source[]
+
+  constructor(sources: readonly Source[]) {
+    this.#all = [...sources]
+  }
+
+  /** As they are now, though their order may change meanwhile. */
+  inTurn(): readonly Source[] {
+    return this.#all.length === 1 ? this.#all : [...this.#all]
+  }
+
+  gave(source: Source): void {
+    if (this.#all.length === 1) return
+    this.#all.splice(this.#all.indexOf(source), 1)
+    this.#all.push(source)
+  }
+
+  /** The house was emptied for a suspect: nothing else is asked for then. */
+  mayAsk(source: Source): boolean {
+    return source.suspectsWait || !this.suspectsWait
+  }
+
+  get suspectsWait(): boolean {
+    return this.#all.some((source) => source.suspectsWait)
+  }
+
+  get haveNews(): boolean {
+    return this.#all.some((source) => !source.news.isEmpty)
+  }
+
+  async haveDelayed(): Promise<boolean> {
+    for (const source of this.#all) if (await source.hasDelayed()) return true
+    return false
+  }
+
+  /** The session is gone: nobody would accept any of it. */
+  dropNews(): void {
+    for (const source of this.#all) source.news.drop()
+  }
+
+  [Symbol.iterator](): Iterator<Source> {
+    return this.#all.values()
+  }
+}

@@ -1,0 +1,46 @@
+import { encodePayload } from '../define/payload.ts'
+import { checkAgainst } from '../define/schema.ts'
+import type { TaskDefinition } from '../define/task.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { RetryPolicy } from '../model/retry.ts'
+import type { Claim } from '../store/contract.ts'
+import type { Desk } from './desk.ts'
+import { Execution } from './execution.ts'
+import type { Source } from './sources/source.ts'
+
+/** One run of one task. */
+export class TaskExecution extends Execution {
+  declare readonly claim: Claim
+  readonly #definition: TaskDefinition
+
+  constructor(claim: Claim, definition: TaskDefinition, source: Source, desk: Desk) {
+    super(claim, source, claim.overrides?.timeoutMs ?? definition.timeoutMs, desk)
+    this.#definition = definition
+  }
+
+  get queue(): string {
+    return this.claim.queue
+  }
+
+  get retry(): RetryPolicy {
+    return { ...this.#definition.retry, ...this.claim.overrides?.retry }
+  }
+
+  protected input(): unknown {
+    const { input: schema, name } = this.#definition
+    const input = this.claim.input === null ? undefined : JSON.parse(this.claim.input)
+    return schema === undefined ? input : checkAgainst(schema, input, `input of ${name}`)
+  }
+
+  protected handle(input: unknown): unknown {
+    return this.#definition.run!(input, this.context)
+  }
+
+  completed(result: unknown): Outcome {
+    const what = `result of ${this.#definition.name}`
+    return {
+      kind: 'completed',
+      result: encodePayload(result, what, this.desk.payloadLimit, 'RESULT_TOO_LARGE'),
+    }
+  }
+}
