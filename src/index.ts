@@ -71,3 +71,11 @@ export type { Refusal } from './store/contract.ts'
 export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'
+export type {
+  CurrentItem,
+  Phase,
+  ResourceSnapshot,
+  SourceAverage,
+  WorkerCounters,
+  WorkerSnapshot,
+} from './worker/snapshot.ts'
