@@ -54,6 +54,9 @@ export interface ErrorOptions {
   cause?: unknown
 }
 
+/** Shared by all copies of this package in a program, so that each recognises the other's errors. */
+const BRAND = Symbol.for('gleaner.error')
+
 /** What went wrong (`message`), why (`code`, `cause`), and what to do next (`hint`). */
 export class GleanerError extends Error {
   readonly code: ErrorCode
@@ -161,3 +164,40 @@ export class RetryLater extends GleanerError {
     this.after = after
   }
 }
+
+/** `instanceof`: an error of another copy is one of ours, because a handler may have been loaded with another copy. */
+function isInstance(this: object, value: unknown): boolean {
+  if (Function.prototype[Symbol.hasInstance].call(this, value)) return true
+  const brand = brandOf(this)
+  for (let one = value; brand !== undefined && isObject(one); one = Object.getPrototypeOf(one)) {
+    if (Object.hasOwn(one, 'constructor') && brandOf(one.constructor) === brand) return true
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function brandOf(type: object): unknown {
+  return Object.hasOwn(type, BRAND) ? (type as { [BRAND]?: unknown })[BRAND] : undefined
+}
+
+for (const ours of [
+  GleanerError,
+  InputError,
+  StoreError,
+  ClaimLostError,
+  TimeoutError,
+  StoppedError,
+  TaskCancelled,
+  TaskFailed,
+  TaskGone,
+  WaitTimeout,
+  PermanentError,
+  RetryLater,
+])
+  Object.defineProperty(ours, BRAND, { value: ours.name })
+
+// Inherited by all of them, and by what users derive from them, which have no brand and are only what they are.
+Object.defineProperty(GleanerError, Symbol.hasInstance, { value: isInstance })

@@ -1,5 +1,15 @@
 import './node-version.ts'
 
+export { defineConfig } from './config/define.ts'
+export type {
+  AlertOptions,
+  ConfigOptions,
+  PoolOptions,
+  RecycleOptions,
+  RestartOptions,
+  ServerOptions,
+  SupervisorOptions,
+} from './config/types.ts'
 export type { LimitOptions, RateOptions } from './define/limit.ts'
 export type { QueueOptions } from './define/queue.ts'
 export { defineTask, implement } from './define/task.ts'

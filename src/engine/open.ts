@@ -183,11 +183,12 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   }
 }
 
-function checkOptions(options: Omit<GleanerOptions, 'database'>) {
+/** Everything but the database itself. `caller` is who is named when it is no object, or has what there is not. */
+export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller = 'openGleaner') {
   if (typeof options !== 'object' || options === null)
-    throw bad('openGleaner', options, "Give { database: 'sqlite:…' }.")
+    throw bad(caller, options, "Give { database: 'sqlite:…' }.")
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined) throw bad('openGleaner: option', unknown, `There are: ${OPTIONS.join(', ')}.`)
+  if (unknown !== undefined) throw bad(`${caller}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
   const {
     durability = 'full',
     payloadLimit = PAYLOAD_MAX_BYTES,

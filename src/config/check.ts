@@ -1,0 +1,151 @@
+import { dirname, resolve } from 'node:path'
+import { checkName } from '../define/names.ts'
+import { durationMs } from '../duration.ts'
+import type { GleanerOptions } from '../engine/gleaner.ts'
+import { checkOptions } from '../engine/open.ts'
+import { sqlitePath } from '../store/open.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { badField, Fields, isObject } from './fields.ts'
+import { checkPools } from './pools.ts'
+import type { AlertSettings, Config, ConfigOptions, SupervisorSettings } from './types.ts'
+
+const PORT_DEFAULT = 8356
+const OWN = ['pools', 'server', 'supervisor', 'alerts'] as const
+
+/** Everything that can be known to be wrong before anything is opened or started. */
+export function checkConfig(options: unknown, path: string, env: NodeJS.ProcessEnv): Config {
+  if (!isObject(options))
+    throw badField(
+      'the config',
+      options,
+      "Export an object: export default defineConfig({ database: 'sqlite:./app.db' }).",
+    )
+  const given = readEnvironment(env)
+  const config: Config = {
+    path,
+    engine: checkEngine(options as unknown as ConfigOptions, path, given),
+    pools: checkPools(options.pools),
+    server: checkServer(options.server, given),
+    supervisor: checkSupervisor(options.supervisor),
+    alerts: checkAlerts(options.alerts),
+  }
+  checkDiscoveriesAreKnown(config)
+  return config
+}
+
+function checkEngine(options: ConfigOptions, path: string, given: Environment): GleanerOptions {
+  const engine = Object.fromEntries(
+    Object.entries(options).filter(([name]) => !(OWN as readonly string[]).includes(name)),
+  ) as unknown as GleanerOptions
+  checkOptions(engine, 'the config')
+  const database = given.database ?? databaseOf(engine, path)
+  sqlitePath(database)
+  return { ...engine, database }
+}
+
+/** A file is meant as seen from the config, wherever the program is started. */
+function databaseOf({ database }: { database?: unknown }, path: string): string {
+  if (typeof database !== 'string')
+    throw badField(
+      'database',
+      database,
+      "Say where it is: 'sqlite:./app.db' or 'postgres://…'; or set GLEANER_DATABASE.",
+    )
+  const file = sqlitePath(database)
+  return file === undefined || file === ':memory:' ? database : `sqlite:${resolve(dirname(path), file)}`
+}
+
+/** A pool that serves what does not exist would wait for ever. */
+function checkDiscoveriesAreKnown({ engine, pools }: Config): void {
+  const known = ((engine as { discoveries?: readonly { name: string }[] }).discoveries ?? []).map(
+    ({ name }) => name,
+  )
+  for (const { name, discoveries } of pools) {
+    const unknown = discoveries.find((discovery) => !known.includes(discovery))
+    if (unknown !== undefined)
+      throw badField(
+        `pools.${name}.discoveries`,
+        unknown,
+        `Add it to discoveries; known: ${known.join(', ') || 'none'}.`,
+      )
+  }
+}
+
+function checkServer(server: unknown, given: Environment): Config['server'] {
+  const fields = new Fields(server, 'server', ['host', 'port', 'token'], "{ host: '127.0.0.1', port: 8356 }")
+  return {
+    host: given.host ?? fields.text('host', '127.0.0.1'),
+    port: given.port ?? fields.whole('port', PORT_DEFAULT, 0, 65_535),
+    token: given.token ?? (fields.get('token') === undefined ? null : fields.text('token', '')),
+  }
+}
+
+const INTERVALS = {
+  frameEvery: '5s',
+  staleAfter: '10s',
+  hungAfter: '30s',
+  startWithin: '5m',
+  killAfter: '5s',
+  registryEvery: '5s',
+  commandsEvery: '1s',
+} as const
+
+function checkSupervisor(supervisor: unknown): SupervisorSettings {
+  const known = ['name', ...Object.keys(INTERVALS), 'drain', 'restart']
+  const fields = new Fields(supervisor, 'supervisor', known, "{ drain: '10s' }")
+  const ms = (name: keyof typeof INTERVALS) => fields.intervalMs(name, INTERVALS[name])
+  const settings = {
+    name: checkName(fields.get('name') ?? 'main', 'supervisor.name', 'BAD_CONFIG'),
+    frameEveryMs: ms('frameEvery'),
+    staleAfterMs: ms('staleAfter'),
+    hungAfterMs: ms('hungAfter'),
+    startWithinMs: ms('startWithin'),
+    drainMs: fields.durationMs('drain', '10s'),
+    killAfterMs: ms('killAfter'),
+    registryEveryMs: ms('registryEvery'),
+    commandsEveryMs: ms('commandsEvery'),
+    restart: checkRestart(fields.get('restart')),
+  }
+  const { frameEveryMs, staleAfterMs, hungAfterMs } = settings
+  if (frameEveryMs < staleAfterMs && staleAfterMs <= hungAfterMs) return settings
+  throw badField(
+    'supervisor',
+    undefined,
+    'A worker that is well must not look ill: frameEvery < staleAfter ≤ hungAfter.',
+    `has frames every ${frameEveryMs} ms, stale after ${staleAfterMs} ms, hung after ${hungAfterMs} ms`,
+  )
+}
+
+function checkRestart(restart: unknown): SupervisorSettings['restart'] {
+  const known = ['base', 'max', 'window', 'inWindow', 'total']
+  const fields = new Fields(restart, 'supervisor.restart', known, '{ inWindow: 5, total: 20 }')
+  return {
+    baseMs: fields.durationMs('base', '1s'),
+    maxMs: fields.durationMs('max', '1m'),
+    windowMs: fields.intervalMs('window', '5m'),
+    inWindow: fields.whole('inWindow', 5, 1, 1_000_000),
+    total: fields.whole('total', 20, 1, 1_000_000),
+  }
+}
+
+function checkAlerts(alerts: unknown): AlertSettings {
+  const fields = new Fields(
+    alerts,
+    'alerts',
+    ['backlog', 'errorRate', 'stalledAfter'],
+    '{ backlog: 100_000 }',
+  )
+  const unlessOff = <T>(name: string, read: () => T): T | null => (fields.get(name) === false ? null : read())
+  return {
+    backlog: unlessOff('backlog', () => fields.whole('backlog', 10_000, 1, Number.MAX_SAFE_INTEGER)),
+    errorRate: unlessOff('errorRate', () => checkShare(fields.get('errorRate') ?? 0.1)),
+    stalledAfterMs: unlessOff('stalledAfter', () =>
+      durationMs(fields.get('stalledAfter') ?? '1m', 'alerts.stalledAfter'),
+    ),
+  }
+}
+
+function checkShare(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= 1) return value
+  throw badField('alerts.errorRate', value, 'Use a share from 0 to 1, e.g. 0.1 for 10 %, or false.')
+}

@@ -1,0 +1,66 @@
+import { shown } from '../define/names.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+
+/** What a config says at one place, read field by field; an error names the place. */
+export class Fields {
+  readonly #values: Record<string, unknown>
+  readonly #where: string
+
+  /** Undefined: nothing was said at this place. `known`: the fields it may have. */
+  constructor(value: unknown, where: string, known: readonly string[], example: string) {
+    this.#where = where
+    if (value !== undefined && !isObject(value))
+      throw badField(where, value, `Use an object, e.g. ${example}.`)
+    this.#values = value ?? {}
+    const unknown = Object.keys(this.#values).find((name) => !known.includes(name))
+    if (unknown !== undefined)
+      throw badField(`${this.at(unknown)}`, undefined, `There are: ${known.join(', ')}.`, 'is no such option')
+  }
+
+  at(name: string): string {
+    return this.#where === '' ? name : `${this.#where}.${name}`
+  }
+
+  get(name: string): unknown {
+    return this.#values[name]
+  }
+
+  whole(name: string, otherwise: number, min: number, max: number): number {
+    const value = this.#values[name] ?? otherwise
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)
+      return value as number
+    throw badField(this.at(name), value, `Use a whole number from ${min} to ${max}.`)
+  }
+
+  wholeOrNull(name: string, min: number, max: number): number | null {
+    return this.#values[name] === undefined ? null : this.whole(name, min, min, max)
+  }
+
+  text(name: string, otherwise: string): string {
+    const value = this.#values[name] ?? otherwise
+    if (typeof value === 'string' && value !== '') return value
+    throw badField(this.at(name), value, 'Use a text that is not empty.')
+  }
+
+  durationMs(name: string, otherwise: Duration): number {
+    return durationMs(this.#values[name] ?? otherwise, this.at(name))
+  }
+
+  /** At least a millisecond: an interval of none would never rest. */
+  intervalMs(name: string, otherwise: Duration): number {
+    const ms = this.durationMs(name, otherwise)
+    if (ms >= 1) return ms
+    throw badField(this.at(name), this.#values[name], 'Use at least 1 ms.')
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function badField(where: string, value: unknown, hint: string, complaint?: string): InputError {
+  const message =
+    complaint === undefined ? `${where}: ${shown(value)} is not possible` : `${where} ${complaint}`
+  return new InputError(message, { code: 'BAD_CONFIG', hint })
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { checkConfig } from '../../src/config/check.ts'
+import { defineConfig, defineTask } from '../../src/index.ts'
+
+const task = defineTask({ name: 'a', run: async () => 1 })
+const check = (more: object) =>
+  checkConfig({ database: 'sqlite:./app.db', tasks: [task], ...more }, '/srv/app/gleaner.config.ts', {})
+
+describe('what a config may say', () => {
+  test('everything that the design shows', () => {
+    const config = defineConfig({
+      database: 'sqlite:./app.db',
+      tasks: [task],
+      queues: { ml: { strategy: 'fifo' } },
+      pools: {
+        ml: { processes: 1, concurrency: 1, queues: ['ml'], capabilities: { gpu: true } },
+        mail: { processes: 2, concurrency: 20, queues: ['default'], recycle: { rssMb: 512, items: 1000 } },
+        python: { command: ['python3', 'worker.py'], processes: 1, queues: ['py'], env: { MODEL: 'small' } },
+      },
+      server: { host: '127.0.0.1', port: 8356 },
+    })
+    const { engine, pools, server } = checkConfig(config, '/srv/app/gleaner.config.ts', {})
+    expect(engine).toMatchObject({ database: 'sqlite:/srv/app/app.db', tasks: [task] })
+    expect(engine).not.toHaveProperty('pools')
+    expect(pools.map(({ name, concurrency }) => [name, concurrency])).toEqual([
+      ['ml', 1],
+      ['mail', 20],
+      ['python', 1],
+    ])
+    expect(server).toEqual({ host: '127.0.0.1', port: 8356, token: null })
+  })
+
+  test('nothing: the defaults are those of the design', () => {
+    expect(check({}).supervisor).toEqual({
+      name: 'main',
+      frameEveryMs: 5_000,
+      staleAfterMs: 10_000,
+      hungAfterMs: 30_000,
+      startWithinMs: 300_000,
+      drainMs: 10_000,
+      killAfterMs: 5_000,
+      registryEveryMs: 5_000,
+      commandsEveryMs: 1_000,
+      restart: { baseMs: 1_000, maxMs: 60_000, windowMs: 300_000, inWindow: 5, total: 20 },
+    })
+    expect(check({}).alerts).toEqual({ backlog: 10_000, errorRate: 0.1, stalledAfterMs: 60_000 })
+  })
+
+  test('that there are no alerts', () => {
+    const alerts = { backlog: false, errorRate: false, stalledAfter: false }
+    expect(check({ alerts }).alerts).toEqual({ backlog: null, errorRate: null, stalledAfterMs: null })
+  })
+})
+
+describe('what a config may not say is refused, with the field and the fix', () => {
+  const pool = (options: unknown) => ({ pools: { ml: options } })
+  const CASES: [string, object, RegExp][] = [
+    ['an option that there is not', { pool: {} }, /the config: option: "pool" is not possible\. There are:/],
+    ['a task that is none', { tasks: [{ name: 'x' }] }, /is not a task/],
+    ['a queue that is none', { queues: { ml: { strategy: 'best' } } }, /queues\.ml\.strategy: "best"/],
+    ['a database that is none', { database: 'app.db' }, /database: this is not a database URL.*sqlite:/],
+    ['no database', { database: undefined }, /database: undefined.*GLEANER_DATABASE/],
+    ['pools as a list', { pools: [] }, /pools: an array is not possible\. Use an object/],
+    ['a pool with a colon', { pools: { 'a:b': {} } }, /pools\.a:b: "" is not a name/],
+    ['a pool that is a number', pool(3), /pools\.ml: 3 is not possible\. Use an object/],
+    [
+      'an option of a pool that there is not',
+      pool({ process: 2 }),
+      /pools\.ml\.process is no such option\. There are: processes/,
+    ],
+    ['no processes', pool({ processes: 0 }), /pools\.ml\.processes: 0 .*from 1 to 256/],
+    ['half a process', pool({ processes: 1.5 }), /pools\.ml\.processes: 1\.5/],
+    ['concurrency as text', pool({ concurrency: '4' }), /pools\.ml\.concurrency: "4".*from 1 to 10000/],
+    ['queues as text', pool({ queues: 'ml' }), /pools\.ml\.queues: "ml".*Use a list of names/],
+    ['no queue', pool({ queues: [] }), /pools\.ml\.queues: .*Name at least one/],
+    ['a queue without a name', pool({ queues: [''] }), /pools\.ml\.queues\[0\]: "" is not a name/],
+    [
+      'a discovery that is unknown',
+      pool({ discoveries: ['tag'] }),
+      /pools\.ml\.discoveries: "tag".*Add it to discoveries/,
+    ],
+    ['capabilities as a list', pool({ capabilities: ['gpu'] }), /pools\.ml\.capabilities: an array/],
+    [
+      'a command as text',
+      pool({ command: 'python3 w.py', queues: ['py'] }),
+      /pools\.ml\.command.*'python3', 'worker\.py'/,
+    ],
+    ['an empty command', pool({ command: [], queues: ['py'] }), /pools\.ml\.command/],
+    [
+      'a command without queues',
+      pool({ command: ['python3'] }),
+      /pools\.ml\.queues is missing beside a command/,
+    ],
+    ['an environment of numbers', pool({ env: { N: 1 } }), /pools\.ml\.env: an object.*strings/],
+    ['recycling at no memory', pool({ recycle: { rssMb: 0 } }), /pools\.ml\.recycle\.rssMb: 0/],
+    ['a port that is none', { server: { port: 70_000 } }, /server\.port: 70000 .*0 to 65535/],
+    ['an empty host', { server: { host: '' } }, /server\.host: ""/],
+    ['an empty token', { server: { token: '' } }, /server\.token: ""/],
+    [
+      'a drain that is no duration',
+      { supervisor: { drain: 'soon' } },
+      /supervisor\.drain: "soon" is not a duration/,
+    ],
+    ['frames all the time', { supervisor: { frameEvery: 0 } }, /supervisor\.frameEvery: 0 .*at least 1 ms/],
+    [
+      'frames too seldom',
+      { supervisor: { frameEvery: '20s' } },
+      /supervisor has frames every 20000 ms.*frameEvery < staleAfter/,
+    ],
+    [
+      'restarts without end',
+      { supervisor: { restart: { total: Number.POSITIVE_INFINITY } } },
+      /supervisor\.restart\.total: Infinity/,
+    ],
+    ['an error rate in per cent', { alerts: { errorRate: 10 } }, /alerts\.errorRate: 10 .*0\.1 for 10 %/],
+  ]
+  test.each(CASES)('%s', (_what, more, expected) => {
+    expect(() => check(more)).toThrow(expected)
+  })
+})
