@@ -5,9 +5,8 @@ export type {
   AlertOptions,
   ConfigOptions,
   PoolOptions,
-  RecycleOptions,
-  RestartOptions,
   ServerOptions,
+  SupervisionTimings,
   SupervisorOptions,
 } from './config/types.ts'
 export type { LimitOptions, RateOptions } from './define/limit.ts'

@@ -80,52 +80,44 @@ function checkServer(server: unknown, given: Environment): Config['server'] {
   }
 }
 
-const INTERVALS = {
-  frameEvery: '5s',
-  staleAfter: '10s',
-  hungAfter: '30s',
-  startWithin: '5m',
-  killAfter: '5s',
-  registryEvery: '5s',
-  commandsEvery: '1s',
-} as const
+/** Of all, because a config that names one of them is compared with the others. */
+const DEFAULTS_MS = { frame: 5_000, stale: 10_000, hung: 30_000 }
+const TIMINGS = [
+  'frame',
+  'stale',
+  'hung',
+  'startup',
+  'drain',
+  'term',
+  'grace',
+  'backoff',
+  'backoffMax',
+  'window',
+  'registry',
+  'commands',
+] as const
 
 function checkSupervisor(supervisor: unknown): SupervisorSettings {
-  const known = ['name', ...Object.keys(INTERVALS), 'drain', 'restart']
-  const fields = new Fields(supervisor, 'supervisor', known, "{ drain: '10s' }")
-  const ms = (name: keyof typeof INTERVALS) => fields.intervalMs(name, INTERVALS[name])
-  const settings = {
-    name: checkName(fields.get('name') ?? 'main', 'supervisor.name', 'BAD_CONFIG'),
-    frameEveryMs: ms('frameEvery'),
-    staleAfterMs: ms('staleAfter'),
-    hungAfterMs: ms('hungAfter'),
-    startWithinMs: ms('startWithin'),
-    drainMs: fields.durationMs('drain', '10s'),
-    killAfterMs: ms('killAfter'),
-    registryEveryMs: ms('registryEvery'),
-    commandsEveryMs: ms('commandsEvery'),
-    restart: checkRestart(fields.get('restart')),
+  const fields = new Fields(supervisor, 'supervisor', ['name', 'timings'], "{ timings: { drain: '30s' } }")
+  const name = fields.get('name')
+  return {
+    name: name === undefined ? undefined : checkName(name, 'supervisor.name', 'BAD_CONFIG'),
+    timings: checkTimings(fields.get('timings')),
   }
-  const { frameEveryMs, staleAfterMs, hungAfterMs } = settings
-  if (frameEveryMs < staleAfterMs && staleAfterMs <= hungAfterMs) return settings
-  throw badField(
-    'supervisor',
-    undefined,
-    'A worker that is well must not look ill: frameEvery < staleAfter ≤ hungAfter.',
-    `has frames every ${frameEveryMs} ms, stale after ${staleAfterMs} ms, hung after ${hungAfterMs} ms`,
-  )
 }
 
-function checkRestart(restart: unknown): SupervisorSettings['restart'] {
-  const known = ['base', 'max', 'window', 'inWindow', 'total']
-  const fields = new Fields(restart, 'supervisor.restart', known, '{ inWindow: 5, total: 20 }')
-  return {
-    baseMs: fields.durationMs('base', '1s'),
-    maxMs: fields.durationMs('max', '1m'),
-    windowMs: fields.intervalMs('window', '5m'),
-    inWindow: fields.whole('inWindow', 5, 1, 1_000_000),
-    total: fields.whole('total', 20, 1, 1_000_000),
-  }
+function checkTimings(timings: unknown): SupervisorSettings['timings'] {
+  const fields = new Fields(timings, 'supervisor.timings', TIMINGS, "{ drain: '30s' }")
+  const said = TIMINGS.filter((name) => fields.get(name) !== undefined)
+  const checked = Object.fromEntries(said.map((name) => [name, fields.intervalMs(name)]))
+  const { frame, stale, hung } = { ...DEFAULTS_MS, ...checked }
+  if (frame < stale && stale <= hung) return checked
+  throw badField(
+    'supervisor.timings',
+    undefined,
+    'A worker that is well must not look ill: frame < stale ≤ hung.',
+    `has frames every ${frame} ms, stale after ${stale} ms, hung after ${hung} ms`,
+  )
 }
 
 function checkAlerts(alerts: unknown): AlertSettings {

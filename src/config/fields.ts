@@ -1,5 +1,5 @@
 import { shown } from '../define/names.ts'
-import { type Duration, durationMs } from '../duration.ts'
+import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 
 /** What a config says at one place, read field by field; an error names the place. */
@@ -33,8 +33,8 @@ export class Fields {
     throw badField(this.at(name), value, `Use a whole number from ${min} to ${max}.`)
   }
 
-  wholeOrNull(name: string, min: number, max: number): number | null {
-    return this.#values[name] === undefined ? null : this.whole(name, min, min, max)
+  wholeIfSaid(name: string, min: number, max: number): number | undefined {
+    return this.#values[name] === undefined ? undefined : this.whole(name, min, min, max)
   }
 
   text(name: string, otherwise: string): string {
@@ -43,13 +43,9 @@ export class Fields {
     throw badField(this.at(name), value, 'Use a text that is not empty.')
   }
 
-  durationMs(name: string, otherwise: Duration): number {
-    return durationMs(this.#values[name] ?? otherwise, this.at(name))
-  }
-
   /** At least a millisecond: an interval of none would never rest. */
-  intervalMs(name: string, otherwise: Duration): number {
-    const ms = this.durationMs(name, otherwise)
+  intervalMs(name: string): number {
+    const ms = durationMs(this.#values[name], this.at(name))
     if (ms >= 1) return ms
     throw badField(this.at(name), this.#values[name], 'Use at least 1 ms.')
   }

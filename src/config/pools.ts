@@ -7,6 +7,8 @@ const PROCESSES_MAX = 256
 const CONCURRENCY_MAX = 10_000
 const CONCURRENCY_DEFAULT = 10
 const ARGUMENTS_MAX = 100
+/** Less than a process of Node's has: it would be replaced for ever. */
+const RSS_MIN = 64 * 2 ** 20
 const OPTIONS = [
   'processes',
   'concurrency',
@@ -14,22 +16,20 @@ const OPTIONS = [
   'discoveries',
   'capabilities',
   'command',
-  'env',
-  'recycle',
+  'maxRss',
+  'maxItems',
 ]
 
 export function checkPools(pools: unknown): Pool[] {
   if (pools !== undefined && !isObject(pools))
     throw badField('pools', pools, "Use an object, e.g. { mail: { processes: 2, queues: ['default'] } }.")
-  return Object.entries(pools ?? {}).map(([name, options]) =>
-    // No colon: a worker is called worker:<pool>:<n>.
-    checkPool(
-      name.includes(':')
-        ? checkName('', `pools.${name}`, 'BAD_CONFIG')
-        : checkName(name, 'pools', 'BAD_CONFIG'),
-      options,
-    ),
-  )
+  return Object.entries(pools ?? {}).map(([name, options]) => checkPool(checkPoolName(name), options))
+}
+
+/** A worker is called worker:<pool>:<n>. */
+function checkPoolName(name: string): string {
+  if (!name.includes(':')) return checkName(name, 'pools', 'BAD_CONFIG')
+  throw badField('pools', name, 'Use a name without a colon.')
 }
 
 function checkPool(name: string, options: unknown): Pool {
@@ -39,13 +39,18 @@ function checkPool(name: string, options: unknown): Pool {
   return {
     name,
     processes: fields.whole('processes', 1, 1, PROCESSES_MAX),
-    concurrency: fields.whole('concurrency', command === null ? CONCURRENCY_DEFAULT : 1, 1, CONCURRENCY_MAX),
-    queues: checkQueues(fields, command !== null),
+    concurrency: fields.whole(
+      'concurrency',
+      command === undefined ? CONCURRENCY_DEFAULT : 1,
+      1,
+      CONCURRENCY_MAX,
+    ),
+    queues: checkQueues(fields, command !== undefined),
     discoveries: names(fields, 'discoveries') ?? [],
     capabilities: checkCapabilities(fields),
     command,
-    env: checkEnv(fields),
-    recycle: checkRecycle(fields),
+    maxRss: fields.wholeIfSaid('maxRss', RSS_MIN, Number.MAX_SAFE_INTEGER),
+    maxItems: fields.wholeIfSaid('maxItems', 1, Number.MAX_SAFE_INTEGER),
   }
 }
 
@@ -74,7 +79,7 @@ function names(fields: Fields, field: string): readonly string[] | undefined {
 
 function checkCommand(fields: Fields): Pool['command'] {
   const value = fields.get('command')
-  if (value === undefined) return null
+  if (value === undefined) return undefined
   const isList = Array.isArray(value) && value.length > 0 && value.length <= ARGUMENTS_MAX
   if (isList && value.every((word) => typeof word === 'string' && !word.includes('\0')) && value[0] !== '')
     return [...value] as [string, ...string[]]
@@ -95,24 +100,4 @@ function checkCapabilities(fields: Fields): Capabilities {
     value,
     "Use an object of strings, numbers, booleans or lists of them, e.g. { gpu: true, region: ['eu', 'us'] }.",
   )
-}
-
-function checkEnv(fields: Fields): Pool['env'] {
-  const value = fields.get('env') ?? {}
-  const isText = (one: unknown) => typeof one === 'string' && !one.includes('\0')
-  if (isObject(value) && Object.values(value).every(isText)) return value as Record<string, string>
-  throw badField(fields.at('env'), value, "Use an object of strings, e.g. { MODEL: 'small' }.")
-}
-
-function checkRecycle(fields: Fields): Pool['recycle'] {
-  const recycle = new Fields(
-    fields.get('recycle'),
-    fields.at('recycle'),
-    ['rssMb', 'items'],
-    '{ rssMb: 1024, items: 10_000 }',
-  )
-  return {
-    rssMb: recycle.wholeOrNull('rssMb', 1, 2 ** 30),
-    items: recycle.wholeOrNull('items', 1, Number.MAX_SAFE_INTEGER),
-  }
 }

@@ -24,17 +24,10 @@ export interface PoolOptions {
   capabilities?: Capabilities
   /** A program in any language, and its arguments; see docs/guide/foreign-workers.md. */
   command?: readonly string[]
-  /** Added to the environment of its processes. */
-  env?: Record<string, string>
-  /** A process that is over it is replaced when its current items are done. */
-  recycle?: RecycleOptions
-}
-
-export interface RecycleOptions {
-  /** Megabytes of memory. */
-  rssMb?: number
-  /** Items worked on. */
-  items?: number
+  /** A process larger than that is replaced between two items. Bytes of its resident set. */
+  maxRss?: number
+  /** A process that has run so many items is replaced. */
+  maxItems?: number
 }
 
 export interface ServerOptions {
@@ -46,40 +39,38 @@ export interface ServerOptions {
   token?: string
 }
 
-/** Every interval and limit of the supervisor. The defaults are right for almost everybody; tests shorten them. */
 export interface SupervisorOptions {
-  /** There is one of each name per database; default 'main'. */
+  /** There is one of each name per database; default: the name of this host. */
   name?: string
-  /** How often a worker writes a frame. Default 5 s. */
-  frameEvery?: Duration
-  /** Without a frame for that long it is unhealthy. Default 10 s. */
-  staleAfter?: Duration
-  /** Without a frame for that long it is hung: killed and restarted. Default 30 s. */
-  hungAfter?: Duration
-  /** A worker that is not ready by then is killed. Default 5 min: models take their time. */
-  startWithin?: Duration
-  /** When stopping: how long current items may take. Default 10 s. */
-  drain?: Duration
-  /** Between SIGTERM and SIGKILL. Default 5 s. */
-  killAfter?: Duration
-  /** How often it writes down what it knows, for others to read. Default 5 s. */
-  registryEvery?: Duration
-  /** How often it looks for commands such as a pause. Default 1 s. */
-  commandsEvery?: Duration
-  restart?: RestartOptions
+  timings?: SupervisionTimings
 }
 
-export interface RestartOptions {
-  /** The first delay, doubled with each restart in the window. Default 1 s. */
-  base?: Duration
-  /** The longest delay. Default 1 min. */
-  max?: Duration
-  /** Default 5 min. */
+/** Every interval of supervision. The defaults are right for almost everybody; tests shorten them. */
+export interface SupervisionTimings {
+  /** How often a worker writes a frame. Default 5 s. */
+  frame?: Duration
+  /** Without a frame for that long a worker is unhealthy. Default 10 s. */
+  stale?: Duration
+  /** And then it is killed and replaced. Default 30 s. */
+  hung?: Duration
+  /** From the start of a process to its first sign of readiness. Default 5 min. */
+  startup?: Duration
+  /** What a worker gets to finish its items when it is stopped. Default 10 s. */
+  drain?: Duration
+  /** Between SIGTERM and SIGKILL. Default 5 s. */
+  term?: Duration
+  /** How long past its time-out a handler may block the event loop. Default 5 s. */
+  grace?: Duration
+  /** The first delay of a restart, doubled with each. Default 1 s. */
+  backoff?: Duration
+  /** The longest. Default 1 min. */
+  backoffMax?: Duration
+  /** Crashes within this time count together. Default 5 min. */
   window?: Duration
-  /** So many within the window, and it is given up. Default 5. */
-  inWindow?: number
-  /** So many in all, and it is given up. Default 20. */
-  total?: number
+  /** How often what the supervisor knows is written down for others. Default 5 s. */
+  registry?: Duration
+  /** How often it looks for commands such as a pause. Default 1 s. */
+  commands?: Duration
 }
 
 export interface AlertOptions {
@@ -111,22 +102,15 @@ export interface Pool {
   queues: readonly string[] | undefined
   discoveries: readonly string[]
   capabilities: Capabilities
-  command: readonly [string, ...string[]] | null
-  env: Readonly<Record<string, string>>
-  recycle: { rssMb: number | null; items: number | null }
+  command: readonly [string, ...string[]] | undefined
+  maxRss: number | undefined
+  maxItems: number | undefined
 }
 
 export interface SupervisorSettings {
-  name: string
-  frameEveryMs: number
-  staleAfterMs: number
-  hungAfterMs: number
-  startWithinMs: number
-  drainMs: number
-  killAfterMs: number
-  registryEveryMs: number
-  commandsEveryMs: number
-  restart: { baseMs: number; maxMs: number; windowMs: number; inWindow: number; total: number }
+  name: string | undefined
+  /** In milliseconds; what was not said is left out. */
+  timings: { readonly [T in keyof SupervisionTimings]: number }
 }
 
 export interface AlertSettings {

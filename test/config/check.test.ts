@@ -14,8 +14,8 @@ describe('what a config may say', () => {
       queues: { ml: { strategy: 'fifo' } },
       pools: {
         ml: { processes: 1, concurrency: 1, queues: ['ml'], capabilities: { gpu: true } },
-        mail: { processes: 2, concurrency: 20, queues: ['default'], recycle: { rssMb: 512, items: 1000 } },
-        python: { command: ['python3', 'worker.py'], processes: 1, queues: ['py'], env: { MODEL: 'small' } },
+        mail: { processes: 2, concurrency: 20, queues: ['default'], maxRss: 512e6, maxItems: 1000 },
+        python: { command: ['python3', 'worker.py'], processes: 1, queues: ['py'] },
       },
       server: { host: '127.0.0.1', port: 8356 },
     })
@@ -31,18 +31,7 @@ describe('what a config may say', () => {
   })
 
   test('nothing: the defaults are those of the design', () => {
-    expect(check({}).supervisor).toEqual({
-      name: 'main',
-      frameEveryMs: 5_000,
-      staleAfterMs: 10_000,
-      hungAfterMs: 30_000,
-      startWithinMs: 300_000,
-      drainMs: 10_000,
-      killAfterMs: 5_000,
-      registryEveryMs: 5_000,
-      commandsEveryMs: 1_000,
-      restart: { baseMs: 1_000, maxMs: 60_000, windowMs: 300_000, inWindow: 5, total: 20 },
-    })
+    expect(check({}).supervisor).toEqual({ name: undefined, timings: {} })
     expect(check({}).alerts).toEqual({ backlog: 10_000, errorRate: 0.1, stalledAfterMs: 60_000 })
   })
 
@@ -61,7 +50,11 @@ describe('what a config may not say is refused, with the field and the fix', () 
     ['a database that is none', { database: 'app.db' }, /database: this is not a database URL.*sqlite:/],
     ['no database', { database: undefined }, /database: undefined.*GLEANER_DATABASE/],
     ['pools as a list', { pools: [] }, /pools: an array is not possible\. Use an object/],
-    ['a pool with a colon', { pools: { 'a:b': {} } }, /pools\.a:b: "" is not a name/],
+    [
+      'a pool with a colon',
+      { pools: { 'a:b': {} } },
+      /pools: "a:b" is not possible\. Use a name without a colon/,
+    ],
     ['a pool that is a number', pool(3), /pools\.ml: 3 is not possible\. Use an object/],
     [
       'an option of a pool that there is not',
@@ -91,26 +84,30 @@ describe('what a config may not say is refused, with the field and the fix', () 
       pool({ command: ['python3'] }),
       /pools\.ml\.queues is missing beside a command/,
     ],
-    ['an environment of numbers', pool({ env: { N: 1 } }), /pools\.ml\.env: an object.*strings/],
-    ['recycling at no memory', pool({ recycle: { rssMb: 0 } }), /pools\.ml\.recycle\.rssMb: 0/],
+    ['recycling at no memory', pool({ maxRss: 1 }), /pools\.ml\.maxRss: 1 is not possible/],
+    ['recycling at no item', pool({ maxItems: 0 }), /pools\.ml\.maxItems: 0 is not possible/],
     ['a port that is none', { server: { port: 70_000 } }, /server\.port: 70000 .*0 to 65535/],
     ['an empty host', { server: { host: '' } }, /server\.host: ""/],
     ['an empty token', { server: { token: '' } }, /server\.token: ""/],
     [
       'a drain that is no duration',
-      { supervisor: { drain: 'soon' } },
-      /supervisor\.drain: "soon" is not a duration/,
+      { supervisor: { timings: { drain: 'soon' } } },
+      /supervisor\.timings\.drain: "soon" is not a duration/,
     ],
-    ['frames all the time', { supervisor: { frameEvery: 0 } }, /supervisor\.frameEvery: 0 .*at least 1 ms/],
+    [
+      'frames all the time',
+      { supervisor: { timings: { frame: 0 } } },
+      /supervisor\.timings\.frame: 0 .*at least 1 ms/,
+    ],
     [
       'frames too seldom',
-      { supervisor: { frameEvery: '20s' } },
-      /supervisor has frames every 20000 ms.*frameEvery < staleAfter/,
+      { supervisor: { timings: { frame: '20s' } } },
+      /supervisor\.timings has frames every 20000 ms.*frame < stale/,
     ],
     [
-      'restarts without end',
-      { supervisor: { restart: { total: Number.POSITIVE_INFINITY } } },
-      /supervisor\.restart\.total: Infinity/,
+      'a timing that there is not',
+      { supervisor: { timings: { drian: 1 } } },
+      /supervisor\.timings\.drian is no such option\. There are: frame, stale/,
     ],
     ['an error rate in per cent', { alerts: { errorRate: 10 } }, /alerts\.errorRate: 10 .*0\.1 for 10 %/],
   ]

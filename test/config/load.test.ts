@@ -45,9 +45,6 @@ describe('a config is found', () => {
         concurrency: 10,
         discoveries: [],
         capabilities: {},
-        command: null,
-        env: {},
-        recycle: { rssMb: null, items: null },
       },
     ])
   })
