@@ -74,8 +74,17 @@ export class Sweeper {
     return elapsedMs
   }
 
+  /** Its supervisor saw it end, knows why, and is about to say so. Should he not, the lease will be over. */
+  #isLookedAfter({ supervisor }: LiveSession): boolean {
+    return supervisor !== null && !this.#isDead(supervisor)
+  }
+
+  #isDead(process: ProcessIdentity): boolean {
+    return (this.#options.isDead ?? isProvedDead)(process)
+  }
+
   #causeOfDeath(session: LiveSession, elapsedMs: number): EndCause | null {
-    if ((this.#options.isDead ?? isProvedDead)(session.process)) return 'crash'
+    if (this.#isDead(session.process) && !this.#isLookedAfter(session)) return 'crash'
     // The server's own clock, where there is one, has watched for all of us.
     if (session.unrenewedMs !== null) return session.unrenewedMs >= this.#options.leaseMs ? 'lease' : null
     const seen = this.#sightings.get(session.id)

@@ -27,6 +27,7 @@ import type {
   TaskFilter,
 } from './managing.ts'
 import type { PostgresOptions } from './postgres/options.ts'
+import type { Supervision } from './supervision.ts'
 import type { Upkeep } from './upkeep.ts'
 
 export type * from './managing.ts'
@@ -38,7 +39,7 @@ export type * from './managing.ts'
  * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
-export interface Store extends Upkeep, Insight {
+export interface Store extends Upkeep, Insight, Supervision {
   /** It works in another process, while this one goes on. */
   readonly remote: boolean
 
@@ -154,12 +155,15 @@ export interface NewSession {
   /** The tasks it has code for. */
   names: readonly string[]
   capabilities: Capabilities
+  /** The process that looks after this one, and sees it end. */
+  supervisor?: ProcessIdentity
 }
 
 export interface LiveSession {
   id: string
   worker: string
   process: ProcessIdentity
+  supervisor: ProcessIdentity | null
   /** Grows with each renewal. A sweeper that sees it unchanged for a whole lease ends the session. */
   renewals: number
   /** For how long it was not renewed by the server's clock; null where only the renewals tell. */

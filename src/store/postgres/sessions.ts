@@ -1,5 +1,6 @@
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Memory } from './memory.ts'
 import { leaveRaces } from './races.ts'
 import type { Sql } from './sql.ts'
@@ -9,9 +10,9 @@ import { allHeldBy, apply } from './transition.ts'
 export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
   const { host, boot, pid, startTime } = session.process
   const row = await sql.row<{ id: string }>(
-    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, opened_at,
-       renewed_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now FROM (SELECT coalesce($9::bigint, gleaner.now_ms()) AS now) moment
+    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, supervisor,
+       opened_at, renewed_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, now, now FROM (SELECT coalesce($10::bigint, gleaner.now_ms()) AS now) moment
      RETURNING id::text AS id`,
     [
       session.worker,
@@ -22,6 +23,7 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
       JSON.stringify(session.queues),
       JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
+      supervisorText(session.supervisor),
       clockMs,
     ],
   )
@@ -67,21 +69,23 @@ export async function readLiveSessions(sql: Sql, clockMs: number | null): Promis
     boot: string
     pid: number
     start_time: string | null
+    supervisor: string | null
     renewals: number
     unrenewed: number
   }
   const rows = await sql.rows<Row>(
-    `SELECT id::text AS id, worker, host, boot, pid, start_time, renewals,
+    `SELECT id::text AS id, worker, host, boot, pid, start_time, supervisor, renewals,
        coalesce($1::bigint, gleaner.now_ms()) - renewed_at AS unrenewed
      FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY sessions.id`,
     [clockMs],
   )
-  return rows.map(({ id, worker, renewals, unrenewed, host, boot, pid, start_time }) => ({
+  return rows.map(({ id, worker, renewals, unrenewed, host, boot, pid, start_time, supervisor }) => ({
     id,
     worker,
     renewals,
     unrenewedMs: unrenewed,
     process: { host, boot, pid, startTime: start_time },
+    supervisor: supervisorOf(supervisor),
   }))
 }
 

@@ -29,6 +29,7 @@ import {
 } from './schedules.ts'
 import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSessions } from './sessions.ts'
 import type { Sql } from './sql.ts'
+import { supervision } from './supervision.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { postgresUpkeep } from './upkeep.ts'
@@ -216,6 +217,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
       return answer
     },
+    ...supervision({ sql, clockMs, read, write }),
     ...insight({ sql, memory, clockMs, serverTime, read, write, spread }),
     endings: (ids) => read(() => readEndings(sql, ids)),
 

@@ -1,6 +1,7 @@
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
+import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Memory } from './memory.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
@@ -10,8 +11,9 @@ export function insertSession(db: Statements, session: NewSession, now: number):
   const { host, boot, pid, startTime } = session.process
   const id = db
     .scalar(`INSERT INTO gleaner_sessions
-               (worker, host, boot, pid, start_time, queues, names, capabilities, opened_at, renewed_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+               (worker, host, boot, pid, start_time, queues, names, capabilities, supervisor, opened_at,
+                renewed_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
     .get(
       session.worker,
       host,
@@ -21,6 +23,7 @@ export function insertSession(db: Statements, session: NewSession, now: number):
       JSON.stringify(session.queues),
       JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
+      supervisorText(session.supervisor),
       now,
       now,
     )
@@ -51,20 +54,22 @@ export function renewSessions(db: Statements, sessions: readonly number[], now: 
 export function readLiveSessions(db: Statements): LiveSession[] {
   const rows = db
     .sql(
-      `SELECT id, worker, host, boot, pid, start_time, renewals FROM gleaner_sessions WHERE ended_at IS NULL`,
+      `SELECT id, worker, host, boot, pid, start_time, supervisor, renewals FROM gleaner_sessions WHERE ended_at IS NULL`,
     )
     .all() as ({
     id: number
     worker: string
     start_time: string | null
+    supervisor: string | null
     renewals: number
   } & ProcessIdentity)[]
-  return rows.map(({ id, worker, renewals, host, boot, pid, start_time }) => ({
+  return rows.map(({ id, worker, renewals, host, boot, pid, start_time, supervisor }) => ({
     id: String(id),
     worker,
     renewals,
     unrenewedMs: null,
     process: { host, boot, pid, startTime: start_time },
+    supervisor: supervisorOf(supervisor),
   }))
 }
 

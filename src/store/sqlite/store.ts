@@ -29,6 +29,7 @@ import {
   triggerSchedule,
 } from './schedules.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
+import { supervision } from './supervision.ts'
 import { Tally } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { sqliteUpkeep } from './upkeep.ts'
@@ -208,6 +209,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => removeTask(db, id),
         (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
       ),
+    ...supervision({ db, now: clock.now, promised, read, write }),
     ...insight({ db, memory, now: clock.now, promised, read, write, tell }),
     endings: (ids) => read(() => readEndings(db, ids)),
 

@@ -42,6 +42,7 @@ import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
 import { strategies } from './strategies.ts'
+import { supervising } from './supervising.ts'
 import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
 import { World } from './world.ts'
@@ -95,6 +96,7 @@ const THEMES: Record<string, Theme> = {
   attempts,
   endings,
   metrics,
+  supervising,
   schedules,
   'managing schedules': managingSchedules,
   changes,

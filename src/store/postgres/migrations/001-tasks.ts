@@ -151,6 +151,7 @@ CREATE TABLE ${schema}.sessions (
   queues       text NOT NULL,
   names        text NOT NULL,
   capabilities text NOT NULL,
+  supervisor   text, -- JSON: the process that sees this one end
   renewals     bigint NOT NULL DEFAULT 0,
   opened_at    bigint NOT NULL,
   renewed_at   bigint NOT NULL,

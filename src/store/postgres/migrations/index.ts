@@ -5,6 +5,15 @@ import { schedules } from './003-schedules.ts'
 import { races } from './004-races.ts'
 import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
+import { supervisors } from './008-supervisors.ts'
 
 /** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [tasks, views, schedules, races, limits, management]
+export const migrations: readonly Migration[] = [
+  tasks,
+  views,
+  schedules,
+  races,
+  limits,
+  management,
+  supervisors,
+]

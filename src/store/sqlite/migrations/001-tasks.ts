@@ -146,6 +146,7 @@ CREATE TABLE gleaner_sessions (
   queues       TEXT NOT NULL,
   names        TEXT NOT NULL,
   capabilities TEXT NOT NULL,
+  supervisor   TEXT, -- JSON: the process that sees this one end
   renewals     INTEGER NOT NULL DEFAULT 0,
   opened_at    INTEGER NOT NULL,
   renewed_at   INTEGER NOT NULL,

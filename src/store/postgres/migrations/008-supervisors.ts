@@ -1,0 +1,30 @@
+import type { Migration } from '../migrate.ts'
+
+/** Who supervises worker processes, what he says of them, and what he is told to do. */
+export const supervisors: Migration = {
+  version: 8,
+  name: 'supervisors',
+  sql: (schema) => `
+CREATE TABLE ${schema}.supervisors (
+  name       text PRIMARY KEY,
+  term       bigint NOT NULL,
+  host       text NOT NULL,
+  boot       text NOT NULL,
+  pid        integer NOT NULL,
+  start_time text,
+  since      bigint NOT NULL,
+  seen_at    bigint NOT NULL,
+  has_left   boolean NOT NULL DEFAULT false,
+  workers    text NOT NULL DEFAULT '[]' -- JSON: a record of each, and its restarts
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${schema}.commands (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  supervisor text NOT NULL,
+  action     text NOT NULL,
+  worker     text, -- NULL: all of them
+  created_at bigint NOT NULL
+);
+CREATE INDEX commands_supervisor ON ${schema}.commands (supervisor, id);
+`,
+}

@@ -1,0 +1,54 @@
+import type { ProcessIdentity } from '../process-identity.ts'
+
+/** The part of the contract that supervisors use: who is in office, what he says of his workers, what he is told to do. */
+export interface Supervision {
+  /** Everybody who ever was a supervisor here, and what he last said. */
+  supervisors(): Promise<SupervisorRow[]>
+  /** Whoever `replaces` names the term that he saw (null: nobody) takes office, unless somebody else did. Null: refused. */
+  takeOffice(name: string, process: ProcessIdentity, replaces: number | null): Promise<number | null>
+  /** Writes what he says of his workers, and forgets the commands that he has carried out. False: he is not in office. */
+  report(report: SupervisorReport): Promise<boolean>
+  /** For every supervisor, or the one of this name; answers to how many. */
+  command(command: NewCommand): Promise<number>
+  /** In the order they were given. */
+  commandsFor(name: string): Promise<Command[]>
+}
+
+export interface SupervisorRow {
+  name: string
+  /** Grows with each supervisor of this name. */
+  term: number
+  process: ProcessIdentity
+  since: number
+  /** How long ago it last wrote, by the store's clock. */
+  unseenMs: number
+  /** It left by itself. */
+  left: boolean
+  /** JSON, as it was reported. */
+  workers: string
+}
+
+export interface SupervisorReport {
+  name: string
+  term: number
+  /** JSON: records for others, and what the next supervisor of this name must know. */
+  workers: string
+  /** The last command that was carried out. */
+  handled: string | null
+  leaving: boolean
+}
+
+export type WorkerAction = 'pause' | 'resume' | 'restart'
+
+export interface NewCommand {
+  action: WorkerAction
+  /** Null: all its workers. */
+  worker: string | null
+  supervisor: string | null
+}
+
+export interface Command {
+  id: string
+  action: WorkerAction
+  worker: string | null
+}
