@@ -58,6 +58,7 @@ export interface Serving {
   queues: readonly string[]
   names: readonly string[]
   capabilities: Capabilities
+  discoveries: readonly string[]
 }
 
 export function explain(at: Circumstances): Explanation {

@@ -43,6 +43,8 @@ export interface Held {
   /** Its handler is known to have been started. */
   started: boolean
   cancelRequested: boolean
+  /** Where it has one of its own. */
+  crashLimit?: number
 }
 
 /** The one place that says what follows from an outcome. */

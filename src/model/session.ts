@@ -28,7 +28,6 @@ export function giveBack(
   cause: EndCause,
   held: readonly Held[],
   blamedBefore: readonly string[] = [],
-  crashLimit: number = CRASH_LIMIT,
 ): GiveBack {
   switch (cause) {
     case 'stop':
@@ -36,7 +35,7 @@ export function giveBack(
     case 'lease':
       return uncharged(held, afterLostLease)
     case 'crash':
-      return afterCrash(held, blamedBefore, crashLimit)
+      return afterCrash(held, blamedBefore)
   }
 }
 
@@ -61,7 +60,7 @@ function afterLostLease(task: Held): Transition {
   return { ...returned(task, 'lease'), attempts, failure }
 }
 
-function afterCrash(held: readonly Held[], blamedBefore: readonly string[], crashLimit: number): GiveBack {
+function afterCrash(held: readonly Held[], blamedBefore: readonly string[]): GiveBack {
   const [only, another] = held
   if (only === undefined || another !== undefined) return uncharged(held, suspected)
   if (!only.started) return uncharged(held, (task) => decide(task, { kind: 'returned' }))
@@ -69,7 +68,7 @@ function afterCrash(held: readonly Held[], blamedBefore: readonly string[], cras
   const row = [only.id, ...blamedBefore].slice(0, BROKEN_WORKER_CRASHES)
   const workerBroken = row.length === BROKEN_WORKER_CRASHES && new Set(row).size === BROKEN_WORKER_CRASHES
   if (workerBroken) return { ...uncharged(held, suspected), forgiven: [...blamedBefore], workerBroken }
-  return { ...uncharged(held, (task) => charged(task, crashLimit)), blamed: only.id }
+  return { ...uncharged(held, charged), blamed: only.id }
 }
 
 /**
@@ -82,8 +81,9 @@ function suspected(task: Held): Transition {
   return { ...returned(task, task.started ? 'crash' : null), suspect: true }
 }
 
-function charged(task: Held, crashLimit: number): Transition {
+function charged(task: Held): Transition {
   if (task.cancelRequested) return cancelled(task)
+  const { crashLimit = CRASH_LIMIT } = task
   const crashes = task.crashes + 1
   const failure = {
     kind: 'crash',

@@ -27,10 +27,12 @@ import type {
   TaskFilter,
 } from './managing.ts'
 import type { PostgresOptions } from './postgres/options.ts'
+import type { Rows } from './rows.ts'
 import type { Supervision } from './supervision.ts'
 import type { Upkeep } from './upkeep.ts'
 
 export type * from './managing.ts'
+export type * from './rows.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -39,7 +41,7 @@ export type * from './managing.ts'
  * and their session; what cannot be proved is refused, not written. Time is the store's: its clock on
  * SQLite, the server's on PostgreSQL. Failures are `StoreError`s; nothing else is thrown.
  */
-export interface Store extends Upkeep, Insight, Supervision {
+export interface Store extends Upkeep, Insight, Rows, Supervision {
   /** It works in another process, while this one goes on. */
   readonly remote: boolean
 
@@ -155,6 +157,8 @@ export interface NewSession {
   /** The tasks it has code for. */
   names: readonly string[]
   capabilities: Capabilities
+  /** The discoveries it works on. */
+  discoveries?: readonly string[]
   /** The process that looks after this one, and sees it end. */
   supervisor?: ProcessIdentity
 }

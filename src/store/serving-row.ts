@@ -10,6 +10,7 @@ export interface ServingRow {
   queues: string
   names: string
   capabilities: string
+  discoveries: string
 }
 
 export function serving(row: ServingRow): Serving {
@@ -20,5 +21,6 @@ export function serving(row: ServingRow): Serving {
     queues: JSON.parse(row.queues),
     names: JSON.parse(row.names),
     capabilities: JSON.parse(row.capabilities),
+    discoveries: JSON.parse(row.discoveries),
   }
 }

@@ -72,7 +72,7 @@ test('the last of the allowed crashes is the end', () => {
 })
 
 test('the limit of crashes can be set', () => {
-  const { transitions } = giveBack('crash', [heldTask()], [], 1)
+  const { transitions } = giveBack('crash', [heldTask({ crashLimit: 1 })])
   expect(transitions.get('1')).toMatchObject({ to: 'failed', crashes: 1 })
 })
 

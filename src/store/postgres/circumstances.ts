@@ -29,7 +29,7 @@ export async function readCircumstances(
             coalesce((SELECT q.paused FROM gleaner.lanes l JOIN gleaner.queues q ON q.name = l.queue
                       WHERE l.id = t.lane), false) AS queue_paused,
             (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
-                      'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities)
+                      'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities, 'discoveries', discoveries)
                       ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers
      FROM gleaner.tasks t WHERE t.id = $1`,
     [rowid(id)],

@@ -10,9 +10,9 @@ import { allHeldBy, apply } from './transition.ts'
 export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
   const { host, boot, pid, startTime } = session.process
   const row = await sql.row<{ id: string }>(
-    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, supervisor,
-       opened_at, renewed_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, now, now FROM (SELECT coalesce($10::bigint, gleaner.now_ms()) AS now) moment
+    `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries,
+       supervisor, opened_at, renewed_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now FROM (SELECT coalesce($11::bigint, gleaner.now_ms()) AS now) moment
      RETURNING id::text AS id`,
     [
       session.worker,
@@ -23,6 +23,7 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
       JSON.stringify(session.queues),
       JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
+      JSON.stringify(session.discoveries ?? []),
       supervisorText(session.supervisor),
       clockMs,
     ],
@@ -138,7 +139,7 @@ export async function endSession(
     sessions.map((one) => one.id),
   )
   await sql.run(
-    `UPDATE gleaner.sessions SET ended_at = $1, cause = $2, blamed = CASE WHEN id = $3 THEN $4::bigint END
+    `UPDATE gleaner.sessions SET ended_at = $1, cause = $2, blamed = CASE WHEN id = $3 THEN $4::text END
      WHERE id = ANY($5::bigint[])`,
     [now, cause, culprit.id, verdict.blamed, sessions.map((one) => one.id)],
   )
@@ -161,7 +162,7 @@ function lockSessions(sql: Sql, id: string, process: boolean): Promise<(SessionR
 /** What this worker's last sessions crashed on, newest first, as long as they did nothing but crash. */
 async function blamedBefore(sql: Sql, { worker, id }: SessionRow): Promise<string[]> {
   const before = await sql.rows<{ cause: string | null; blamed: string | null; completed: number }>(
-    `SELECT cause, blamed::text AS blamed, completed FROM gleaner.sessions WHERE worker = $1 AND id < $2
+    `SELECT cause, blamed, completed FROM gleaner.sessions WHERE worker = $1 AND id < $2
      ORDER BY id DESC LIMIT ${BROKEN_WORKER_CRASHES - 1}`,
     [worker, id],
   )

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
+import { rowsNotYet } from '../rows-not-yet.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -135,6 +136,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   return {
     remote: true,
     ...upkeep,
+    ...rowsNotYet('PostgreSQL'),
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),

@@ -17,7 +17,7 @@ export function readCircumstances(
   const task = recordOf(db, lanes, row, now)
   const holder = row.key === null ? null : holderOf(db, withoutMark(row.key))
   const workers = db
-    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities
+    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
           FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
     .all() as ServingRow[]
   return {

@@ -11,9 +11,9 @@ export function insertSession(db: Statements, session: NewSession, now: number):
   const { host, boot, pid, startTime } = session.process
   const id = db
     .scalar(`INSERT INTO gleaner_sessions
-               (worker, host, boot, pid, start_time, queues, names, capabilities, supervisor, opened_at,
-                renewed_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+               (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, supervisor,
+                opened_at, renewed_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
     .get(
       session.worker,
       host,
@@ -23,6 +23,7 @@ export function insertSession(db: Statements, session: NewSession, now: number):
       JSON.stringify(session.queues),
       JSON.stringify(session.names),
       JSON.stringify(session.capabilities),
+      JSON.stringify(session.discoveries ?? []),
       supervisorText(session.supervisor),
       now,
       now,
@@ -103,7 +104,7 @@ export function endSession(
   const freed = tally.write(db)
   forgive(db, verdict.forgiven)
   for (const one of sessions) {
-    const blamed = one.id === culprit.id && verdict.blamed !== null ? Number(verdict.blamed) : null
+    const blamed = one.id === culprit.id ? verdict.blamed : null
     db.sql('UPDATE gleaner_sessions SET ended_at = ?, cause = ?, blamed = ? WHERE id = ?').run(
       now,
       cause,
@@ -141,11 +142,11 @@ function blamedBefore(db: Statements, worker: string, session: number): string[]
   const before = db
     .sql(`SELECT cause, blamed, completed FROM gleaner_sessions WHERE worker = ? AND id < ?
           ORDER BY id DESC LIMIT ${BROKEN_WORKER_CRASHES - 1}`)
-    .all(worker, session) as { cause: string | null; blamed: number | null; completed: number }[]
+    .all(worker, session) as { cause: string | null; blamed: string | null; completed: number }[]
   const row: string[] = []
   for (const { cause, blamed, completed } of before) {
     if (cause !== 'crash' || blamed === null || completed === 1) break
-    row.push(String(blamed))
+    row.push(blamed)
   }
   return row
 }

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import { rowsNotYet } from '../rows-not-yet.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { advanceRaces } from './claim.ts'
 import { complete } from './complete.ts'
@@ -132,6 +133,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   return {
     remote: false,
     ...upkeep,
+    ...rowsNotYet('SQLite'),
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 

@@ -151,13 +151,14 @@ CREATE TABLE ${schema}.sessions (
   queues       text NOT NULL,
   names        text NOT NULL,
   capabilities text NOT NULL,
+  discoveries  text NOT NULL,
   supervisor   text, -- JSON: the process that sees this one end
   renewals     bigint NOT NULL DEFAULT 0,
   opened_at    bigint NOT NULL,
   renewed_at   bigint NOT NULL,
   ended_at     bigint,
   cause        text,
-  blamed       bigint,
+  blamed       text, -- the item it crashed on: a task's id, or a row's
   completed    integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 CREATE INDEX sessions_live ON ${schema}.sessions (id) WHERE ended_at IS NULL;

@@ -5,6 +5,7 @@ import { schedules } from './003-schedules.ts'
 import { races } from './004-races.ts'
 import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
+import { discovery } from './007-discovery.ts'
 import { supervisors } from './008-supervisors.ts'
 
 /** In order; a version that was released never changes. */
@@ -15,5 +16,6 @@ export const migrations: readonly Migration[] = [
   races,
   limits,
   management,
+  discovery,
   supervisors,
 ]

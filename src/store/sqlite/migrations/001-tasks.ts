@@ -146,13 +146,14 @@ CREATE TABLE gleaner_sessions (
   queues       TEXT NOT NULL,
   names        TEXT NOT NULL,
   capabilities TEXT NOT NULL,
+  discoveries  TEXT NOT NULL,
   supervisor   TEXT, -- JSON: the process that sees this one end
   renewals     INTEGER NOT NULL DEFAULT 0,
   opened_at    INTEGER NOT NULL,
   renewed_at   INTEGER NOT NULL,
   ended_at     INTEGER,
   cause        TEXT,
-  blamed       INTEGER,
+  blamed       TEXT, -- the item it crashed on: a task's id, or a row's
   completed    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX gleaner_sessions_live ON gleaner_sessions (id) WHERE ended_at IS NULL;

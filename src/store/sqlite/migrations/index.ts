@@ -4,7 +4,16 @@ import { views } from './002-views.ts'
 import { schedules } from './003-schedules.ts'
 import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
+import { discovery } from './007-discovery.ts'
 import { supervisors } from './008-supervisors.ts'
 
 /** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [tasks, views, schedules, limits, management, supervisors]
+export const migrations: readonly Migration[] = [
+  tasks,
+  views,
+  schedules,
+  limits,
+  management,
+  discovery,
+  supervisors,
+]

@@ -1,0 +1,83 @@
+import type { Failure } from './task.ts'
+
+/** What a row found by a discovery is, as every reader sees it. Derived: nothing of it stands in the user's table. */
+
+export const ROW_STATES = ['waiting', 'claimed', 'backing-off', 'quarantined'] as const
+export type RowState = (typeof ROW_STATES)[number]
+
+export interface RowRecord {
+  /** The key as text; of several columns a JSON array without spaces, as `JSON.stringify` writes it. */
+  key: string
+  state: RowState
+  attempts: number
+  crashes: number
+  error: Failure | null
+  /** Who holds it. */
+  worker: string | null
+  /** Since when it is in this state; null for a waiting row, of which nobody knows. */
+  since: number | null
+  /** When a row that backs off is tried again. */
+  nextAt: number | null
+  /** Its last attempts that did not end well, the oldest first. */
+  history: readonly RowAttempt[]
+}
+
+export interface RowAttempt {
+  attempt: number
+  at: number
+  outcome: string
+  message: string | null
+}
+
+/** How many rows of a discovery are in each state. They are exact, as of `asOf`. */
+export interface RowCounts {
+  waiting: number
+  claimed: number
+  backingOff: number
+  quarantined: number
+  asOf: number
+}
+
+/** A value of a user's column. */
+export type ColumnValue = string | number | bigint | boolean | null | Date | Uint8Array
+/** Columns by name: a row as it was read, or what `done` wants to be written. */
+export type RowValues = Record<string, ColumnValue>
+
+/** How the run of a row ended, as the worker saw it. */
+export type RowOutcome =
+  /** `retryAfterMs`: when to try again should it turn out that it cannot be settled so. */
+  | { kind: 'completed'; values: RowValues; retryAfterMs: number }
+  /** `retryAfterMs` is null when the failure is final whatever attempts are left. */
+  | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
+  /** Not a failure: the handler asked for another time. The attempt is returned. */
+  | { kind: 'later'; afterMs: number }
+  /** Handed back unfinished or never started. The attempt is returned. */
+  | { kind: 'returned' }
+
+/** What became of a row that was handed in. The claim is over in each case. */
+export type RowAnswer =
+  /** Written, and not eligible any more. */
+  | { kind: 'done' }
+  /** Somebody edited it meanwhile: nothing was written, it stays to be done. `backsOffMs`: this has happened too often in a row. */
+  | { kind: 'changed'; times: number; backsOffMs: number | null }
+  /** Deleted meanwhile, or no longer eligible: nothing was written. */
+  | { kind: 'gone' }
+  /** The run failed, or `done` could not be written or left it eligible. `retryInMs` is null when it is quarantined. */
+  | { kind: 'failed'; failure: Failure; retryInMs: number | null }
+  /** Back to waiting as if this attempt had never been; at once, or after that time. */
+  | { kind: 'returned'; afterMs: number }
+  /** The claim was not ours any more: nothing was written. */
+  | { kind: 'refused' }
+  /** `done` names a column that is not there, or the key: nothing was written, no attempt is charged, the discovery is paused. */
+  | { kind: 'paused'; reason: string }
+
+/** A row among all items: what `ctx.id`, frames and blame call it. Names of discoveries hold no slash, ids of tasks neither. */
+export function rowId(discovery: string, key: string): string {
+  return `${discovery}/${key}`
+}
+
+/** Null: it is the id of a task. */
+export function readRowId(id: string): { discovery: string; key: string } | null {
+  const slash = id.indexOf('/')
+  return slash < 0 ? null : { discovery: id.slice(0, slash), key: id.slice(slash + 1) }
+}

@@ -1,0 +1,48 @@
+import type { Migration } from '../migrate.ts'
+
+/** Work found in the user's own tables. A row's key is text here: of several columns a JSON array. */
+export const discovery: Migration = {
+  version: 7,
+  name: 'discovery',
+  sql: (schema) => `
+CREATE TABLE ${schema}.discoveries (
+  name          text PRIMARY KEY,
+  source        text NOT NULL, -- what was declared, as JSON
+  create_index  text,          -- the index that is missing
+  paused        boolean NOT NULL DEFAULT false,
+  paused_reason text
+);
+
+-- Who works on what: the primary key decides who was first.
+CREATE TABLE ${schema}.claims (
+  discovery   text NOT NULL,
+  row_key     text NOT NULL,
+  session     bigint NOT NULL,
+  fence       bigint NOT NULL,
+  row_version text NOT NULL,
+  attempt     integer NOT NULL,
+  claimed_at  bigint NOT NULL,
+  started_at  bigint, -- null while it is held ahead
+  PRIMARY KEY (discovery, row_key)
+);
+
+-- What is remembered of rows that failed; it holds for the row as it was then (row_version). Deleting any of it is safe.
+CREATE TABLE ${schema}.ledger (
+  discovery     text NOT NULL,
+  row_key       text NOT NULL,
+  row_version   text NOT NULL,
+  attempts      integer NOT NULL,
+  crashes       integer NOT NULL,
+  changes       integer NOT NULL,
+  suspect       boolean NOT NULL,
+  quarantined   boolean NOT NULL,
+  blocked_until bigint NOT NULL, -- 0: nothing keeps it back
+  error         text,
+  history       text NOT NULL,
+  since         bigint NOT NULL,
+  PRIMARY KEY (discovery, row_key)
+);
+CREATE INDEX ledger_blocked ON ${schema}.ledger (discovery, quarantined, blocked_until);
+CREATE INDEX ledger_suspect ON ${schema}.ledger (discovery, row_key) WHERE suspect;
+`,
+}

@@ -1,0 +1,153 @@
+import type { RowAnswer, RowCounts, RowOutcome, RowRecord, RowState, RowValues } from '../model/row.ts'
+import type { RowCircumstances } from '../model/row-explanation.ts'
+import type { Page } from '../model/task.ts'
+import type { ClaimProof, Effects, Run } from './contract.ts'
+import type { PageRequest } from './managing.ts'
+
+/**
+ * The part of the contract for work that is found in the user's own tables. The row is the only state: beside it there are
+ * claims (who works on it now) and the ledger (what is remembered of a row that failed), and both may be deleted at any time
+ * without harm.
+ *
+ * A row is *eligible* when it matches the condition of its discovery. It *waits* when it is eligible, nobody has claimed it, and
+ * the ledger does not keep it back. What the ledger says holds for the row as it was then: an edited row is a new row.
+ *
+ * Verbs that take the name of a discovery throw `InputError` UNKNOWN_DISCOVERY when no process has ever planned it. A discovery
+ * that this store has not planned itself is worked on as the last process that planned it said.
+ */
+export interface Rows {
+  /**
+   * Looks over what was declared, and writes it down for everybody. Throws `InputError` BAD_DISCOVERY, which names the real
+   * columns, and then plans none: the table is missing, a view or of another database, a column is missing, the key is not
+   * unique or of a type that cannot be one, the condition does not parse, writes, or holds parameters or a second statement.
+   * Planned before it is worked on, and once more whenever the process starts.
+   */
+  planDiscoveries(sources: readonly DiscoverySource[]): Promise<PlannedDiscovery[]>
+
+  /**
+   * Hands in what is finished, takes what is next: one transaction. What concerns one row does not touch another. Nothing found
+   * and `nextDueInMs` null: there is nothing that this worker may run; what others hold counts as nothing only if it is all there is.
+   */
+  exchangeRows(exchange: RowExchange): Promise<RowsExchanged>
+  /**
+   * Commits the handler's own writes together with `values`. The effects run when the row was found unchanged: what they write
+   * to it is no edit of somebody else's. They are undone, and nothing else is written, unless the answer is `done`; what they
+   * throw is thrown, and the claim stays.
+   */
+  completeRowWith(session: string, run: Run, values: CompletedRow, effects: Effects): Promise<RowAnswer>
+
+  /** A bounded step: removes claims and ledger entries without a reason (session over; row done, gone, edited). Pass `next` on. */
+  repairRows(step: { limit: number; after: string | null }): Promise<{ removed: number; next: string | null }>
+
+  /** All that were ever planned and not forgotten, by name. */
+  listDiscoveries(): Promise<DiscoveryRecord[]>
+  /** Exact; computed aside, and at most a second old. */
+  countRows(discovery: string): Promise<RowCounts>
+  /** Eligible rows in key order; with a state, those. */
+  listRows(discovery: string, filter: { state?: RowState }, page: PageRequest): Promise<Page<RowRecord>>
+  /** Null: there is no such row, or it is not eligible. */
+  getRow(discovery: string, key: string): Promise<RowRecord | null>
+  /** All that decides whether it can run now. */
+  rowCircumstances(discovery: string, key: string): Promise<RowCircumstances>
+  /** What kept it back is forgotten: it is next tried at once, with all its attempts; alone, if it took workers down. */
+  retryRow(discovery: string, key: string): Promise<RetryRowAnswer>
+  /** A bounded step of the same for all that are quarantined. Pass `next` on. */
+  releaseRows(
+    discovery: string,
+    step: { limit: number; after: string | null },
+  ): Promise<{ released: number; next: string | null }>
+  /** The reason stands in `explain`; without one it was an operator. What is held goes on. Resuming clears the reason. */
+  setDiscoveryPaused(discovery: string, paused: boolean): Promise<void>
+}
+
+/** What was declared, as plain data. */
+export interface DiscoverySource {
+  name: string
+  /** In the engine's own database; on PostgreSQL with a schema, if it is not on the search path. */
+  table: string
+  key: readonly string[]
+  where: string
+  /** The column that changes with each edit; null: the row itself is compared. */
+  version: string | null
+  /** Columns, each with ASC or DESC; null: in key order. */
+  orderBy: string | null
+  maxAttempts: number
+  /** Crashes before it is quarantined. */
+  crashLimit: number
+}
+
+export interface PlannedDiscovery {
+  name: string
+  columns: readonly string[]
+  /** Finding the next row would read rows that are not eligible: the statement that mends it. Null: it does not. */
+  createIndex: string | null
+  /** Nothing tells an edit that was undone from no edit: a statement (or several) that adds a counter; null with a version column. */
+  versionTrigger: string | null
+}
+
+export interface DiscoveryRecord extends DiscoverySource {
+  paused: boolean
+  /** What stopped it; null when an operator did. */
+  pausedReason: string | null
+  createIndex: string | null
+}
+
+export interface RowExchange {
+  session: string
+  starts: readonly Run[]
+  outcomes: readonly (Run & { outcome: RowOutcome })[]
+  want: RowWant | null
+  /** After an exchange whose answer was lost: the rows this worker knows to hold. Whatever is claimed beyond that goes back. */
+  holding?: readonly string[]
+}
+
+export interface RowWant {
+  /** Names; they are served in turn. Stays the same array for the worker's whole life. */
+  discoveries: readonly string[]
+  /** How many it can start at once. */
+  start: number
+  /** How many more it would hold ahead, because they are short. */
+  ahead: number
+  /** It holds nothing, neither rows nor tasks: it may take one suspect, alone. */
+  empty: boolean
+  /** Somebody waits to hear that there is nothing: everything is looked at, however much of it is kept back. */
+  thorough?: boolean
+}
+
+export interface RowClaim extends ClaimProof {
+  /** `<discovery>/<key>`. The fence is of the same sequence as those of tasks. */
+  id: string
+  discovery: string
+  key: string
+  /** As it was read with the claim. Integers beyond 2^53 are bigints; on SQLite a flag is what was stored. */
+  row: RowValues
+  /** From 1. */
+  attempt: number
+  maxAttempts: number
+  /** Claimed to be started at once; otherwise held ahead and reported in `starts` later. */
+  started: boolean
+  /** To be run alone. */
+  suspect: boolean
+}
+
+export interface RowsExchanged {
+  claims: RowClaim[]
+  /** One for each outcome, in their order. */
+  answers: RowAnswer[]
+  /** Ids of `starts` whose claim is not ours any more. */
+  refused: string[]
+  /** The session itself was ended by somebody: everything it held is gone, and each answer is `refused`. */
+  sessionEnded: boolean
+  /** Suspects wait for a worker that is empty. */
+  suspectsWaiting: boolean
+  /** When to look again, although nothing tells: a row's backoff ends, or the look was not finished. Null: when woken. */
+  nextDueInMs: number | null
+}
+
+/** `retryAfterMs` as in `RowOutcome`. */
+export interface CompletedRow {
+  values: RowValues
+  retryAfterMs: number
+}
+
+export type RetryRowAnswer = 'retried' | 'waiting' | 'claimed' | 'gone'
