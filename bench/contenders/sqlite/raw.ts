@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import type { Payload } from '../../payload.ts'
 import type { Contender, Queue, Settings, Work, WorkHooks } from '../contender.ts'
 
-const BULK_ROWS = 1000
+const BULK_ROWS = 5000
 const CLAIM_ROWS = 100
 const PRIORITY_DEFAULT = 100
 const BUSY_TIMEOUT_MS = 5000

@@ -41,7 +41,7 @@ export const enqueueOneByOneFull: Scenario = {
     'The same with `synchronous=FULL`: the acknowledgement comes after the disk has it, so the disk’s sync is most ' +
     'of the time.',
   metrics: [PER_SECOND],
-  entries: enqueueEntries('each', 'full', oneByOne(5000)),
+  entries: enqueueEntries('each', 'full', oneByOne(20_000)),
   targets: [
     {
       level: 'reach',
@@ -98,12 +98,12 @@ export const enqueueMany: Scenario = {
   id: 'enqueue-many',
   title: 'enqueueMany of 100 000',
   meaning:
-    'One call with 100 000 payloads, at durability full. Raw: transactions of 1000 rows. plainjob: `addMany`, which is ' +
+    'One call with 100 000 payloads, at durability full. Raw: transactions of 5000 rows, as Gleaner’s. plainjob: `addMany`, which is ' +
     'one transaction.',
   metrics: [PER_SECOND],
   entries: enqueueEntries('many', 'full', [
     ...everyone(100_000, ['gleaner']),
-    ...everyone(100_000, ['sqlite/raw'], { note: 'batches of 1000' }),
+    ...everyone(100_000, ['sqlite/raw'], { note: 'batches of 5000' }),
     ...everyone(100_000, ['sqlite/plainjob'], { note: 'addMany: one transaction' }),
     ...aTenth(100_000, SLOW, { note: NO_BULK }),
   ]),
