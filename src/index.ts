@@ -9,6 +9,12 @@ export type {
   SupervisionTimings,
   SupervisorOptions,
 } from './config/types.ts'
+export {
+  type Discovery,
+  type DiscoveryOptions,
+  defineDiscovery,
+  type RowOf,
+} from './define/discovery.ts'
 export type { LimitOptions, RateOptions } from './define/limit.ts'
 export type { QueueOptions } from './define/queue.ts'
 export { defineTask, implement } from './define/task.ts'
@@ -28,6 +34,8 @@ export type {
   TaskOptions,
   Tx,
 } from './define/types.ts'
+export type { DiscoveryManagement, RowQuery } from './discovery/manage.ts'
+export type { DiscoveryStats } from './discovery/stats.ts'
 export type { Duration } from './duration.ts'
 export type {
   Gleaner,
@@ -59,6 +67,7 @@ export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { Explanation, Reason } from './model/explanation.ts'
 export type { Gauges, Metrics } from './model/metrics.ts'
 export type { QueueRecord, Strategy } from './model/queue.ts'
+export type { ColumnValue, RowAttempt, RowRecord, RowState } from './model/row.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
   AttemptRecord,
@@ -76,7 +85,7 @@ export type { PageOptions, QueueManagement, TaskManagement } from './queue/manag
 export type { MetricsOptions } from './queue/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
-export type { Refusal } from './store/contract.ts'
+export type { DiscoveryRecord, Refusal } from './store/contract.ts'
 export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

@@ -92,7 +92,7 @@ function brand<I, R, P>(definition: TaskDefinition): Task<I, R, P> {
   return Object.freeze({ name: definition.name, queue: definition.queue, [BRAND]: Object.freeze(definition) })
 }
 
-function checkSchema(schema: Std | undefined, what: string): Std | undefined {
+export function checkSchema(schema: Std | undefined, what: string): Std | undefined {
   if (schema === undefined || isSchema(schema)) return schema
   throw new InputError(`${what} is not a Standard Schema`, {
     code: 'BAD_DEFINITION',
@@ -100,7 +100,7 @@ function checkSchema(schema: Std | undefined, what: string): Std | undefined {
   })
 }
 
-function checkHandler(run: unknown, what: string): Handler {
+export function checkHandler(run: unknown, what: string): Handler {
   if (typeof run === 'function') return run as Handler
   throw new InputError(`${what}: run is ${shown(run)}`, { code: 'BAD_DEFINITION', hint: 'Give a function.' })
 }

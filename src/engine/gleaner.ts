@@ -1,3 +1,4 @@
+import type { Discovery } from '../define/discovery.ts'
 import type { QueueOptions } from '../define/queue.ts'
 import type {
   Enqueue,
@@ -8,6 +9,7 @@ import type {
   SqliteTx,
   Task,
 } from '../define/types.ts'
+import type { DiscoveryManagement } from '../discovery/manage.ts'
 import type { Duration } from '../duration.ts'
 import type { MaintenanceManagement } from '../maintenance/manage.ts'
 import type { RetentionOptions } from '../maintenance/retention.ts'
@@ -26,6 +28,8 @@ export interface GleanerOptions {
   postgres?: PostgresSettings
   /** All tasks this process enqueues or runs. */
   tasks?: readonly Task[]
+  /** Where else there is work: rows of your own tables. Checked against the database when it is opened. */
+  discoveries?: readonly Discovery[]
   /** How queues are worked off. Stored with them: a queue that is not named stays as it is. */
   queues?: Record<string, QueueOptions>
   /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
@@ -73,13 +77,17 @@ export interface TimingOptions {
   poll?: Duration
   /** How often this process writes down what it has counted for `metrics()`. Default 5 s. */
   metrics?: Duration
+  /** How often to look for claims on rows that nobody holds any more. Default 30 s. */
+  repair?: Duration
   /** How often to look for finished tasks that need not be kept any more. Default 1 min. */
   prune?: Duration
 }
 
 export interface WorkOptions {
-  /** Default: the queues of the tasks given to openGleaner. */
+  /** Default: the queues of the tasks given to openGleaner; none if `discoveries` are named. */
   queues?: readonly string[]
+  /** Default: all that were given to openGleaner; none if `queues` are named. */
+  discoveries?: readonly string[]
   /** Items at the same time; default 10. */
   concurrency?: number
   capabilities?: Capabilities
@@ -108,6 +116,8 @@ export interface Gleaner {
   work(options?: WorkOptions): RunningWorker
   readonly tasks: TaskManagement
   readonly queues: QueueManagement
+  /** Rows of your own tables that need work. */
+  readonly discoveries: DiscoveryManagement
   /** What recurs. */
   readonly schedules: ScheduleManagement
   /** Depth, rates, errors and durations: over all, per queue and per task. */

@@ -1,27 +1,66 @@
+import type { DiscoveryRegistry } from '../discovery/registry.ts'
+import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
+import type { Failure } from '../model/task.ts'
 import type { Meter } from '../queue/meter.ts'
 import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
-import type { Emitter } from '../worker/events.ts'
+import type { Emitter, TaskEvent } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import { tellOfFailure } from '../worker/report.ts'
 
-/** Tells of a worker that is gone, and of the task that was put aside because it took it down. */
+interface Reporting {
+  store: Store
+  emitter: Emitter
+  hooks: Hooks
+  meter: Meter
+  discoveries: DiscoveryRegistry
+}
+
+/** Tells of a worker that is gone, and of the item that was put aside because it took it down. */
 export async function reportLostWorker(
-  { store, emitter, hooks, meter }: { store: Store; emitter: Emitter; hooks: Hooks; meter: Meter },
+  reporting: Reporting,
   session: LiveSession,
   cause: EndCause,
   end: SessionEnd,
 ): Promise<void> {
+  const { emitter, hooks, meter } = reporting
   emitter.emit('worker-lost', () => ({ worker: session.worker, cause, ...end }))
-  const task = end.blamed === null ? null : await store.getTask(end.blamed)
-  if (task?.status !== 'failed' || task.error === null) return
-  const { id, name, queue, attempts: attempt, maxAttempts, worker, error } = task
-  const event = { id, name, queue, attempt, maxAttempts, worker }
-  meter.ran(task, 'failed', null)
+  const item = end.blamed === null ? null : await putAside(reporting, end.blamed, session.worker)
+  if (item === null) return
+  const { error, durationMs, ...event } = item
+  meter.ran(event, 'failed', null)
   tellOfFailure(emitter, hooks, event, error, true)
-  emitter.emit('failed', () => ({
-    ...event,
-    durationMs: (task.finishedAt ?? 0) - (task.startedAt ?? 0),
-    error,
-  }))
+  emitter.emit('failed', () => item)
+}
+
+/** Null: it will be tried again. */
+function putAside(
+  reporting: Reporting,
+  id: string,
+  worker: string,
+): Promise<(TaskEvent & { durationMs: number; error: Failure }) | null> {
+  const row = readRowId(id)
+  return row === null ? failedTask(reporting, id) : quarantinedRow(reporting, id, row, worker)
+}
+
+async function failedTask({ store }: Reporting, id: string) {
+  const task = await store.getTask(id)
+  if (task?.status !== 'failed' || task.error === null) return null
+  const { name, queue, attempts: attempt, maxAttempts, worker, error, startedAt, finishedAt } = task
+  const durationMs = (finishedAt ?? 0) - (startedAt ?? 0)
+  return { id, name, queue, attempt, maxAttempts, worker, durationMs, error }
+}
+
+async function quarantinedRow(
+  { store, discoveries }: Reporting,
+  id: string,
+  { discovery, key }: { discovery: string; key: string },
+  worker: string,
+) {
+  const row = await store.getRow(discovery, key)
+  if (row?.state !== 'quarantined' || row.error === null) return null
+  const { attempts: attempt, error } = row
+  const maxAttempts = discoveries.get(discovery)?.retry.attempts ?? attempt
+  // When it was started is gone with its claim.
+  return { id, name: discovery, queue: null, attempt, maxAttempts, worker, durationMs: 0, error }
 }

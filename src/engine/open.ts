@@ -1,12 +1,15 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { checkName, shown } from '../define/names.ts'
+import { shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import { checkQueues } from '../define/queue.ts'
 import type { Enqueue } from '../define/types.ts'
+import { discoveryManagement } from '../discovery/manage.ts'
+import { DiscoveryRegistry } from '../discovery/registry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { closedError, InputError } from '../errors.ts'
 import { maintenanceManagement } from '../maintenance/manage.ts'
 import { Pruner } from '../maintenance/pruner.ts'
+import { Repairer } from '../maintenance/repairer.ts'
 import { Reranker } from '../maintenance/reranker.ts'
 import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
@@ -21,20 +24,21 @@ import { readMetrics } from '../queue/metrics.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
-import type { Store } from '../store/contract.ts'
+import type { PlannedDiscovery, Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
 import { Household } from '../worker/household.ts'
 import { Keeper } from '../worker/keeper.ts'
-import { TaskSource } from '../worker/sources/tasks.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
+import { checkWork, sourcesOf } from './work-options.ts'
 
 const OPTIONS = [
   'database',
   'postgres',
   'tasks',
+  'discoveries',
   'queues',
   'durability',
   'payloadLimit',
@@ -42,8 +46,6 @@ const OPTIONS = [
   'hooks',
   'timings',
 ]
-const CONCURRENCY_DEFAULT = 10
-const CONCURRENCY_MAX = 10_000
 
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
 export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
@@ -80,7 +82,10 @@ export async function openEngine(
 
 async function planned(ground: Ground, checked: Checked, occurrences: Occurrences): Promise<Engine> {
   const { store } = ground
+  let found: readonly PlannedDiscovery[] = []
   try {
+    const sources = checked.discoveries.sources()
+    if (sources.length > 0) found = await store.planDiscoveries(sources)
     if (checked.queues.length > 0) await store.configureQueues(checked.queues)
     if (checked.limits.length > 0) await store.planLimits(checked.limits)
     if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
@@ -88,13 +93,26 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
     await store.close()
     throw error
   }
+  warnOfScans(found)
   return engine(ground, checked, occurrences)
+}
+
+/** Before anybody can listen for problems, so that it is said aloud. */
+function warnOfScans(planned: readonly PlannedDiscovery[]): void {
+  for (const { name, createIndex } of planned) {
+    if (createIndex === null) continue
+    const why = `to find rows that need work, discovery ${name} reads rows that do not`
+    process.emitWarning(
+      `${why}, which is slow on a large table. Create an index: ${createIndex}`,
+      'GleanerWarning',
+    )
+  }
 }
 
 type Checked = ReturnType<typeof checkOptions>
 
 function engine({ store, clock, random }: Ground, checked: Checked, occurrences: Occurrences): Engine {
-  const { registry, hooks, timings, payloadLimit, retention } = checked
+  const { registry, discoveries, hooks, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const meter = new Meter(store, clock, timings.metricsMs)
@@ -107,7 +125,8 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
     everyMs: timings.sweepMs,
-    onEnded: (session, cause, end) => reportLostWorker({ store, emitter, hooks, meter }, session, cause, end),
+    onEnded: (session, cause, end) =>
+      reportLostWorker({ store, emitter, hooks, meter, discoveries }, session, cause, end),
   })
   const recurring = new Recurring(store, clock, occurrences, {
     restMs: timings.idleMaxMs,
@@ -116,6 +135,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   })
   const pruner = new Pruner(store, clock, retention, { everyMs: timings.pruneMs, onProblem })
   const reranker = new Reranker(store, clock, { everyMs: timings.sweepMs, onProblem })
+  const repairer = new Repairer(store, clock, { everyMs: timings.repairMs, onProblem })
   // Who changes the order of a queue begins with it; who works goes on with it.
   if (checked.queues.length > 0 && plan !== null) void reranker.once()
   const household = new Household()
@@ -127,6 +147,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     recurring.stop()
     pruner.stop()
     reranker.stop()
+    repairer.stop()
     await Promise.all([...workers].map((worker) => worker.stop()))
     office.endings.close()
     sweeper.stop()
@@ -146,7 +167,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
     work(options = {}) {
       if (closing !== undefined) throw closedError()
-      const { able, concurrency } = checkWork(options, registry)
+      const serving = checkWork(options, checked)
       // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
       if (workersEver === 0 && plan !== null) {
         sweeper.start()
@@ -154,15 +175,14 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
       }
       recurring.start()
       pruner.start()
+      if (serving.rows.size > 0 && plan !== null) repairer.start()
       workersEver += 1
       const worker = new Worker(
         {
           id: `worker:pid${process.pid}:${workersEver - 1}`,
-          able,
-          concurrency,
-          sources: [
-            new TaskSource(store, able, new Map(registry.runnable().map((task) => [task.name, task]))),
-          ],
+          capabilities: serving.capabilities,
+          concurrency: serving.concurrency,
+          sources: sourcesOf(serving, store, checked),
           payloadLimit,
           timings,
         },
@@ -173,6 +193,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     },
     tasks: taskManagement(store),
     queues: queueManagement(store),
+    discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(office, registry, occurrences, meter),
     metrics: (options) => readMetrics(store, meter, options),
     pause: () => store.setPaused(null, true),
@@ -194,6 +215,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     payloadLimit = PAYLOAD_MAX_BYTES,
     hooks = {},
     tasks = [],
+    discoveries = [],
     timings = {},
   } = options
   if (durability !== 'full' && durability !== 'normal')
@@ -204,6 +226,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
   const queues = checkQueues(options.queues ?? {})
   return {
     registry,
+    discoveries: new DiscoveryRegistry(discoveries),
     queues,
     limits: [...limitsOf(queues), ...registry.limits()],
     durability,
@@ -232,6 +255,7 @@ function checkTimings(timings: TimingOptions) {
     pollMs: ms('poll', '1s'),
     metricsMs: ms('metrics', '5s'),
     pruneMs: ms('prune', '1m'),
+    repairMs: ms('repair', '30s'),
   }
 }
 
@@ -265,20 +289,6 @@ function postgresOptions({ statementTimeout, lockTimeout, connectTimeout, ...res
     lockTimeoutMs: ms(lockTimeout, 'lockTimeout'),
     connectTimeoutMs: ms(connectTimeout, 'connectTimeout'),
   }
-}
-
-function checkWork(options: WorkOptions, registry: Registry) {
-  const { concurrency = CONCURRENCY_DEFAULT, capabilities = {}, queues = registry.queues() } = options
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
-    throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)
-  }
-  if (!Array.isArray(queues) || queues.length === 0)
-    throw bad('queues', queues, "Use names, e.g. ['default'].")
-  const names = registry.runnable().map((definition) => definition.name)
-  if (names.length === 0)
-    throw bad('work', 'no task with a run', 'Give openGleaner the tasks this worker can run.')
-  const able = { queues: queues.map((queue) => checkName(queue, 'queue', 'BAD_QUEUE')), names, capabilities }
-  return { able, concurrency }
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {

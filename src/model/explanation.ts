@@ -32,6 +32,11 @@ export type Check =
   | 'worker-knows-task'
   | 'worker-has-capabilities'
   | 'runs-alone'
+  | 'row-exists'
+  | 'needs-work'
+  | 'discovery-not-paused'
+  | 'worker-serves-discovery'
+  | 'found-by-index'
 
 /** All that decides whether a task can run now. */
 export interface Circumstances {
@@ -66,11 +71,11 @@ export function explain(at: Circumstances): Explanation {
   return { runnable: reasons.every((reason) => reason.ok), reasons }
 }
 
-function passed(check: Check, detail: string): Reason {
+export function passed(check: Check, detail: string): Reason {
   return { check, ok: true, detail, fix: null }
 }
 
-function failed(check: Check, detail: string, fix: string | null): Reason {
+export function failed(check: Check, detail: string, fix: string | null): Reason {
   return { check, ok: false, detail, fix }
 }
 
@@ -253,25 +258,25 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
 
 const SHOWN_MAX = 5
 
-function namesOf(workers: readonly Serving[]): string {
+export function namesOf(workers: readonly Serving[]): string {
   const shown = workers.slice(0, SHOWN_MAX).map(({ worker }) => worker)
   const more = workers.length - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-function time(ms: number | null): string {
+export function time(ms: number | null): string {
   return ms === null ? 'an unknown time' : new Date(ms).toISOString()
 }
 
-function times(n: number): string {
+export function times(n: number): string {
   return n === 1 ? 'once' : `${n} times`
 }
 
-function duration(ms: number): string {
+export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, ms)} ms`
   if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
   if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`

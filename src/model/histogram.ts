@@ -37,6 +37,17 @@ export function percentileMs(histogram: Histogram, share: number): number | null
   return null
 }
 
+/** Null when there was nothing. */
+export function averageOf(histogram: Histogram): number | null {
+  let count = 0
+  let sum = 0
+  for (const [bucket, times] of histogram) {
+    count += times
+    sum += times * middleMs(bucket)
+  }
+  return count === 0 ? null : rounded(sum / count)
+}
+
 /** Three digits: more would only look exact. */
 function rounded(ms: number): number {
   return Number(ms.toPrecision(3))

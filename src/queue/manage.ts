@@ -96,7 +96,7 @@ export function queueManagement(store: Store): QueueManagement {
   }
 }
 
-function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {
+export function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {
   limit: number
   cursor: string | null
 } {

@@ -1,4 +1,4 @@
-import type { Change, Exchange, NewTask, Store, Within } from '../store/contract.ts'
+import type { Change, Exchange, NewTask, RowExchange, Store, Within } from '../store/contract.ts'
 
 /** A store whose workers claim only while the gate is open, so that a test decides when work is done. */
 export class Gate {
@@ -14,6 +14,7 @@ export class Gate {
     this.store = this.#watched({
       ...store,
       exchange: (exchange) => store.exchange(this.#admitted(exchange)),
+      exchangeRows: (exchange) => store.exchangeRows(this.#admitted(exchange)),
       within: (transaction) => this.#told(store.within(transaction)),
       onChange: (listener) => this.#listen(store, listener),
     })
@@ -33,7 +34,7 @@ export class Gate {
     this.#isOpen = false
   }
 
-  #admitted(exchange: Exchange): Exchange {
+  #admitted<E extends Exchange | RowExchange>(exchange: E): E {
     if (!this.#isOpen || exchange.want === null) return { ...exchange, want: null }
     // Handlers take no time on this clock, so a worker would hold hundreds ahead, and what is more urgent would wait.
     return { ...exchange, want: { ...exchange.want, ahead: 0 } }

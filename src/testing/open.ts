@@ -81,7 +81,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
 
   async function advance(ms: number): Promise<void> {
     if (runs.current !== undefined) throw new RunStuckError([runs.current], 'a handler cannot await itself')
-    if (!hasWorked && (engineOptions.tasks ?? []).some(isRunnable)) work()
+    if (!hasWorked && hasWork(engineOptions)) work()
     await passage.advance(ms)
   }
 
@@ -135,8 +135,8 @@ function tracked(hooks: Hooks, runs: Runs): Hooks {
   return { ...hooks, aroundRun: around }
 }
 
-function isRunnable(task: Task): boolean {
-  return definitionOf(task).run !== undefined
+function hasWork({ tasks = [], discoveries = [] }: TestGleanerOptions): boolean {
+  return discoveries.length > 0 || tasks.some((task) => definitionOf(task).run !== undefined)
 }
 
 function checkOptions(options: TestGleanerOptions) {

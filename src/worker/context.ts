@@ -28,7 +28,7 @@ export class RunContext implements Context {
   }
 
   get name(): string {
-    return this.#execution.claim.name
+    return this.#execution.name
   }
 
   get attempt(): number {
@@ -85,13 +85,13 @@ export class RunContext implements Context {
   }
 
   async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
-    const { name } = this.#execution.claim
+    const { name } = this.#execution
     if (this.abortReason !== undefined) throw this.abortReason
     if (this.#execution.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
     const outcome = this.#execution.completed(result)
-    if (await this.#desk.completeWith(this.#execution, outcome, (tx) => this.#joined(tx, effects)))
-      return result
-    throw this.abort(new ClaimLostError(`${name}: the claim is in other hands, nothing was written`))
+    const refusal = await this.#desk.completeWith(this.#execution, outcome, (tx) => this.#joined(tx, effects))
+    if (refusal === null) return result
+    throw this.abort(refusal)
   }
 
   /** Synchronous if the effects are. */

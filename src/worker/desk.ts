@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
-import type { Outcome } from '../model/outcome.ts'
 import type { NewLogLine } from '../store/contract.ts'
 import type { Execution } from './execution.ts'
+import type { Ending } from './sources/source.ts'
 
 /** What a running item may ask of its worker. */
 export interface Desk {
@@ -15,6 +15,6 @@ export interface Desk {
   enqueueWithin(tx: Tx): Enqueue
   note(execution: Execution, line: NewLogLine): void
   progress(execution: Execution, fraction: number, message: string | null): void
-  /** False: the claim was not ours any more, nothing was written. */
-  completeWith(execution: Execution, outcome: Outcome, effects: (tx: Tx) => unknown): Promise<boolean>
+  /** An error: nothing was written, and nothing more can be of this run. */
+  completeWith(execution: Execution, outcome: Ending, effects: (tx: Tx) => unknown): Promise<Error | null>
 }

@@ -23,6 +23,10 @@ export interface Events {
   returned: TaskEvent
   /** The claim was in other hands: what the handler did was refused. */
   'claim-lost': TaskEvent
+  /** A row was edited while it was worked on: nothing was written, and it stays to be done. */
+  changed: TaskEvent & { times: number; backsOffMs: number | null }
+  /** A row was deleted, or ceased to need work, while it was worked on: nothing was written. */
+  gone: TaskEvent
   progress: TaskEvent & { fraction: number; message: string | null }
   /** A worker of some process is gone, and this process gave back what it held. */
   'worker-lost': {

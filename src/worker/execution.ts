@@ -14,12 +14,12 @@ import type { Failure, FailureKind } from '../model/task.ts'
 import { RunContext } from './context.ts'
 import type { Desk } from './desk.ts'
 import type { Hooks } from './hooks.ts'
-import type { Item, Source } from './sources/source.ts'
+import type { Ending, Item, Source } from './sources/source.ts'
 
 const MESSAGE_MAX = 2_000
 const STACK_MAX = 8_000
 
-type OnEnd = (execution: Execution, outcome: Outcome) => void
+type OnEnd = (execution: Execution, outcome: Ending) => void
 
 /** One run of one item: from its claim to its outcome. */
 export abstract class Execution {
@@ -53,10 +53,8 @@ export abstract class Execution {
     this.context = new RunContext(this, desk)
   }
 
-  get name(): string {
-    return this.claim.name
-  }
-
+  /** Of the task, or of the discovery. */
+  abstract get name(): string
   /** Where it waited; null for what waits in a table of the user's. */
   abstract get queue(): string | null
   abstract get retry(): RetryPolicy
@@ -64,11 +62,11 @@ export abstract class Execution {
   protected abstract input(): unknown
   protected abstract handle(input: unknown): unknown
   /** What a result means; it throws when that cannot be stored. */
-  abstract completed(result: unknown): Outcome
+  abstract completed(result: unknown): Ending
 
   /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
   async run(hooks: Hooks, onEnd: OnEnd): Promise<void> {
-    let outcome: Outcome
+    let outcome: Ending
     try {
       const input = this.input()
       const result = await this.#handle(input instanceof Promise ? await input : input, hooks)
@@ -96,12 +94,13 @@ export abstract class Execution {
     return this.#failed('error', error)
   }
 
+  /** When it is tried again, should this attempt fail. */
+  protected get retryAfterMs(): number {
+    return delayMs(this.retry, this.claim.attempt, this.desk.random())
+  }
+
   #failed(kind: FailureKind, error: unknown): Outcome {
-    return {
-      kind: 'failed',
-      failure: failure(kind, error),
-      retryAfterMs: delayMs(this.retry, this.claim.attempt, this.desk.random()),
-    }
+    return { kind: 'failed', failure: failure(kind, error), retryAfterMs: this.retryAfterMs }
   }
 
   #later(error: RetryLater): Outcome {

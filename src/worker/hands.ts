@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
-import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
 import type { Store } from '../store/contract.ts'
 import { Ahead } from './ahead.ts'
@@ -11,10 +10,10 @@ import type { Emitter, TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
 import type { Pace } from './pace.ts'
-import { reportOutcome } from './report.ts'
+import type { Reporting } from './report.ts'
 import { Runs } from './runs.ts'
 import { Slices } from './slices.ts'
-import type { Item, Source } from './sources/source.ts'
+import type { Ending, Item, Source } from './sources/source.ts'
 
 /** Of how many items left ahead nobody wants to hear. */
 const NEVER = -1
@@ -46,6 +45,7 @@ export interface HandsOptions extends HandsServices {
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
 export class Hands implements Desk {
+  readonly reporting: Reporting
   readonly #options: HandsOptions
   readonly #running = new Runs()
   readonly #ahead = new Ahead()
@@ -57,6 +57,7 @@ export class Hands implements Desk {
 
   constructor(options: HandsOptions) {
     this.#options = options
+    this.reporting = { ...options, eventOf: this.#eventOf }
     this.#slices = new Slices(options.clock, () => this.#startNext())
     this.#deadline = new Deadline(options.clock, (nowMs) => this.#expireSome(nowMs))
   }
@@ -114,11 +115,11 @@ export class Hands implements Desk {
     const execution = source.begin(claim, this)
     this.#running.add(execution)
     this.#deadline.arm(execution.deadlineMs)
-    if (emitter.hears('started')) emitter.emit('started', () => this.eventOf(execution))
+    if (emitter.hears('started')) emitter.emit('started', () => this.#eventOf(execution))
     void execution.run(hooks, this.#finish)
   }
 
-  readonly #finish = (execution: Execution, outcome: Outcome): void => {
+  readonly #finish = (execution: Execution, outcome: Ending): void => {
     const now = this.clock.monotonicMs()
     this.#running.delete(execution)
     this.#options.pace.ran(now - execution.startedMs)
@@ -140,14 +141,14 @@ export class Hands implements Desk {
     this.#options.onFree()
   }
 
-  #settle(execution: Execution, outcome: Outcome, nowMs: number): void {
+  #settle(execution: Execution, outcome: Ending, nowMs: number): void {
     execution.settled = true
     execution.endedMs = nowMs
     execution.source.news.finished(execution, outcome, nowMs)
   }
 
-  readonly eventOf = ({ claim, queue }: Execution): TaskEvent => {
-    const { id, name, attempt, maxAttempts } = claim
+  readonly #eventOf = ({ claim, name, queue }: Execution): TaskEvent => {
+    const { id, attempt, maxAttempts } = claim
     return { id, name, queue, attempt, maxAttempts, worker: this.#options.worker }
   }
 
@@ -180,15 +181,16 @@ export class Hands implements Desk {
   progress(execution: Execution, fraction: number, message: string | null): void {
     if (execution.settled) return
     execution.source.news.progress(execution, fraction, message, this.clock.monotonicMs())
-    this.#options.emitter.emit('progress', () => ({ ...this.eventOf(execution), fraction, message }))
+    this.#options.emitter.emit('progress', () => ({ ...this.#eventOf(execution), fraction, message }))
   }
 
-  async completeWith(execution: Execution, outcome: Outcome, effects: Parameters<Desk['completeWith']>[2]) {
-    const holder = this.#options.session()
-    const done = holder !== null && (await execution.source.completeWith(holder, execution, outcome, effects))
+  async completeWith(execution: Execution, outcome: Ending, effects: Parameters<Desk['completeWith']>[2]) {
+    const session = this.#options.session()
+    if (session === null) return new ClaimLostError(`${execution.name}: the session was lost`)
+    const { reporting } = this
+    const refusal = await execution.source.completeWith({ session, execution, outcome, effects, reporting })
     execution.settled = true
-    reportOutcome(this.#options, this.eventOf, execution, done ? outcome : null)
-    return done
+    return refusal
   }
 
   // Ending early
@@ -252,10 +254,10 @@ export class Hands implements Desk {
   }
 
   #lose(execution: Execution): void {
-    const { name, id } = execution.claim
+    const { name, claim } = execution
     execution.settled = true
-    execution.context.abort(new ClaimLostError(`the claim on ${name} ${id} was lost`))
-    this.#options.emitter.emit('claim-lost', () => this.eventOf(execution))
+    execution.context.abort(new ClaimLostError(`the claim on ${name} ${claim.id} was lost`))
+    this.#options.emitter.emit('claim-lost', () => this.#eventOf(execution))
   }
 
   #abort(execution: Execution, reason: Error): void {

@@ -1,6 +1,6 @@
-import type { Outcome } from '../model/outcome.ts'
-import type { ClaimProof, Exchange, NewLogLine, Run } from '../store/contract.ts'
+import type { ClaimProof, NewLogLine, Run } from '../store/contract.ts'
 import type { Execution } from './execution.ts'
+import type { Ending, Handing } from './sources/source.ts'
 
 /** Log lines of one run that are kept; the rest is counted. */
 const LINES_MAX = 1_000
@@ -8,7 +8,7 @@ const LINES_MAX = 1_000
 /** An outcome as the store takes it, with the run that it is of. */
 export interface HandedIn extends Run {
   execution: Execution
-  outcome: Outcome
+  outcome: Ending
 }
 
 /** What has happened since the last exchange. */
@@ -25,7 +25,7 @@ export class News {
     return this.sinceMs === undefined
   }
 
-  finished(execution: Execution, outcome: Outcome, nowMs: number): void {
+  finished(execution: Execution, outcome: Ending, nowMs: number): void {
     if (this.#progress.size > 0) this.#progress.delete(execution)
     const { claim, startedAt } = execution
     this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, execution })
@@ -56,7 +56,7 @@ export class News {
 
   /** Empties it; `putBack` undoes that when the exchange has failed. */
   take(): {
-    parts: Pick<Exchange, 'outcomes' | 'progress' | 'logs'>
+    parts: Pick<Handing, 'outcomes' | 'progress' | 'logs'>
     handedIn: readonly HandedIn[]
     putBack: () => void
   } {
@@ -97,6 +97,6 @@ export class News {
   }
 }
 
-function asReturned({ id, fence }: ClaimProof): Run & { outcome: Outcome } {
+function asReturned({ id, fence }: ClaimProof): Run & { outcome: Ending } {
   return { id, fence, startedAt: 0, outcome: { kind: 'returned' } }
 }

@@ -18,6 +18,10 @@ export class TaskExecution extends Execution {
     this.#definition = definition
   }
 
+  get name(): string {
+    return this.claim.name
+  }
+
   get queue(): string {
     return this.claim.queue
   }

@@ -1,20 +1,20 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
+import type { Capabilities } from '../model/capabilities.ts'
 import { identifySelf } from '../process-identity.ts'
-import type { Able, Change, Exchanged } from '../store/contract.ts'
+import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
 import { Hands, type HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import { Pace, type PaceOptions } from './pace.ts'
-import { reportAll } from './report.ts'
-import type { Room, Source } from './sources/source.ts'
+import type { Room, Source, Taken } from './sources/source.ts'
 import { Sources } from './sources/sources.ts'
 import { Waker } from './waker.ts'
 
 export interface WorkerOptions {
   id: string
-  able: Able
+  capabilities: Capabilities
   sources: readonly Source[]
   concurrency: number
   payloadLimit: number
@@ -146,8 +146,9 @@ export class Worker {
 
   async #openSession(): Promise<string> {
     const { store, keeper } = this.#services
-    const { able } = this.#options
-    const session = await store.openSession({ worker: this.id, process: identifySelf(), ...able })
+    const { id: worker, capabilities } = this.#options
+    const serves = this.#sources.serve
+    const session = await store.openSession({ worker, process: identifySelf(), capabilities, ...serves })
     keeper.hold(session, () => this.#loseSession(session))
     return session
   }
@@ -169,7 +170,7 @@ export class Worker {
     return this.#services.store.remote && this.#pace.asksEarly(this.#hands.ahead, this.#options.concurrency)
   }
 
-  async #exchange(source: Source, want: Room | null): Promise<Exchanged> {
+  async #exchange(source: Source, want: Room | null): Promise<Taken> {
     const news = source.news.take()
     const begun = this.#hands.unknownStarts(source)
     const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
@@ -183,7 +184,7 @@ export class Worker {
         holding: inDoubt ? this.#hands.ids(source) : undefined,
       })
       for (const execution of begun) execution.startIsKnown = true
-      reportAll(this.#services, this.#hands.eventOf, news.handedIn, answer)
+      source.report(this.#hands.reporting, news.handedIn, answer)
       return answer
     } catch (error) {
       news.putBack()
@@ -191,7 +192,7 @@ export class Worker {
     }
   }
 
-  #accept(session: string, source: Source, answer: Exchanged, want: Room | null): void {
+  #accept(session: string, source: Source, answer: Taken, want: Room | null): void {
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)

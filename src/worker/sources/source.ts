@@ -1,12 +1,13 @@
 import type { Outcome } from '../../model/outcome.ts'
-import type { ClaimProof, Effects, Exchange, Exchanged, Want } from '../../store/contract.ts'
+import type { RowOutcome } from '../../model/row.ts'
+import type { ClaimProof, Effects, Exchange, Exchanged, NewSession, Run, Want } from '../../store/contract.ts'
 import type { Desk } from '../desk.ts'
 import type { Execution } from '../execution.ts'
-import { News } from '../news.ts'
+import { type HandedIn, News } from '../news.ts'
+import type { Reporting } from '../report.ts'
 
 /** What a worker knows of an item that it claimed, wherever it was found. */
 export interface Item extends ClaimProof {
-  name: string
   attempt: number
   maxAttempts: number
   /** Claimed to be started at once; otherwise held ahead. */
@@ -15,12 +16,21 @@ export interface Item extends ClaimProof {
   suspect: boolean
 }
 
+/** How a run ended: of a task, or of a row. */
+export type Ending = Outcome | RowOutcome
+
 /** How much a worker has hands for. */
 export type Room = Omit<Want, 'able'>
 
 /** What is finished, and the room for more. */
-export interface Handing extends Omit<Exchange, 'want'> {
+export interface Handing extends Omit<Exchange, 'want' | 'outcomes'> {
+  outcomes: readonly (Run & { outcome: Ending })[]
   want: Room | null
+}
+
+/** What came of it: the next items, and what is not ours any more. */
+export interface Taken extends Omit<Exchanged, 'claims'> {
+  claims: readonly Item[]
 }
 
 /** Where a worker's items come from, and where it hands in what became of them. */
@@ -31,17 +41,24 @@ export abstract class Source {
   /** An item of it waits for an empty house. */
   suspectsWait = false
 
+  /** What a session says that it serves. */
+  abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries'>>
   /** Hands in what is finished, takes what is next. */
-  abstract exchange(handing: Handing): Promise<Exchanged>
+  abstract exchange(handing: Handing): Promise<Taken>
+  /** Tells listeners and hooks what became of what was handed in. */
+  abstract report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void
   /** The run of an item that this source gave. */
   abstract begin(item: Item, desk: Desk): Execution
-  /** Commits the handler's own writes together with the completion. False: refused, nothing was written. */
-  abstract completeWith(
-    session: string,
-    execution: Execution,
-    outcome: Outcome,
-    effects: Effects,
-  ): Promise<boolean>
+  /** Commits the handler's own writes together with the completion, and tells of it. An error: nothing was written. */
+  abstract completeWith(completing: Completing): Promise<Error | null>
   /** Something is left that is not due, or blocked. */
   abstract hasDelayed(): Promise<boolean>
+}
+
+export interface Completing {
+  session: string
+  execution: Execution
+  outcome: Ending
+  effects: Effects
+  reporting: Reporting
 }

@@ -8,6 +8,12 @@ export class Sources {
     this.#all = [...sources]
   }
 
+  /** What a session says that it serves. */
+  get serve(): { queues: readonly string[]; names: readonly string[]; discoveries: readonly string[] } {
+    const nothing = { queues: [], names: [], discoveries: [] }
+    return Object.assign(nothing, ...this.#all.map((source) => source.serves))
+  }
+
   /** As they are now, though their order may change meanwhile. */
   inTurn(): readonly Source[] {
     return this.#all.length === 1 ? this.#all : [...this.#all]

@@ -1,10 +1,13 @@
 import type { TaskDefinition } from '../../define/task.ts'
+import { ClaimLostError } from '../../errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { Able, Claim, Effects, Exchanged, Store } from '../../store/contract.ts'
+import type { Able, Claim, Exchange, Exchanged, Store } from '../../store/contract.ts'
 import type { Desk } from '../desk.ts'
 import type { Execution } from '../execution.ts'
+import type { HandedIn } from '../news.ts'
+import { type Reporting, reportOutcome } from '../report.ts'
 import { TaskExecution } from '../task-execution.ts'
-import { type Handing, Source } from './source.ts'
+import { type Completing, type Handing, Source } from './source.ts'
 
 /** Tasks that somebody enqueued. */
 export class TaskSource extends Source {
@@ -19,23 +22,39 @@ export class TaskSource extends Source {
     this.#definitions = definitions
   }
 
-  exchange(handing: Handing): Promise<Exchanged> {
-    const { want } = handing
-    return this.#store.exchange({ ...handing, want: want === null ? null : { able: this.#able, ...want } })
+  get serves() {
+    const { queues, names } = this.#able
+    return { queues, names }
+  }
+
+  exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
+    return this.#store.exchange({
+      ...handing,
+      // What this source began ended as tasks do.
+      outcomes: outcomes as Exchange['outcomes'],
+      want: want === null ? null : { able: this.#able, ...want },
+    })
+  }
+
+  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Exchanged): void {
+    const refused = new Set(answer.refused)
+    for (const { execution, outcome } of handedIn) {
+      const lost = answer.sessionEnded || refused.has(execution.claim.id)
+      reportOutcome(reporting, execution, lost ? null : (outcome as Outcome))
+    }
   }
 
   begin(claim: Claim, desk: Desk): Execution {
     return new TaskExecution(claim, this.#definitions.get(claim.name)!, this, desk)
   }
 
-  completeWith(
-    session: string,
-    { claim: { id, fence }, startedAt }: Execution,
-    outcome: Outcome,
-    effects: Effects,
-  ): Promise<boolean> {
-    const result = outcome.kind === 'completed' ? outcome.result : null
-    return this.#store.completeWith(session, { id, fence, startedAt }, result, effects)
+  async completeWith({ session, execution, outcome, effects, reporting }: Completing): Promise<Error | null> {
+    const { claim, startedAt, name } = execution
+    const { result } = outcome as Outcome & { kind: 'completed' }
+    const run = { id: claim.id, fence: claim.fence, startedAt }
+    const done = await this.#store.completeWith(session, run, result, effects)
+    reportOutcome(reporting, execution, done ? (outcome as Outcome) : null)
+    return done ? null : new ClaimLostError(`${name}: the claim is in other hands, nothing was written`)
   }
 
   async hasDelayed(): Promise<boolean> {

@@ -1,0 +1,55 @@
+import type { DiscoveryDefinition } from '../define/discovery.ts'
+import { shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import type { RowValues } from '../model/row.ts'
+
+/** What `done` makes of a result: the columns to set. What it throws is its own; what cannot be written is refused here. */
+export function doneValues(definition: DiscoveryDefinition, result: unknown, row: unknown): RowValues {
+  const what = `discovery ${definition.name}: done`
+  const values = definition.done(result, row)
+  if (isThenable(values)) {
+    values.then(undefined, () => {})
+    throw refused(
+      `${what} answered with a promise`,
+      'It must answer at once: what takes time belongs into run.',
+    )
+  }
+  if (typeof values !== 'object' || values === null || Array.isArray(values))
+    throw refused(
+      `${what} answered with ${shown(values)}`,
+      'Return the columns to set, e.g. { needs_tagging: 0 }.',
+    )
+  for (const [column, value] of Object.entries(values)) {
+    const flaw = flawOf(value)
+    if (flaw !== null) throw refused(`${what}: ${column} is ${flaw}`, HINT)
+  }
+  return values as RowValues
+}
+
+const HINT = 'A column is set to a text, a number, a bigint, a boolean, null, a valid Date or bytes.'
+
+/** Null: a column can hold it. */
+function flawOf(value: unknown): string | null {
+  switch (typeof value) {
+    case 'string':
+    case 'bigint':
+    case 'boolean':
+      return null
+    case 'number':
+      return Number.isFinite(value) ? null : String(value)
+    case 'object':
+      if (value === null || value instanceof Uint8Array) return null
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : null
+      return shown(value)
+    default:
+      return shown(value)
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
+}
+
+function refused(message: string, hint: string): InputError {
+  return new InputError(message, { code: 'BAD_DONE', hint })
+}

@@ -1,0 +1,59 @@
+import { type Discovery, type DiscoveryDefinition, discoveryOf } from '../define/discovery.ts'
+import { shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import { CRASH_LIMIT } from '../model/session.ts'
+import type { DiscoverySource } from '../store/contract.ts'
+
+/** The discoveries this process has code for, by name. */
+export class DiscoveryRegistry {
+  readonly #definitions = new Map<string, DiscoveryDefinition>()
+
+  constructor(discoveries: readonly Discovery[]) {
+    for (const discovery of discoveries) {
+      const definition = discoveryOf(discovery)
+      if (this.#definitions.has(definition.name)) {
+        throw new InputError(`two discoveries are called ${definition.name}`, {
+          code: 'BAD_DEFINITION',
+          hint: 'A name stands for one discovery.',
+        })
+      }
+      this.#definitions.set(definition.name, definition)
+    }
+  }
+
+  get names(): string[] {
+    return [...this.#definitions.keys()]
+  }
+
+  get(name: string): DiscoveryDefinition | undefined {
+    return this.#definitions.get(name)
+  }
+
+  /** Those that a worker is to serve. */
+  pick(names: readonly string[]): Map<string, DiscoveryDefinition> {
+    return new Map(names.map((name) => [name, this.#known(name)]))
+  }
+
+  /** As the store is told of them. */
+  sources(): DiscoverySource[] {
+    return [...this.#definitions.values()].map(({ name, table, key, where, version, orderBy, retry }) => ({
+      name,
+      table,
+      key,
+      where,
+      version,
+      orderBy,
+      maxAttempts: retry.attempts,
+      crashLimit: CRASH_LIMIT,
+    }))
+  }
+
+  #known(name: string): DiscoveryDefinition {
+    const definition = this.#definitions.get(name)
+    if (definition !== undefined) return definition
+    throw new InputError(`discovery ${shown(name)} is unknown here`, {
+      code: 'UNKNOWN_DISCOVERY',
+      hint: `Add it to openGleaner({ discoveries: [… ] }); known: ${this.names.join(', ') || 'none'}.`,
+    })
+  }
+}

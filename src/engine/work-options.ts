@@ -1,0 +1,62 @@
+import { checkName, shown } from '../define/names.ts'
+import type { DiscoveryRegistry } from '../discovery/registry.ts'
+import { InputError } from '../errors.ts'
+import type { Capabilities } from '../model/capabilities.ts'
+import type { Registry } from '../queue/registry.ts'
+import type { Store } from '../store/contract.ts'
+import { RowSource } from '../worker/sources/rows.ts'
+import type { Source } from '../worker/sources/source.ts'
+import { TaskSource } from '../worker/sources/tasks.ts'
+import type { WorkOptions } from './gleaner.ts'
+
+const CONCURRENCY_DEFAULT = 10
+const CONCURRENCY_MAX = 10_000
+
+export interface Known {
+  registry: Registry
+  discoveries: DiscoveryRegistry
+}
+
+/** What a worker is to serve, checked. Who names queues or discoveries means only those; who names neither means all. */
+export function checkWork(options: WorkOptions, known: Known) {
+  const { concurrency = CONCURRENCY_DEFAULT, capabilities = {} } = options
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
+    throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)
+  }
+  const isNamed = options.queues !== undefined || options.discoveries !== undefined
+  const queues = options.queues ?? (isNamed ? [] : known.registry.queues())
+  const discoveries = options.discoveries ?? (isNamed ? [] : known.discoveries.names)
+  if (!Array.isArray(queues)) throw bad('queues', queues, "Use names, e.g. ['default'].")
+  if (!Array.isArray(discoveries)) throw bad('discoveries', discoveries, "Use names, e.g. ['tag-files'].")
+  if (isNamed && queues.length + discoveries.length === 0)
+    throw bad('queues', queues, "Use names, e.g. ['default'], or name discoveries.")
+  const names = known.registry.runnable().map((definition) => definition.name)
+  const isIdle = names.length === 0 && discoveries.length === 0
+  if (isIdle || (names.length === 0 && options.queues !== undefined && queues.length > 0))
+    throw bad('work', 'no task with a run', 'Give openGleaner the tasks this worker can run.')
+  return {
+    concurrency,
+    capabilities,
+    queues: queues.map((queue) => checkName(queue, 'queue', 'BAD_QUEUE')),
+    names,
+    rows: known.discoveries.pick(discoveries),
+  }
+}
+
+/** Tasks, rows, or both. */
+export function sourcesOf(
+  { queues, names, capabilities, rows }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
+  store: Store,
+  { registry }: Known,
+): Source[] {
+  const sources: Source[] = []
+  const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
+  if (queues.length > 0 && names.length > 0)
+    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions))
+  if (rows.size > 0) sources.push(new RowSource(store, rows))
+  return sources
+}
+
+function bad(what: string, value: unknown, hint: string): InputError {
+  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+}

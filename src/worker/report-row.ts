@@ -1,0 +1,76 @@
+import type { RowAnswer } from '../model/row.ts'
+import type { Execution } from './execution.ts'
+import type { HandedIn } from './news.ts'
+import { type Reporting, ranMs, tellOfFailure } from './report.ts'
+
+/** Tells listeners and hooks what became of rows that were handed in: the store says so, not the handler. */
+export function reportRows(
+  reporting: Reporting,
+  handedIn: readonly HandedIn[],
+  answers: readonly RowAnswer[],
+): void {
+  // A whole batch may have met the same obstacle: that is one problem.
+  const told = new Set<string>()
+  for (const [index, { execution }] of handedIn.entries()) {
+    const answer = answers[index]!
+    reportRow(reporting, execution, answer, told)
+  }
+}
+
+export function reportRow(
+  reporting: Reporting,
+  execution: Execution,
+  answer: RowAnswer,
+  told: Set<string> = new Set(),
+): void {
+  const { emitter, meter, eventOf } = reporting
+  const event = () => eventOf(execution)
+  const durationMs = ranMs(reporting, execution)
+  switch (answer.kind) {
+    case 'done':
+      meter.ran(execution, 'completed', durationMs)
+      return emitter.emit('completed', () => ({ ...event(), durationMs }))
+    case 'failed':
+      return reportFailure(reporting, execution, answer, durationMs)
+    case 'changed': {
+      const { times, backsOffMs } = answer
+      if (backsOffMs !== null) tellOfEdits(reporting, execution, times)
+      return emitter.emit('changed', () => ({ ...event(), times, backsOffMs }))
+    }
+    case 'gone':
+      return emitter.emit('gone', event)
+    case 'refused':
+      return emitter.emit('claim-lost', event)
+    case 'paused':
+      if (!told.has(answer.reason)) {
+        told.add(answer.reason)
+        const message = `discovery ${execution.name} was paused`
+        emitter.emit('problem', () => ({ message, error: new Error(answer.reason) }))
+      }
+      return emitter.emit('returned', event)
+    case 'returned':
+      return emitter.emit('returned', event)
+  }
+}
+
+function reportFailure(
+  { emitter, hooks, meter, eventOf }: Reporting,
+  execution: Execution,
+  { failure: error, retryInMs }: RowAnswer & { kind: 'failed' },
+  durationMs: number,
+): void {
+  const final = retryInMs === null
+  meter.ran(execution, final ? 'failed' : 'retried', durationMs)
+  tellOfFailure(emitter, hooks, eventOf(execution), error, final)
+  const event = () => ({ ...eventOf(execution), durationMs, error })
+  if (final) return emitter.emit('failed', event)
+  emitter.emit('retrying', () => ({ ...event(), afterMs: retryInMs }))
+}
+
+function tellOfEdits({ emitter }: Reporting, { claim }: Execution, times: number): void {
+  const error = new Error(
+    'does the handler itself write to the row? Then let `done` set it, or write in ctx.complete',
+  )
+  const message = `row ${claim.id} was edited ${times} times in a row while it was worked on, and backs off`
+  emitter.emit('problem', () => ({ message, error }))
+}

@@ -1,0 +1,86 @@
+import type { DiscoveryDefinition } from '../../define/discovery.ts'
+import { ClaimLostError, GleanerError } from '../../errors.ts'
+import type { RowAnswer, RowOutcome } from '../../model/row.ts'
+import type { RowClaim, RowExchange, Store } from '../../store/contract.ts'
+import type { Desk } from '../desk.ts'
+import type { Execution } from '../execution.ts'
+import type { HandedIn } from '../news.ts'
+import type { Reporting } from '../report.ts'
+import { reportRow, reportRows } from '../report-row.ts'
+import { RowExecution } from '../row-execution.ts'
+import { type Completing, type Handing, Source, type Taken } from './source.ts'
+
+interface RowsTaken extends Taken {
+  answers: readonly RowAnswer[]
+}
+
+/** Rows of the user's own tables that need work. */
+export class RowSource extends Source {
+  readonly #store: Store
+  readonly #definitions: ReadonlyMap<string, DiscoveryDefinition>
+  readonly #names: readonly string[]
+
+  constructor(store: Store, definitions: ReadonlyMap<string, DiscoveryDefinition>) {
+    super()
+    this.#store = store
+    this.#definitions = definitions
+    this.#names = [...definitions.keys()]
+  }
+
+  get serves() {
+    return { discoveries: this.#names }
+  }
+
+  /** Log lines and progress are told, not stored: the row is the only state. */
+  async exchange({ session, starts, outcomes, want, holding }: Handing): Promise<RowsTaken> {
+    const answer = await this.#store.exchangeRows({
+      session,
+      starts,
+      // What this source began ended as rows do.
+      outcomes: outcomes as RowExchange['outcomes'],
+      want: want === null ? null : { discoveries: this.#names, ...want },
+      holding,
+    })
+    return { ...answer, cancels: [] }
+  }
+
+  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void {
+    reportRows(reporting, handedIn, (answer as RowsTaken).answers)
+  }
+
+  begin(claim: RowClaim, desk: Desk): Execution {
+    return new RowExecution(claim, this.#definitions.get(claim.discovery)!, this, desk)
+  }
+
+  async completeWith({ session, execution, outcome, effects, reporting }: Completing): Promise<Error | null> {
+    const { claim, startedAt } = execution
+    const run = { id: claim.id, fence: claim.fence, startedAt }
+    const completed = outcome as RowOutcome & { kind: 'completed' }
+    const answer = await this.#store.completeRowWith(session, run, completed, effects)
+    reportRow(reporting, execution, answer)
+    return answer.kind === 'done' ? null : refusalOf(answer, claim.id)
+  }
+
+  async hasDelayed(): Promise<boolean> {
+    const counts = await Promise.all(this.#names.map((name) => this.#store.countRows(name)))
+    return counts.some(({ waiting, backingOff }) => waiting + backingOff > 0)
+  }
+}
+
+/** What a handler is told whose own writes were undone. */
+function refusalOf(answer: RowAnswer, id: string): Error {
+  switch (answer.kind) {
+    case 'changed':
+      return new ClaimLostError(
+        `${id}: the row was edited meanwhile, nothing was written; it stays to be done`,
+      )
+    case 'gone':
+      return new ClaimLostError(`${id}: the row is gone or needs no work any more, nothing was written`)
+    case 'failed':
+      return new GleanerError(`${id}: ${answer.failure.message}; nothing was written`, { code: 'BAD_DONE' })
+    case 'paused':
+      return new GleanerError(`${id}: ${answer.reason}; nothing was written`, { code: 'BAD_DONE' })
+    default:
+      return new ClaimLostError(`${id}: the claim is in other hands, nothing was written`)
+  }
+}
