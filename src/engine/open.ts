@@ -1,12 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { shown } from '../define/names.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import { checkQueues } from '../define/queue.ts'
 import type { Enqueue } from '../define/types.ts'
 import { discoveryManagement } from '../discovery/manage.ts'
 import { DiscoveryRegistry } from '../discovery/registry.ts'
-import { type Duration, durationMs } from '../duration.ts'
-import { closedError, InputError } from '../errors.ts'
+import { closedError } from '../errors.ts'
 import { maintenanceManagement } from '../maintenance/manage.ts'
 import { Pruner } from '../maintenance/pruner.ts'
 import { Repairer } from '../maintenance/repairer.ts'
@@ -28,10 +26,13 @@ import type { PlannedDiscovery, Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
 import { Household } from '../worker/household.ts'
-import { Keeper } from '../worker/keeper.ts'
+import { Keeper, type StartKeeper } from '../worker/keeper.ts'
+import type { RunWatch } from '../worker/runs.ts'
 import { Worker } from '../worker/worker.ts'
-import type { Gleaner, GleanerOptions, PostgresSettings, TimingOptions, WorkOptions } from './gleaner.ts'
+import type { WorkerOptions } from '../worker/worker-options.ts'
+import type { Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
+import { bad, checkPostgres, checkTimings } from './settings.ts'
 import { checkWork, sourcesOf } from './work-options.ts'
 
 const OPTIONS = [
@@ -48,7 +49,15 @@ const OPTIONS = [
 ]
 
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
-export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
+export function openGleaner(options: GleanerOptions): Promise<Gleaner> {
+  return openProcess(options)
+}
+
+/** The same for a process of ours, which brings its own keeper. */
+export async function openProcess(
+  options: GleanerOptions,
+  extras: Pick<Ground, 'startKeeper'> = {},
+): Promise<Engine> {
   const checked = checkOptions(options)
   // Everything is checked before anything is written.
   const occurrences = await occurrencesOf(checked.registry, checked.payloadLimit)
@@ -56,7 +65,7 @@ export async function openGleaner(options: GleanerOptions): Promise<Gleaner> {
     durability: checked.durability,
     postgres: checked.postgres,
   })
-  return planned({ store, clock: systemClock, random: Math.random }, checked, occurrences)
+  return planned({ store, clock: systemClock, random: Math.random, ...extras }, checked, occurrences)
 }
 
 /** What the engine stands on: a test brings its own. */
@@ -64,11 +73,18 @@ export interface Ground {
   store: Store
   clock: Clock
   random: () => number
+  startKeeper?: StartKeeper
 }
 
 /** A Gleaner whose workers can be looked into. */
 export interface Engine extends Gleaner {
-  work(options?: WorkOptions): Worker
+  work(options?: WorkOptions & Place): Worker
+}
+
+/** Of a worker that is a process of its own, under a supervisor. */
+interface Place extends Pick<WorkerOptions, 'supervisor' | 'paused'> {
+  id?: string
+  watch?: RunWatch
 }
 
 /** The same engine on the caller's own store and time. */
@@ -111,7 +127,11 @@ function warnOfScans(planned: readonly PlannedDiscovery[]): void {
 
 type Checked = ReturnType<typeof checkOptions>
 
-function engine({ store, clock, random }: Ground, checked: Checked, occurrences: Occurrences): Engine {
+function engine(
+  { store, clock, random, startKeeper }: Ground,
+  checked: Checked,
+  occurrences: Occurrences,
+): Engine {
   const { registry, discoveries, hooks, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
@@ -121,7 +141,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
-  const keeper = new Keeper(plan, timings.leaseMs, onProblem)
+  const keeper = new Keeper(plan, timings.leaseMs, onProblem, startKeeper)
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
     everyMs: timings.sweepMs,
@@ -165,7 +185,7 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
-    work(options = {}) {
+    work({ id, supervisor, paused, watch, ...options } = {}) {
       if (closing !== undefined) throw closedError()
       const serving = checkWork(options, checked)
       // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
@@ -179,14 +199,16 @@ function engine({ store, clock, random }: Ground, checked: Checked, occurrences:
       workersEver += 1
       const worker = new Worker(
         {
-          id: `worker:pid${process.pid}:${workersEver - 1}`,
+          id: id ?? `worker:pid${process.pid}:${workersEver - 1}`,
+          supervisor,
+          paused,
           capabilities: serving.capabilities,
           concurrency: serving.concurrency,
           sources: sourcesOf(serving, store, checked),
           payloadLimit,
           timings,
         },
-        { store, clock, random, keeper, household, emitter, hooks, meter, enqueue, enqueueWithin },
+        { store, clock, random, keeper, household, emitter, hooks, meter, enqueue, enqueueWithin, watch },
       )
       workers.add(worker)
       return worker
@@ -241,56 +263,4 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
 /** Of those queues whose limit was named. */
 function limitsOf(queues: readonly QueueSettings[]): PlannedLimit[] {
   return queues.flatMap(({ name, limit }) => (limit === undefined ? [] : [{ queue: name, limit }]))
-}
-
-function checkTimings(timings: TimingOptions) {
-  const ms = (name: keyof TimingOptions, otherwise: Duration) =>
-    durationMs(timings[name] ?? otherwise, `timings.${name}`)
-  return {
-    leaseMs: ms('lease', '30s'),
-    sweepMs: ms('sweep', '2s'),
-    graceMs: ms('grace', '5s'),
-    idleMinMs: ms('idleMin', '1s'),
-    idleMaxMs: ms('idleMax', '30s'),
-    pollMs: ms('poll', '1s'),
-    metricsMs: ms('metrics', '5s'),
-    pruneMs: ms('prune', '1m'),
-    repairMs: ms('repair', '30s'),
-  }
-}
-
-const POSTGRES_OPTIONS = [
-  'schema',
-  'poolSize',
-  'statementTimeout',
-  'lockTimeout',
-  'connectTimeout',
-  'notify',
-  'ssl',
-]
-
-function checkPostgres(settings: PostgresSettings) {
-  const unknown = Object.keys(settings).find((name) => !POSTGRES_OPTIONS.includes(name))
-  if (unknown !== undefined)
-    throw bad('postgres: option', unknown, `There are: ${POSTGRES_OPTIONS.join(', ')}.`)
-  return postgresOptions(settings)
-}
-
-function postgresOptions({ statementTimeout, lockTimeout, connectTimeout, ...rest }: PostgresSettings) {
-  const { poolSize } = rest
-  if (poolSize !== undefined && (!Number.isInteger(poolSize) || poolSize < 2)) {
-    throw bad('postgres.poolSize', poolSize, 'Use a whole number of at least 2.')
-  }
-  const ms = (value: Duration | undefined, what: string) =>
-    value === undefined ? undefined : durationMs(value, `postgres.${what}`)
-  return {
-    ...rest,
-    statementTimeoutMs: ms(statementTimeout, 'statementTimeout'),
-    lockTimeoutMs: ms(lockTimeout, 'lockTimeout'),
-    connectTimeoutMs: ms(connectTimeout, 'connectTimeout'),
-  }
-}
-
-function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
 }

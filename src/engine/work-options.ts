@@ -1,6 +1,5 @@
-import { checkName, shown } from '../define/names.ts'
+import { checkName } from '../define/names.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
-import { InputError } from '../errors.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Store } from '../store/contract.ts'
@@ -8,6 +7,7 @@ import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
 import { TaskSource } from '../worker/sources/tasks.ts'
 import type { WorkOptions } from './gleaner.ts'
+import { bad } from './settings.ts'
 
 const CONCURRENCY_DEFAULT = 10
 const CONCURRENCY_MAX = 10_000
@@ -55,8 +55,4 @@ export function sourcesOf(
     sources.push(new TaskSource(store, { queues, names, capabilities }, definitions))
   if (rows.size > 0) sources.push(new RowSource(store, rows))
   return sources
-}
-
-function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
 }

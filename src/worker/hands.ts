@@ -11,7 +11,7 @@ import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
 import type { Pace } from './pace.ts'
 import type { Reporting } from './report.ts'
-import { Runs } from './runs.ts'
+import { Runs, type RunWatch } from './runs.ts'
 import { Slices } from './slices.ts'
 import type { Ending, Item, Source } from './sources/source.ts'
 
@@ -28,6 +28,7 @@ export interface HandsServices {
   meter: Meter
   enqueue: Enqueue
   enqueueWithin: (tx: Tx) => Enqueue
+  watch?: RunWatch
 }
 
 export interface HandsOptions extends HandsServices {
@@ -47,7 +48,7 @@ export interface HandsOptions extends HandsServices {
 export class Hands implements Desk {
   readonly reporting: Reporting
   readonly #options: HandsOptions
-  readonly #running = new Runs()
+  readonly #running: Runs
   readonly #ahead = new Ahead()
   /** So few are left ahead that it is time for more. */
   #low = NEVER
@@ -58,6 +59,7 @@ export class Hands implements Desk {
   constructor(options: HandsOptions) {
     this.#options = options
     this.reporting = { ...options, eventOf: this.#eventOf }
+    this.#running = new Runs(options.watch)
     this.#slices = new Slices(options.clock, () => this.#startNext())
     this.#deadline = new Deadline(options.clock, (nowMs) => this.#expireSome(nowMs))
   }
@@ -137,7 +139,7 @@ export class Hands implements Desk {
       if (this.#ahead.size === this.#low) this.#options.onFree()
       return this.#start(next, source)
     }
-    if (this.#running.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve()
+    if (this.#running.size === 0) this.waitNoLonger()
     this.#options.onFree()
   }
 
@@ -245,6 +247,11 @@ export class Hands implements Desk {
         resolve()
       })
     })
+  }
+
+  /** Whoever waits for the end of what runs goes on without it. */
+  waitNoLonger(): void {
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
 
   #find(id: string): Execution | undefined {

@@ -1,8 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
 import type { RenewalPlan } from '../store/contract.ts'
-
-export type ToKeeper = { hold: string } | { release: string } | { close: true }
-export type FromKeeper = { lost: string } | { failed: string }
+import type { FromKeeper, Renewing, ToKeeper } from './renewing.ts'
 
 /** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
 const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
@@ -10,11 +8,21 @@ const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts'
 /** A lease is renewed three times before it runs out. */
 const RENEWALS_PER_LEASE = 3
 
+/** It does one small thing now and then: memory is not what it needs. */
+export const KEEPER_MEMORY = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 } as const
+
+/** A thread that runs `keepRenewing`. */
+export type StartKeeper = (renewing: Renewing) => Thread
+
+const startKeeper: StartKeeper = (renewing) =>
+  new Thread(THREAD, { workerData: renewing, execArgv: [], resourceLimits: KEEPER_MEMORY })
+
 /** Keeps the sessions of this process alive, from a thread of its own. */
 export class Keeper {
   readonly #plan: RenewalPlan | null
   readonly #everyMs: number
   readonly #onProblem: (message: string, error: unknown) => void
+  readonly #startThread: StartKeeper
   readonly #held = new Map<string, () => void>()
   #thread: Thread | undefined
 
@@ -22,7 +30,9 @@ export class Keeper {
     plan: RenewalPlan | null,
     leaseMs: number,
     onProblem: (message: string, error: unknown) => void,
+    startThread: StartKeeper = startKeeper,
   ) {
+    this.#startThread = startThread
     this.#onProblem = onProblem
     this.#plan = plan
     this.#everyMs = Math.max(1, Math.floor(leaseMs / RENEWALS_PER_LEASE))
@@ -51,16 +61,11 @@ export class Keeper {
   }
 
   #start(plan: RenewalPlan): Thread {
-    const thread = new Thread(THREAD, {
-      workerData: { plan, everyMs: this.#everyMs },
-      execArgv: [],
-      // It does one small thing now and then: memory is not what it needs.
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
-    })
+    const thread = this.#startThread({ plan, everyMs: this.#everyMs })
     thread.unref()
     thread.on('message', (message: FromKeeper) => {
       if ('lost' in message) this.#lose(message.lost)
-      else this.#onProblem('the keeper could not renew the sessions', message.failed)
+      else if ('failed' in message) this.#onProblem('the keeper could not renew the sessions', message.failed)
     })
     // It must not die quietly: a new one takes over what it held.
     thread.on('error', (error) => {

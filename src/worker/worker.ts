@@ -1,31 +1,14 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { StoppedError } from '../errors.ts'
-import type { Capabilities } from '../model/capabilities.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
-import { Hands, type HandsServices } from './hands.ts'
-import type { Household } from './household.ts'
-import type { Keeper } from './keeper.ts'
-import { Pace, type PaceOptions } from './pace.ts'
+import { Hands } from './hands.ts'
+import { Pace } from './pace.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 import { Sources } from './sources/sources.ts'
 import { Waker } from './waker.ts'
-
-export interface WorkerOptions {
-  id: string
-  capabilities: Capabilities
-  sources: readonly Source[]
-  concurrency: number
-  payloadLimit: number
-  /** `graceMs`: between an abort and giving up on the handler. */
-  timings: PaceOptions & { graceMs: number }
-}
-
-export interface WorkerServices extends HandsServices {
-  keeper: Keeper
-  household: Household
-}
+import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
 /** News waits this long for more, so that short items share a transaction. */
 const NEWS_MS = 20
@@ -51,7 +34,7 @@ export class Worker {
   readonly #unsubscribe: () => void
   readonly #finished: Promise<void>
   #session: string | null = null
-  #state: 'working' | 'draining' | 'stopped' = 'working'
+  #state: 'working' | 'paused' | 'draining' | 'stopped' = 'working'
   #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   readonly #drained = new Drained()
@@ -77,6 +60,7 @@ export class Worker {
     })
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
+    if (options.paused === true) this.#state = 'paused'
     this.#finished = this.#work()
   }
 
@@ -100,8 +84,22 @@ export class Worker {
 
   /** Finishes what runs, within `drain`; what is unfinished then goes back and costs no attempt. */
   stop(options: { drain?: Duration } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(durationMs(options.drain ?? DRAIN_DEFAULT, 'drain'))
+    const drainMs = durationMs(options.drain ?? DRAIN_DEFAULT, 'drain')
+    // Whoever asks again may be in more of a hurry.
+    if (this.#stopping !== undefined)
+      this.#services.clock.afterIfAlive(drainMs, () => this.#hands.waitNoLonger())
+    this.#stopping ??= this.#stop(drainMs)
     return this.#stopping
+  }
+
+  /** Finishes what runs, and claims nothing until it is resumed. */
+  pause(): void {
+    if (this.#state === 'working') this.#claimNothing('paused')
+  }
+
+  resume(): void {
+    if (this.#state === 'paused') this.#state = 'working'
+    this.#waker.nudge()
   }
 
   async #work(): Promise<void> {
@@ -146,9 +144,9 @@ export class Worker {
 
   async #openSession(): Promise<string> {
     const { store, keeper } = this.#services
-    const { id: worker, capabilities } = this.#options
-    const serves = this.#sources.serve
-    const session = await store.openSession({ worker, process: identifySelf(), capabilities, ...serves })
+    const { id: worker, capabilities, supervisor } = this.#options
+    const self = { worker, process: identifySelf(), supervisor }
+    const session = await store.openSession({ ...self, capabilities, ...this.#sources.serve })
     keeper.hold(session, () => this.#loseSession(session))
     return session
   }
@@ -259,11 +257,15 @@ export class Worker {
     this.#waker.nudge()
   }
 
-  async #stop(drainMs: number): Promise<void> {
-    this.#state = 'draining'
+  #claimNothing(state: 'paused' | 'draining'): void {
+    this.#state = state
     this.#services.household.suspectsWaiting(this.#hands, false)
     this.#hands.handBackAhead()
     this.#waker.nudge()
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    this.#claimNothing('draining')
     await this.#hands.emptyWithin(drainMs)
     this.#hands.abortAll(new StoppedError())
     await this.#hands.emptyWithin(STOP_NOTICE_MS)

@@ -645,7 +645,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a dead process is seen by its pid',
     promise: 'What a killed worker held runs again within a sweep, not when its lease is over.',
     file: 'src/maintenance/sweeper.ts',
-    find: "if ((this.#options.isDead ?? isProvedDead)(session.process)) return 'crash'",
+    find: "if (this.#isDead(session.process) && !this.#isLookedAfter(session)) return 'crash'",
     replace: '',
     test: {
       file: 'test/journeys/crashes.test.ts',
@@ -710,7 +710,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the keeper renews the lease',
     promise: 'A handler that blocks the event loop for longer than the lease keeps its claim.',
-    file: 'src/worker/keeper-thread.ts',
+    file: 'src/worker/renewing.ts',
     find: 'if (sessions.size === 0) return',
     replace: 'return',
     test: {

@@ -1,0 +1,56 @@
+import { shown } from '../define/names.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import type { PostgresSettings, TimingOptions } from './gleaner.ts'
+
+export function checkTimings(timings: TimingOptions) {
+  const ms = (name: keyof TimingOptions, otherwise: Duration) =>
+    durationMs(timings[name] ?? otherwise, `timings.${name}`)
+  return {
+    leaseMs: ms('lease', '30s'),
+    sweepMs: ms('sweep', '2s'),
+    graceMs: ms('grace', '5s'),
+    idleMinMs: ms('idleMin', '1s'),
+    idleMaxMs: ms('idleMax', '30s'),
+    pollMs: ms('poll', '1s'),
+    metricsMs: ms('metrics', '5s'),
+    pruneMs: ms('prune', '1m'),
+    repairMs: ms('repair', '30s'),
+  }
+}
+
+const POSTGRES_OPTIONS = [
+  'schema',
+  'poolSize',
+  'statementTimeout',
+  'lockTimeout',
+  'connectTimeout',
+  'notify',
+  'ssl',
+]
+
+export function checkPostgres(settings: PostgresSettings) {
+  const unknown = Object.keys(settings).find((name) => !POSTGRES_OPTIONS.includes(name))
+  if (unknown !== undefined)
+    throw bad('postgres: option', unknown, `There are: ${POSTGRES_OPTIONS.join(', ')}.`)
+  return postgresOptions(settings)
+}
+
+function postgresOptions({ statementTimeout, lockTimeout, connectTimeout, ...rest }: PostgresSettings) {
+  const { poolSize } = rest
+  if (poolSize !== undefined && (!Number.isInteger(poolSize) || poolSize < 2)) {
+    throw bad('postgres.poolSize', poolSize, 'Use a whole number of at least 2.')
+  }
+  const ms = (value: Duration | undefined, what: string) =>
+    value === undefined ? undefined : durationMs(value, `postgres.${what}`)
+  return {
+    ...rest,
+    statementTimeoutMs: ms(statementTimeout, 'statementTimeout'),
+    lockTimeoutMs: ms(lockTimeout, 'lockTimeout'),
+    connectTimeoutMs: ms(connectTimeout, 'connectTimeout'),
+  }
+}
+
+export function bad(what: string, value: unknown, hint: string): InputError {
+  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+}

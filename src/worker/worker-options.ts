@@ -1,0 +1,26 @@
+import type { Capabilities } from '../model/capabilities.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+import type { HandsServices } from './hands.ts'
+import type { Household } from './household.ts'
+import type { Keeper } from './keeper.ts'
+import type { PaceOptions } from './pace.ts'
+import type { Source } from './sources/source.ts'
+
+export interface WorkerOptions {
+  id: string
+  capabilities: Capabilities
+  sources: readonly Source[]
+  concurrency: number
+  payloadLimit: number
+  /** `graceMs`: between an abort and giving up on the handler. */
+  timings: PaceOptions & { graceMs: number }
+  /** The process that looks after this one. */
+  supervisor?: ProcessIdentity
+  /** It begins with a pause. */
+  paused?: boolean
+}
+
+export interface WorkerServices extends HandsServices {
+  keeper: Keeper
+  household: Household
+}
