@@ -1,11 +1,12 @@
 import type { Circumstances } from '../model/explanation.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
+import type { HealthBook } from './health-row.ts'
 
 /** What management asks of a store, and what it is answered. */
 
 /** For whoever looks after many tasks. */
-export interface Insight {
+export interface Insight extends HealthBook {
   /** All that decides whether it can run now, but for the limits. */
   circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */

@@ -3,6 +3,7 @@ import type { Change, Insight } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Manner } from './database.ts'
+import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics } from './metrics.ts'
 import type { Sql } from './sql.ts'
@@ -36,6 +37,8 @@ export function insight(services: InsightServices): Insight {
     },
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
+    noteHealth: (notes) => write(async (own) => noteHealth(own, notes, await nowOf(own)), { durable: false }),
+    healthHistory: (filter, page) => read(() => readHealth(sql, filter, page)),
     readMetrics: (windowMs) =>
       read(async () => {
         const now = await nowOf(sql)

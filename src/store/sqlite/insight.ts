@@ -3,6 +3,7 @@ import type { Change, Insight } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances } from './circumstances.ts'
 import type { Durability } from './connection.ts'
+import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics } from './metrics.ts'
 import type { Statements } from './statements.ts'
@@ -31,6 +32,8 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
       return answer
     },
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
+    noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),
+    healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
     readMetrics: (windowMs) =>
       read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
   }

@@ -20,6 +20,7 @@ import { fairness } from './fairness.ts'
 import { fences } from './fences.ts'
 import { filtering } from './filtering.ts'
 import { givingBack } from './giving-back.ts'
+import { healthHistory } from './health-history.ts'
 import { heldKeys } from './held-keys.ts'
 import { keys } from './keys.ts'
 import { limitedKeys } from './limited-keys.ts'
@@ -97,6 +98,7 @@ const THEMES: Record<string, Theme> = {
   endings,
   metrics,
   supervising,
+  'health history': healthHistory,
   schedules,
   'managing schedules': managingSchedules,
   changes,

@@ -6,6 +6,7 @@ import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
 import { discovery } from './007-discovery.ts'
 import { supervisors } from './008-supervisors.ts'
+import { health } from './009-health.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   management,
   discovery,
   supervisors,
+  health,
 ]

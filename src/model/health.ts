@@ -1,0 +1,17 @@
+import type { Health } from './worker.ts'
+
+/** One line of the history of health: for people to read, never for decisions. */
+export interface HealthNote {
+  component: string
+  status: Health
+  /** Null: nothing had changed, all components were written down. */
+  changedFrom: Health | null
+}
+
+export interface HealthRecord extends HealthNote {
+  at: number
+}
+
+/** How long the history is kept, and how many lines of it at most. */
+export const HEALTH_KEPT_MS = 7 * 24 * 60 * 60_000
+export const HEALTH_LINES_MAX = 200_000
