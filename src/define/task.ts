@@ -79,6 +79,12 @@ export function implement<I, R, P>(
   return brand({ ...definition, run: checkHandler(implementation?.run, `task ${definition.name}`) })
 }
 
+/** The same task, done by something else than its own code. */
+export function doneBy(task: Task, run: (definition: TaskDefinition) => Handler): Task {
+  const definition = definitionOf(task)
+  return brand({ ...definition, run: run(definition) })
+}
+
 export function definitionOf(task: unknown): TaskDefinition {
   const definition = (task as { [BRAND]?: TaskDefinition } | null | undefined)?.[BRAND]
   if (definition !== undefined) return definition

@@ -39,6 +39,11 @@ export class RunContext implements Context {
     return this.#execution.claim.fence
   }
 
+  /** When its time is over; for handlers in other processes. */
+  get deadlineAt(): number {
+    return this.#execution.startedAt + this.#execution.timeoutMs
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()

@@ -13,6 +13,7 @@ import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts
 import type { Failure, FailureKind } from '../model/task.ts'
 import { RunContext } from './context.ts'
 import type { Desk } from './desk.ts'
+import { ForeignFailure } from './foreign-failure.ts'
 import type { Hooks } from './hooks.ts'
 import type { Ending, Item, Source } from './sources/source.ts'
 
@@ -100,7 +101,8 @@ export abstract class Execution {
   }
 
   #failed(kind: FailureKind, error: unknown): Outcome {
-    return { kind: 'failed', failure: failure(kind, error), retryAfterMs: this.retryAfterMs }
+    const retryAfterMs = askedDelayMs(error) ?? this.retryAfterMs
+    return { kind: 'failed', failure: failure(kind, error), retryAfterMs }
   }
 
   #later(error: RetryLater): Outcome {
@@ -129,9 +131,14 @@ function delayMs(policy: RetryPolicy, attempt: number, random: number): number {
   }
 }
 
+function askedDelayMs(error: unknown): number | null {
+  return error instanceof ForeignFailure ? error.retryAfterMs : null
+}
+
 /** Whatever was thrown, bounded. */
 function failure(kind: FailureKind, error: unknown): Failure {
   if (!(error instanceof Error)) return { kind, message: String(error).slice(0, MESSAGE_MAX), stack: null }
-  const message = error instanceof GleanerError ? error.message : `${error.name}: ${error.message}`
+  const isInOwnWords = error instanceof GleanerError || error instanceof ForeignFailure
+  const message = isInOwnWords ? error.message : `${error.name}: ${error.message}`
   return { kind, message: message.slice(0, MESSAGE_MAX), stack: error.stack?.slice(0, STACK_MAX) ?? null }
 }

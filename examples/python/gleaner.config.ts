@@ -1,0 +1,11 @@
+// A pool whose work is done in Python: `gleaner start` in this folder, and see enqueue.ts.
+import { defineConfig } from '../../src/index.ts' // in your own project: from 'gleaner'
+import { count } from './tasks.ts'
+
+export default defineConfig({
+  database: process.env.GLEANER_DATABASE || 'sqlite:./python.db',
+  tasks: [count],
+  pools: {
+    python: { command: ['python3', 'worker.py'], processes: 2, queues: ['py'] },
+  },
+})

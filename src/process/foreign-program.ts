@@ -1,0 +1,279 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import type { Clock } from '../clock.ts'
+import {
+  InputError,
+  PermanentError,
+  RetryLater,
+  StoppedError,
+  TaskCancelled,
+  TimeoutError,
+} from '../errors.ts'
+import type { RunContext } from '../worker/context.ts'
+import { ForeignFailure } from '../worker/foreign-failure.ts'
+import { BoundedLines } from './bounded-lines.ts'
+import {
+  decodeMessage,
+  encodeMessage,
+  type FromProgram,
+  idInHead,
+  type ToProgram,
+} from './foreign-protocol.ts'
+import { decodeFrame, type Frame } from './frame.ts'
+
+export interface ForeignOptions {
+  command: readonly string[]
+  cwd: string
+  env: NodeJS.ProcessEnv
+  /** Characters of a line that are read at most: an answer can be as long as a result may be. */
+  lineMax: number
+  /** Between a cancel and the end of a program that does not heed it. */
+  graceMs: number
+  clock: Clock
+  /** What it writes on descriptor 3. */
+  onFrame: (frame: Frame) => void
+  /** A line that belongs to no task. */
+  onOutput: (line: string, stream: 'stdout' | 'stderr') => void
+  /** It ended, and nobody had asked it to: whoever hosts it ends as well, so that a crash is seen as one. */
+  onCrash: (end: ProgramEnd) => void
+}
+
+export interface ProgramEnd {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+interface Run {
+  ctx: RunContext
+  settle: (end: { result: unknown } | { error: unknown }) => void
+}
+
+const FRAME_MAX = 64 * 1024
+const SHOWN_MAX = 200
+/** Beside the result there is little in an answer. */
+const ENVELOPE_CHARS = 64 * 1024
+
+/** A program in any language that runs tasks: `TASK|` lines in on its stdin, and out on its stdout. */
+export class ForeignProgram {
+  readonly #options: ForeignOptions
+  readonly #runs = new Map<string, Run>()
+  #child: ChildProcess
+  #ended: Promise<ProgramEnd>
+  #stopping = false
+  /** Killed, to be replaced: whoever comes waits for the next one. */
+  #condemned: PromiseWithResolvers<void> | undefined
+
+  private constructor(options: ForeignOptions, child: ChildProcess) {
+    this.#options = options
+    this.#child = child
+    this.#ended = this.#attend(child)
+  }
+
+  /** Rejects when there is no such program. */
+  static async start(options: ForeignOptions): Promise<ForeignProgram> {
+    return new ForeignProgram(options, await spawned(options))
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** What a handler is: resolves with the result, rejects with why there is none. */
+  async run(name: string, input: unknown, ctx: RunContext): Promise<unknown> {
+    const { id, attempt, fence, deadlineAt, signal } = ctx
+    await this.#condemned?.promise
+    return new Promise((resolve, reject) => {
+      const { clock, graceMs } = this.#options
+      let impatience = () => {}
+      const onAbort = () => {
+        this.#say({ type: 'cancel', id, reason: reasonOf(signal.reason) })
+        impatience = clock.after(graceMs, () => this.#condemn())
+      }
+      this.#runs.set(id, {
+        ctx,
+        settle: (end) => {
+          this.#runs.delete(id)
+          signal.removeEventListener('abort', onAbort)
+          impatience()
+          if ('error' in end) reject(end.error)
+          else resolve(end.result)
+        },
+      })
+      this.#say({ type: 'run', id, name, input: input ?? null, attempt, fence, deadline_ms: deadlineAt })
+      if (signal.aborted) onAbort()
+      else signal.addEventListener('abort', onAbort)
+    })
+  }
+
+  /** Tells it to stop, closes its stdin, and kills it if it will not. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#say({ type: 'stop' })
+    this.#child.stdin?.end()
+    const { clock, graceMs } = this.#options
+    const terminate = clock.after(graceMs, () => this.#child.kill('SIGTERM'))
+    const kill = clock.after(2 * graceMs, () => this.#child.kill('SIGKILL'))
+    await this.#ended
+    terminate()
+    kill()
+  }
+
+  #attend(child: ChildProcess): Promise<ProgramEnd> {
+    const { lineMax, onFrame } = this.#options
+    const [stdin, stdout, stderr, frames] = child.stdio as unknown as [Writable, Readable, Readable, Readable]
+    // A program that is gone reads nothing: its end says so.
+    stdin.on('error', () => {})
+    listen(stdout, lineMax + ENVELOPE_CHARS, {
+      onLine: (line) => this.#hear(line),
+      onTooLong: (head, length) => this.#refuse(head, length),
+    })
+    listen(stderr, lineMax, {
+      onLine: (line) => this.#note(line, 'stderr'),
+      onTooLong: (head) => this.#note(`${head}…`, 'stderr'),
+    })
+    listen(frames, FRAME_MAX, {
+      onLine: (line) => {
+        const frame = decodeFrame(line)
+        if (frame.kind === 'frame') onFrame(frame)
+      },
+      onTooLong: () => {},
+    })
+    return new Promise((resolve) => {
+      // 'close', not 'exit': what it said last is still to be read.
+      child.once('close', (code, signal) => {
+        resolve({ code, signal })
+        if (!this.#stopping) this.#over({ code, signal })
+      })
+      // Children of its own may hold its pipes open.
+      child.once('exit', () => {
+        this.#options.clock.after(this.#options.graceMs, () => {
+          for (const stream of [stdout, stderr, frames]) stream.destroy()
+        })
+      })
+    })
+  }
+
+  #hear(line: string): void {
+    const message = decodeMessage(line)
+    if (message.type === 'other') return this.#note(line, 'stdout')
+    if (message.type === 'bad') return this.#note(`not understood, ${message.why}: ${cut(line)}`, 'stderr')
+    const run = this.#runs.get(message.id)
+    if (run === undefined) return this.#note(`there is no task ${message.id} here: ${cut(line)}`, 'stderr')
+    this.#heed(run, message)
+  }
+
+  #heed({ ctx, settle }: Run, message: FromProgram): void {
+    switch (message.type) {
+      // Soon: what it wrote to stderr before may be ready to be read, and belongs to this task.
+      case 'done':
+        return void setImmediate(settle, { result: message.result })
+      case 'failed':
+        return void setImmediate(settle, { error: failureOf(message) })
+      case 'progress':
+        return void ctx.progress(message.fraction, message.message)
+      case 'log':
+        return ctx.log[message.level](message.message, message.details)
+    }
+  }
+
+  /** An answer that is too long to be read is an answer nonetheless: the same would come again. */
+  #refuse(head: string, length: number): void {
+    const only = this.#runs.size === 1 ? [...this.#runs.keys()][0] : undefined
+    const run = head.startsWith('TASK|') ? this.#runs.get(idInHead(head) ?? only ?? '') : undefined
+    this.#note(`a line of ${length} characters was left out: ${cut(head)}`, 'stderr')
+    run?.settle({
+      error: new PermanentError(
+        `the answer is ${length} characters long; results end at ${this.#options.lineMax}`,
+      ),
+    })
+  }
+
+  /** To the task that was begun last: of several nobody knows whose line it is. */
+  #note(line: string, stream: 'stdout' | 'stderr'): void {
+    if (line === '') return
+    const run = [...this.#runs.values()].at(-1)
+    if (run === undefined) this.#options.onOutput(line, stream)
+    else run.ctx.log[stream === 'stdout' ? 'info' : 'warn'](line)
+  }
+
+  /** A task that did not end when it was told to cannot be ended alone: the program goes, and another one comes. */
+  #condemn(): void {
+    if (this.#stopping || this.#condemned !== undefined) return
+    this.#condemned = Promise.withResolvers()
+    this.#child.kill('SIGKILL')
+  }
+
+  #over(end: ProgramEnd): void {
+    if (this.#condemned === undefined) return this.#options.onCrash(end)
+    // The one that was told to end has a reason already; the others did nothing wrong and lose nothing.
+    const error = new RetryLater(0, 'the program was killed because another task did not end')
+    for (const { settle } of [...this.#runs.values()]) settle({ error })
+    this.#ended = this.#replace(end)
+  }
+
+  async #replace(end: ProgramEnd): Promise<ProgramEnd> {
+    try {
+      this.#child = await spawned(this.#options)
+    } catch {
+      this.#options.onCrash(end)
+      return end
+    }
+    const ended = this.#attend(this.#child)
+    if (this.#stopping) this.#child.stdin?.end()
+    this.#condemned?.resolve()
+    this.#condemned = undefined
+    return ended
+  }
+
+  #say(message: ToProgram): void {
+    const stdin = this.#child.stdin
+    if (stdin?.writable) stdin.write(encodeMessage(message))
+  }
+}
+
+function spawned({ command, cwd, env }: ForeignOptions): Promise<ChildProcess> {
+  const [program, ...args] = command as [string, ...string[]]
+  const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(child))
+    child.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        new InputError(`command: ${program} could not be started: ${cause.message}`, {
+          code: 'BAD_CONFIG',
+          hint:
+            cause.code === 'ENOENT'
+              ? 'Install it, or write its whole path; a relative one is seen from the config.'
+              : 'Check that it may be executed.',
+          cause,
+        }),
+      )
+    })
+  })
+}
+
+function listen(
+  stream: Readable,
+  maxChars: number,
+  ends: ConstructorParameters<typeof BoundedLines>[1],
+): void {
+  const lines = new BoundedLines(maxChars, ends)
+  stream.on('data', lines.write)
+  stream.on('end', lines.end)
+  stream.on('error', () => {})
+}
+
+function failureOf({ message, stack, retry }: FromProgram & { type: 'failed' }): Error {
+  return retry === false
+    ? Object.assign(new PermanentError(message), { stack: stack ?? undefined })
+    : new ForeignFailure(message, { stack, retryAfterMs: retry })
+}
+
+function reasonOf(reason: unknown): (ToProgram & { type: 'cancel' })['reason'] {
+  if (reason instanceof TaskCancelled) return 'cancelled'
+  if (reason instanceof TimeoutError) return 'timeout'
+  return reason instanceof StoppedError ? 'stopping' : 'lost'
+}
+
+function cut(text: string): string {
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`
+}

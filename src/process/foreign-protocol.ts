@@ -1,0 +1,110 @@
+import type { LogLevel } from '../model/task.ts'
+
+/** What a program in another language is told, on a line of its stdin. */
+export type ToProgram =
+  | {
+      type: 'run'
+      id: string
+      name: string
+      input: unknown
+      attempt: number
+      fence: number
+      /** When its time is over, in ms since 1970. */
+      deadline_ms: number
+    }
+  | { type: 'cancel'; id: string; reason: 'cancelled' | 'timeout' | 'stopping' | 'lost' }
+  | { type: 'stop' }
+
+/** What it answers, on a line of its stdout. */
+export type FromProgram =
+  | { type: 'done'; id: string; result: unknown }
+  /** `retry`: null: as the task's policy says; false: never; or after that many ms. */
+  | { type: 'failed'; id: string; message: string; stack: string | null; retry: number | false | null }
+  | { type: 'progress'; id: string; fraction: number; message: string | undefined }
+  | { type: 'log'; id: string; level: LogLevel; message: string; details: object | undefined }
+
+/** A line that is no message: what the program prints besides. */
+export type Other = { type: 'other' }
+/** A line that wants to be a message and is none. */
+export type Bad = { type: 'bad'; why: string }
+
+const PREFIX = 'TASK|'
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+const RETRY_MAX_MS = 3650 * 86_400_000
+
+export function encodeMessage(message: ToProgram): string {
+  return `${PREFIX}${JSON.stringify(message)}\n`
+}
+
+export function decodeMessage(line: string): FromProgram | Other | Bad {
+  if (!line.startsWith(PREFIX)) return { type: 'other' }
+  const said = parsed(line.slice(PREFIX.length))
+  if (said === undefined) return bad('it is not a JSON object')
+  const id = typeof said.id === 'number' ? String(said.id) : said.id
+  if (typeof id !== 'string' || id === '') return bad('it has no id')
+  switch (said.type) {
+    case 'done':
+      return { type: 'done', id, result: said.result ?? null }
+    case 'failed':
+      return failed(id, said)
+    case 'progress':
+      return typeof said.fraction === 'number' && said.fraction >= 0 && said.fraction <= 1
+        ? { type: 'progress', id, fraction: said.fraction, message: text(said.message) }
+        : bad('fraction is not a number from 0 to 1')
+    case 'log':
+      return {
+        type: 'log',
+        id,
+        level: LEVELS.find((level) => level === said.level) ?? 'info',
+        message: text(said.message) ?? '',
+        details: isObject(said.details) ? said.details : undefined,
+      }
+    default:
+      return bad('type is not one of done, failed, progress, log')
+  }
+}
+
+/** Whose answer a line was that is too long to be read: its beginning may tell. */
+export function idInHead(head: string): string | undefined {
+  const [, quoted, plain] = /^TASK\|.*?"id"\s*:\s*(?:"([^"]+)"|(\d+))/s.exec(head) ?? []
+  return quoted ?? plain
+}
+
+/** `error`: a text, or { message, stack }. */
+function failed(id: string, { error, retry }: Record<string, unknown>): FromProgram | Bad {
+  const described = isObject(error) ? error : { message: error }
+  const message = text(described.message) ?? 'it failed without a word'
+  const after = retry ?? null
+  const isDelay = typeof after === 'number' && after >= 0 && after <= RETRY_MAX_MS
+  if (after === null || after === true)
+    return { type: 'failed', id, message, stack: stackOf(described), retry: null }
+  if (after === false || isDelay)
+    return { type: 'failed', id, message, stack: stackOf(described), retry: after }
+  return bad('retry is neither false nor a number of milliseconds')
+}
+
+function stackOf({ stack }: Record<string, unknown>): string | null {
+  return text(stack) ?? null
+}
+
+function bad(why: string): Bad {
+  return { type: 'bad', why }
+}
+
+function parsed(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function text(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,298 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { count } from '../../examples/python/tasks.ts'
+import { systemClock } from '../../src/clock.ts'
+import { defineTask, type Gleaner, type Task } from '../../src/index.ts'
+import { type ForeignOptions, ForeignProgram, type ProgramEnd } from '../../src/process/foreign-program.ts'
+import { doneByProgram } from '../../src/process/foreign-tasks.ts'
+import type { Frame } from '../../src/process/frame.ts'
+import { checkout } from '../config/files.ts'
+import { openTemp } from '../temp-database.ts'
+
+const LINE_MAX = 100_000
+const job = defineTask({ name: 'job', queue: 'py', input: z.any(), retry: { attempts: 2, base: '1h' } })
+const short = defineTask({
+  name: 'short',
+  queue: 'py',
+  input: z.any(),
+  timeout: '150ms',
+  retry: { attempts: 1 },
+})
+const typed = defineTask({ name: 'typed', queue: 'py', input: z.any(), output: z.object({ n: z.number() }) })
+
+/** What each of these programs does when it is told to run something. */
+const PRELUDE = `
+import json, os, sys, time
+def say(type, id, **details):
+    sys.stdout.write("TASK|" + json.dumps({"type": type, "id": id, **details}) + "\\n"); sys.stdout.flush()
+def told():
+    for line in sys.stdin:
+        yield json.loads(line[5:])
+`
+
+interface Stage {
+  gleaner: Gleaner
+  crashed: Promise<ProgramEnd>
+  frames: Frame[]
+  output: string[]
+  program: ForeignProgram
+}
+
+/** A worker whose tasks are done by this program. */
+async function stage(
+  command: readonly string[],
+  tasks: readonly Task[] = [job, short, typed],
+  options: { concurrency?: number; graceMs?: number } = {},
+): Promise<Stage> {
+  const frames: Frame[] = []
+  const output: string[] = []
+  const { promise: crashed, resolve: onCrash } = Promise.withResolvers<ProgramEnd>()
+  const program = await ForeignProgram.start({
+    command,
+    cwd: join(checkout, 'examples/python'),
+    env: process.env,
+    lineMax: LINE_MAX,
+    graceMs: options.graceMs ?? 5_000,
+    clock: systemClock,
+    onFrame: (frame) => frames.push(frame),
+    onOutput: (line) => output.push(line),
+    onCrash,
+  } satisfies ForeignOptions)
+  const gleaner = await openTemp({ tasks: doneByProgram(tasks, program), timings: { grace: '5s' } })
+  const worker = gleaner.work({ queues: ['py'], concurrency: options.concurrency ?? 1 })
+  onTestFinished(async () => {
+    await worker.stop({ drain: 0 })
+    await program.stop()
+  })
+  return { gleaner, crashed, frames, output, program }
+}
+
+const python = (body: string) => ['python3', '-c', `${PRELUDE}\n${body}`]
+const WAIT = { timeout: '20s' } as const
+
+beforeAll(() => {
+  try {
+    execFileSync('python3', ['--version'])
+  } catch (cause) {
+    throw new Error('these tests need python3: apt install python3, or brew install python3', { cause })
+  }
+})
+
+describe('the example in Python', () => {
+  const command = ['python3', 'worker.py']
+
+  test('does tasks, with results, progress and log lines', async () => {
+    const { gleaner } = await stage(command, [count])
+    const progress = Promise.withResolvers<number>()
+    gleaner.on('progress', ({ fraction }) => progress.resolve(fraction))
+    const text = 'wheat rye barley rye '.repeat(1_000)
+    const handle = await gleaner.enqueue(count, { text })
+    expect(await handle.result(WAIT)).toEqual({ wheat: 1_000, rye: 2_000, barley: 1_000 })
+    expect(await progress.promise).toBeGreaterThan(0)
+    const { items } = await gleaner.tasks.logs(handle.id)
+    expect(items.map(({ level, message }) => [level, message])).toEqual([
+      ['info', `counting ${text.length} characters`],
+    ])
+  })
+
+  test('is thirty lines of code', async () => {
+    const { readFileSync } = await import('node:fs')
+    const source = readFileSync(join(checkout, 'examples/python/worker.py'), 'utf8')
+    expect(source.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(32)
+  })
+})
+
+describe('a foreign program', () => {
+  test('is given all that is known of a task', async () => {
+    const { gleaner } = await stage(
+      python('for m in told(): say("done", m["id"], result=m) if m["type"] == "run" else exit()'),
+    )
+    const before = Date.now()
+    const handle = await gleaner.enqueue(job, { path: 'ä.flac' }, { timeout: '1m' })
+    const told = (await handle.result(WAIT)) as Record<string, any>
+    expect(told).toEqual({
+      type: 'run',
+      id: handle.id,
+      name: 'job',
+      input: { path: 'ä.flac' },
+      attempt: 1,
+      fence: expect.any(Number),
+      deadline_ms: expect.any(Number),
+    })
+    expect(told.deadline_ms).toBeGreaterThanOrEqual(before + 60_000)
+  })
+
+  test('fails a task: to be tried again by its policy, after a time of its own, or never', async () => {
+    const { gleaner } = await stage(
+      python(`
+for m in told():
+    if m["type"] == "run": say("failed", m["id"], error={"message": "ValueError: no", "stack": "line 1"}, **m["input"])
+    else: exit()`),
+    )
+    const failing = Promise.withResolvers<void>()
+    const delays = new Map<string, number>()
+    gleaner.on('retrying', ({ id, afterMs }) => delays.set(id, afterMs).size === 2 && failing.resolve())
+    const policy = await gleaner.enqueue(job, {})
+    const own = await gleaner.enqueue(job, { retry: 7_000 })
+    const never = await gleaner.enqueue(job, { retry: false })
+    await expect(never.result(WAIT)).rejects.toMatchObject({ kind: 'permanent' })
+    await failing.promise
+    expect(delays.get(own.id)).toBe(7_000)
+    expect(delays.get(policy.id)).toBeGreaterThan(200_000)
+    const attempts = await gleaner.tasks.attempts(own.id)
+    expect(attempts.at(-1)?.error).toMatchObject({
+      kind: 'error',
+      message: 'ValueError: no',
+      stack: 'line 1',
+    })
+  })
+
+  test('is told of a cancel, and may end the task itself', async () => {
+    const { gleaner } = await stage(
+      python(`
+for m in told():
+    if m["type"] == "run": say("progress", m["id"], fraction=0.5)
+    elif m["type"] == "cancel": say("failed", m["id"], error="cancelled: " + m["reason"])
+    else: exit()`),
+    )
+    gleaner.on('progress', ({ id }) => gleaner.tasks.cancel(id))
+    const handle = await gleaner.enqueue(job, {})
+    await expect(handle.result(WAIT)).rejects.toMatchObject({ code: 'TASK_CANCELLED' })
+  })
+
+  test('that hangs past the deadline is killed and replaced; the others in flight lose nothing', async () => {
+    const { gleaner, program } = await stage(
+      python(`
+for m in told():
+    if m["type"] == "run" and m["input"] == "hang": time.sleep(600)
+    elif m["type"] == "run" and m["attempt"] == 1 and m["input"] == "wait": pass
+    elif m["type"] == "run": say("done", m["id"], result=os.getpid())`),
+      [job, short],
+      { concurrency: 2, graceMs: 100 },
+    )
+    const before = program.pid
+    const returned = Promise.withResolvers<string>()
+    gleaner.on('returned', ({ id }) => returned.resolve(id))
+    const waiting = await gleaner.enqueue(job, 'wait')
+    const hanging = await gleaner.enqueue(short, 'hang')
+    await expect(hanging.result(WAIT)).rejects.toMatchObject({ kind: 'timeout' })
+    expect(await returned.promise).toBe(waiting.id)
+    await waiting.cancel()
+    const next = await gleaner.enqueue(job, 'ask')
+    expect(await next.result(WAIT)).not.toBe(before)
+    expect((await gleaner.tasks.get(waiting.id))?.attempts).toBeLessThanOrEqual(1)
+    expect((await gleaner.tasks.attempts(waiting.id)).filter(({ error }) => error !== null)).toEqual([])
+  })
+
+  test('that says what nobody understands goes on, and the task has it in its log', async () => {
+    const { gleaner } = await stage(
+      python(`
+for m in told():
+    if m["type"] != "run": exit()
+    print("TASK|{", "TASK|[]", "TASK|{}", 'TASK|{"type":"done"}', 'TASK|{"type":"dance","id":"1"}', sep="\\n")
+    print('TASK|{"type":"done","id":"4711"}', "plain", sep="\\n")
+    print('TASK|{"type":"progress","id":"%s","fraction":2}' % m["id"])
+    sys.stderr.write("to stderr\\n"); sys.stderr.flush()
+    say("log", m["id"], level="error", message="told", details={"n": 1})
+    say("done", m["id"])`),
+    )
+    const handle = await gleaner.enqueue(job, {})
+    expect(await handle.result(WAIT)).toBeUndefined()
+    const { items } = await gleaner.tasks.logs(handle.id)
+    const lines = items.map(({ level, message }) => `${level} ${message}`)
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'warn not understood, it is not a JSON object: TASK|{',
+        'warn not understood, it has no id: TASK|{"type":"done"}',
+        'warn there is no task 4711 here: TASK|{"type":"done","id":"4711"}',
+        'info plain',
+        'warn to stderr',
+        'error told',
+      ]),
+    )
+    expect(lines).toHaveLength(10)
+  })
+
+  test('whose answer is too long to be read has failed for good, and memory stays bounded', async () => {
+    const { gleaner, program } = await stage(
+      python(`
+for m in told():
+    if m["type"] != "run": exit()
+    if m["input"] == "short": say("done", m["id"], result=1); continue
+    sys.stdout.write('TASK|{"type":"done","id":"%s","result":"' % m["id"])
+    for i in range(200): sys.stdout.write("x" * 1000000)
+    sys.stdout.write('"}\\n'); sys.stdout.flush()`),
+    )
+    const before = process.memoryUsage().rss
+    const handle = await gleaner.enqueue(job, 'long')
+    await expect(handle.result(WAIT)).rejects.toMatchObject({
+      kind: 'permanent',
+      message: expect.stringContaining('results end at 100000'),
+    })
+    expect(process.memoryUsage().rss - before).toBeLessThan(150e6)
+    expect(await (await gleaner.enqueue(job, 'short')).result(WAIT)).toBe(1)
+    expect(program.pid).toBeDefined()
+  })
+
+  test("whose result is not what the task's output says has failed for good", async () => {
+    const { gleaner } = await stage(
+      python('for m in told(): say("done", m["id"], result={"n": "one"}) if m["type"] == "run" else exit()'),
+    )
+    const handle = await gleaner.enqueue(typed, {})
+    await expect(handle.result(WAIT)).rejects.toMatchObject({ kind: 'permanent' })
+  })
+
+  test.each([
+    ['kill -9', 'os.kill(os.getpid(), 9)', { code: null, signal: 'SIGKILL' }],
+    ['exit 3', 'os._exit(3)', { code: 3, signal: null }],
+    ['exit 0', 'os._exit(0)', { code: 0, signal: null }],
+  ])(
+    'that ends without being asked to (%s) is a crash, and its last words are kept',
+    async (_how, die, end) => {
+      const { gleaner, crashed } = await stage(
+        python(`
+for m in told():
+    print("last words"); sys.stdout.flush()
+    ${die}`),
+      )
+      await gleaner.enqueue(job, {})
+      expect(await crashed).toEqual(end)
+    },
+  )
+
+  test('that is not there is an error that says so', async () => {
+    await expect(stage(['no-such-program-at-all'])).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringContaining('no-such-program-at-all could not be started'),
+    })
+  })
+
+  test('writes health frames on descriptor 3; anything else there is noise', async () => {
+    const { gleaner, frames, output } = await stage(
+      python(`
+print("at the beginning"); sys.stdout.flush()
+health = os.fdopen(3, "w")
+health.write('noise\\n' + 'x' * 1000000 + '\\n')
+health.write('HEALTH|{"component_id":"worker:py:0","status":"healthy","phase":"idle"}\\n'); health.flush()
+for m in told(): say("done", m["id"]) if m["type"] == "run" else exit()`),
+    )
+    await expect.poll(() => [frames.length, output.length]).toEqual([1, 1])
+    await (await gleaner.enqueue(job, {})).result(WAIT)
+    expect(frames[0]).toMatchObject({ componentId: 'worker:py:0', status: 'healthy', phase: 'idle' })
+    expect(output).toEqual(['at the beginning'])
+  })
+
+  test('that ignores stop, the end of its stdin and SIGTERM is killed', async () => {
+    const { program } = await stage(
+      python(
+        'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("deaf", flush=True)\ntime.sleep(600)',
+      ),
+      [job],
+      { graceMs: 100 },
+    )
+    await program.stop()
+    expect(() => process.kill(program.pid!, 0)).toThrow('ESRCH')
+  })
+})
