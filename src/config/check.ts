@@ -3,11 +3,12 @@ import { checkName } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { checkOptions } from '../engine/open.ts'
+import type { AlertLimits } from '../model/alerts.ts'
 import { sqlitePath } from '../store/open.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { badField, Fields, isObject } from './fields.ts'
 import { checkPools } from './pools.ts'
-import type { AlertSettings, Config, ConfigOptions, SupervisorSettings } from './types.ts'
+import type { Config, ConfigOptions, SupervisorSettings } from './types.ts'
 
 const PORT_DEFAULT = 8356
 const OWN = ['pools', 'server', 'supervisor', 'alerts'] as const
@@ -120,7 +121,7 @@ function checkTimings(timings: unknown): SupervisorSettings['timings'] {
   )
 }
 
-function checkAlerts(alerts: unknown): AlertSettings {
+function checkAlerts(alerts: unknown): AlertLimits {
   const fields = new Fields(
     alerts,
     'alerts',

@@ -1,5 +1,6 @@
 import type { Duration } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
+import type { AlertLimits } from '../model/alerts.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 
 /** What `gleaner.config.ts` says: the engine's own options, and what the program adds to them. */
@@ -91,7 +92,7 @@ export interface Config {
   pools: readonly Pool[]
   server: { host: string; port: number; token: string | null }
   supervisor: SupervisorSettings
-  alerts: AlertSettings
+  alerts: AlertLimits
 }
 
 export interface Pool {
@@ -111,10 +112,4 @@ export interface SupervisorSettings {
   name: string | undefined
   /** In milliseconds; what was not said is left out. */
   timings: { readonly [T in keyof SupervisionTimings]: number }
-}
-
-export interface AlertSettings {
-  backlog: number | null
-  errorRate: number | null
-  stalledAfterMs: number | null
 }

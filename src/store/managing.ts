@@ -1,3 +1,4 @@
+import type { Demand } from '../model/alerts.ts'
 import type { Circumstances } from '../model/explanation.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
@@ -15,6 +16,8 @@ export interface Insight extends HealthBook {
   addMetrics(measured: readonly Measured[]): Promise<void>
   /** What there is now, and what happened within this time. */
   readMetrics(windowMs: number): Promise<Readings>
+  /** What waits, and who is there to do it. */
+  demand(): Promise<Demand>
 }
 
 export interface LaneFilter {

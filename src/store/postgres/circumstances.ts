@@ -1,9 +1,12 @@
+import type { Demand } from '../../model/alerts.ts'
 import type { Circumstances } from '../../model/explanation.ts'
 import { withoutMark } from '../follower.ts'
+import { readRequirement } from '../lane.ts'
 import { type ServingRow, serving } from '../serving-row.ts'
 import { taskRecord } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
 import type { LaneBook } from './lanes.ts'
+import { countByLane } from './queues.ts'
 import type { Sql } from './sql.ts'
 import { FULL, type FullRow, rowid } from './task-records.ts'
 
@@ -48,5 +51,27 @@ export async function readCircumstances(
     queuePaused: row.queue_paused,
     keyHolder: holder === undefined || holder === row.id ? null : String(holder),
     workers: row.workers.map(serving),
+  }
+}
+
+export async function readDemand(sql: Sql, clockMs: number | null): Promise<Demand> {
+  const lanes = (await countByLane(sql, clockMs)).filter(({ queued }) => queued > 0)
+  const words = await sql.rows<{ id: number; requires: string }>(
+    'SELECT id, requires FROM gleaner.lanes WHERE id = ANY($1::bigint[])',
+    [lanes.map(({ id }) => id)],
+  )
+  const requires = new Map(words.map((row) => [row.id, readRequirement(row.requires)]))
+  const workers = await sql.rows<ServingRow>(
+    `SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
+     FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY id`,
+  )
+  return {
+    waiting: lanes.map(({ id, queue, name, queued }) => ({
+      queue,
+      name,
+      requires: requires.get(id) ?? null,
+      count: queued,
+    })),
+    workers: workers.map(serving),
   }
 }

@@ -1,7 +1,7 @@
 import { firstMinute } from '../../model/metrics.ts'
 import type { Change, Insight } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
-import { readCircumstances } from './circumstances.ts'
+import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Manner } from './database.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
@@ -37,6 +37,7 @@ export function insight(services: InsightServices): Insight {
     },
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
+    demand: () => read(() => readDemand(sql, clockMs())),
     noteHealth: (notes) => write(async (own) => noteHealth(own, notes, await nowOf(own)), { durable: false }),
     healthHistory: (filter, page) => read(() => readHealth(sql, filter, page)),
     readMetrics: (windowMs) =>

@@ -1,8 +1,11 @@
-import type { Circumstances } from '../../model/explanation.ts'
+import type { Demand } from '../../model/alerts.ts'
+import type { Circumstances, Serving } from '../../model/explanation.ts'
 import { withoutMark } from '../follower.ts'
+import type { Lane } from '../lane.ts'
 import { type ServingRow, serving } from '../serving-row.ts'
 import { holderOf } from './enqueue.ts'
 import type { LaneCache } from './lanes.ts'
+import { countByLane } from './queues.ts'
 import type { Statements } from './statements.ts'
 import { recordOf, rowOf } from './task-records.ts'
 
@@ -16,10 +19,6 @@ export function readCircumstances(
   if (row === undefined) return null
   const task = recordOf(db, lanes, row, now)
   const holder = row.key === null ? null : holderOf(db, withoutMark(row.key))
-  const workers = db
-    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
-          FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
-    .all() as ServingRow[]
   return {
     task,
     now,
@@ -29,6 +28,24 @@ export function readCircumstances(
     everythingPaused: db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0,
     queuePaused: db.scalar('SELECT paused FROM gleaner_queues WHERE name = ?').get(task.queue) === 1,
     keyHolder: holder === null || holder === row.id ? null : String(holder),
-    workers: workers.map(serving),
+    workers: readServing(db),
+  }
+}
+
+function readServing(db: Statements): Serving[] {
+  const rows = db
+    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
+          FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
+    .all() as ServingRow[]
+  return rows.map(serving)
+}
+
+export function readDemand(db: Statements, lanes: readonly Lane[], now: number): Demand {
+  const counts = countByLane(db, now)
+  return {
+    waiting: lanes
+      .map(({ id, queue, name, requires }) => ({ queue, name, requires, count: counts.get(id)!.queued }))
+      .filter(({ count }) => count > 0),
+    workers: readServing(db),
   }
 }

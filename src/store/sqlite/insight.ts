@@ -1,7 +1,7 @@
 import { firstMinute } from '../../model/metrics.ts'
 import type { Change, Insight } from '../contract.ts'
 import { changeTasks } from './bulk.ts'
-import { readCircumstances } from './circumstances.ts'
+import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Durability } from './connection.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
@@ -32,6 +32,7 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
       return answer
     },
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
+    demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
     noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),
     healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
     readMetrics: (windowMs) =>

@@ -97,6 +97,23 @@ export const metrics: Theme = (specify, expect) => {
       ])
     },
   )
+
+  specify('what waits is told with what it requires, and who is there to do it', async (world) => {
+    await world.enqueueMany(2, { name: 'a', queue: 'x', requires: { gpu: true } })
+    await world.enqueue({ name: 'a', queue: 'x' })
+    await world.enqueue({ name: 'b', queue: 'x', runAfter: { ms: 60_000 } })
+    const gone = await world.worker({ queues: ['x'] })
+    await world.store.endSession(gone.session, 'stop')
+    await world.worker({ queues: ['y'], names: ['a'], capabilities: { gpu: true } })
+    const { waiting, workers } = await world.store.demand()
+    expect([...waiting].sort((a, b) => a.count - b.count)).toEqual([
+      { queue: 'x', name: 'a', requires: null, count: 1 },
+      { queue: 'x', name: 'a', requires: { gpu: true }, count: 2 },
+    ])
+    expect(workers.map(({ queues, names, capabilities }) => ({ queues, names, capabilities }))).toEqual([
+      { queues: ['y'], names: ['a'], capabilities: { gpu: true } },
+    ])
+  })
 }
 
 function measured({

@@ -1,0 +1,151 @@
+import { satisfies } from './capabilities.ts'
+import type { Serving } from './explanation.ts'
+import { MINUTE_MS, type Readings } from './metrics.ts'
+import type { Requires } from './task.ts'
+
+/** What waits, and who is there to do it. */
+export interface Demand {
+  waiting: readonly { queue: string; name: string; requires: Requires | null; count: number }[]
+  workers: readonly Serving[]
+}
+
+/** Null: never an alert. */
+export interface AlertLimits {
+  backlog: number | null
+  errorRate: number | null
+  stalledAfterMs: number | null
+}
+
+export type AlertKind = 'unserved' | 'error-rate' | 'backlog' | 'stalled'
+
+/** Something that a person should look at. */
+export interface Alert {
+  kind: AlertKind
+  queue: string
+  /** What it is, in a sentence. */
+  message: string
+  /** What to do about it. */
+  fix: string
+}
+
+export interface Situation {
+  readings: Readings
+  demand: Demand
+  pausedQueues: ReadonlySet<string>
+}
+
+/** One failure of two attempts is no trend. */
+const ATTEMPTS_MIN = 20
+
+/** How far back the readings must go, for these limits. */
+export function alertWindowMs({ stalledAfterMs }: AlertLimits): number {
+  return Math.max(5 * MINUTE_MS, (stalledAfterMs ?? 0) + MINUTE_MS)
+}
+
+/** In the order of the queues. What is paused waits because somebody said so. */
+export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
+  const { readings, demand, pausedQueues } = situation
+  const queues = new Set([...readings.present, ...readings.minutes].map(({ queue }) => queue))
+  return [...queues].sort().flatMap((queue) => {
+    const active = pausedQueues.has(queue)
+      ? []
+      : [...unserved(queue, demand), ...stalled(queue, readings, limits)]
+    return [...active, ...errorRate(queue, readings, limits), ...backlog(queue, readings, limits)]
+  })
+}
+
+function unserved(queue: string, { waiting, workers }: Demand): Alert[] {
+  const left = waiting.filter(
+    (one) =>
+      one.queue === queue &&
+      !workers.some(
+        ({ queues, names, capabilities }) =>
+          queues.includes(queue) && names.includes(one.name) && satisfies(one.requires, capabilities),
+      ),
+  )
+  if (left.length === 0) return []
+  const count = total(left.map((one) => one.count))
+  const names = [...new Set(left.map((one) => one.name))].sort()
+  const needs = left.find(({ requires }) => requires !== null)?.requires
+  const hasOthers = workers.some(({ queues }) => queues.includes(queue))
+  return [
+    {
+      kind: 'unserved',
+      queue,
+      message: `${count} waiting in ${queue} that no live worker serves: ${shortList(names)}`,
+      fix: !hasOthers
+        ? `Start a worker for the queue ${queue}.`
+        : needs === undefined || needs === null
+          ? 'Start a worker that has the code of these tasks.'
+          : `Start a worker with these capabilities: ${JSON.stringify(needs)}.`,
+    },
+  ]
+}
+
+function stalled(
+  queue: string,
+  { now, present, minutes }: Readings,
+  { stalledAfterMs }: AlertLimits,
+): Alert[] {
+  if (stalledAfterMs === null) return []
+  const here = present.filter((one) => one.queue === queue)
+  const waitingSince = Math.min(...here.map((one) => one.waitingSince ?? Number.POSITIVE_INFINITY))
+  // A minute that has begun before counts as a whole: better late than wrong.
+  const since = Math.floor((now - stalledAfterMs) / MINUTE_MS) * MINUTE_MS
+  const completed = total(
+    minutes.filter((one) => one.queue === queue && one.minute >= since).map((one) => one.completed),
+  )
+  if (waitingSince > now - stalledAfterMs || completed > 0) return []
+  const [queued, running] = [total(here.map((one) => one.queued)), total(here.map((one) => one.running))]
+  return [
+    {
+      kind: 'stalled',
+      queue,
+      message: `nothing completed in ${queue} for ${seconds(now - since)} while ${queued} wait; ${running} running`,
+      fix: 'Look at what runs (gleaner status), and why the others wait (explain).',
+    },
+  ]
+}
+
+function errorRate(queue: string, { minutes }: Readings, { errorRate }: AlertLimits): Alert[] {
+  const here = minutes.filter((one) => one.queue === queue)
+  const failed = total(here.map((one) => one.failed + one.retried))
+  const attempts = failed + total(here.map((one) => one.completed))
+  if (errorRate === null || attempts < ATTEMPTS_MIN || failed / attempts <= errorRate) return []
+  const worst = [...Map.groupBy(here, ({ name }) => name)]
+    .map(([name, of]) => ({ name, failed: total(of.map((one) => one.failed + one.retried)) }))
+    .sort((a, b) => b.failed - a.failed)[0]!
+  return [
+    {
+      kind: 'error-rate',
+      queue,
+      message: `${Math.round((failed / attempts) * 100)} % of ${attempts} attempts in ${queue} failed, most of ${worst.name}`,
+      fix: 'Look at the last failures: the errors of its tasks say why.',
+    },
+  ]
+}
+
+function backlog(queue: string, { present }: Readings, { backlog }: AlertLimits): Alert[] {
+  const queued = total(present.filter((one) => one.queue === queue).map((one) => one.queued))
+  if (backlog === null || queued <= backlog) return []
+  return [
+    {
+      kind: 'backlog',
+      queue,
+      message: `${queued} wait in ${queue}, more than ${backlog}`,
+      fix: 'Add workers or concurrency, or raise alerts.backlog.',
+    },
+  ]
+}
+
+function shortList(names: readonly string[]): string {
+  return names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, n) => sum + n, 0)
+}
