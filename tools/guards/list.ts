@@ -744,9 +744,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'a completion and its effects are one transaction',
     promise: 'A kill between the two leaves both or neither.',
     file: 'src/store/sqlite/store.ts',
-    find: 'enqueued = runEffects(connection, ours, effects)\n',
+    find: 'const enqueued = runEffects(connection, ours, effects)\n',
     replace:
-      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          enqueued = runEffects(connection, ours, effects)\n",
+      "for (const sql of ['RELEASE gleaner_job', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT gleaner_job']) db.sql(sql).run()\n          const enqueued = runEffects(connection, ours, effects)\n",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title: 'on SQLite, killed at any point of > ctx.complete',
@@ -950,8 +950,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'a cancelled task whose worker died is not run again',
     promise: 'A cancel is not forgotten with the worker that it was meant for.',
     file: 'src/model/session.ts',
-    find: 'function charged(task: Held, crashLimit: number): Transition {\n  if (task.cancelRequested) return cancelled(task)',
-    replace: 'function charged(task: Held, crashLimit: number): Transition {',
+    find: 'function charged(task: Held): Transition {\n  if (task.cancelRequested) return cancelled(task)',
+    replace: 'function charged(task: Held): Transition {',
     test: {
       file: 'test/journeys/cancelling.test.ts',
       title: 'a task whose worker dies after the cancel is cancelled, not run again',
