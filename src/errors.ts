@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'STORE_MIGRATION'
   | 'STORE_NEWER'
   | 'STORE_OTHER'
+  | 'SUPERVISOR_RUNS'
   | 'TASK_CANCELLED'
   | 'TASK_FAILED'
   | 'TASK_GONE'
@@ -50,6 +51,7 @@ export type ErrorCode =
   | 'UNKNOWN_DISCOVERY'
   | 'UNKNOWN_SCHEDULE'
   | 'UNKNOWN_TASK'
+  | 'UNKNOWN_WORKER'
   | 'WAIT_TIMEOUT'
 
 export interface ErrorOptions {

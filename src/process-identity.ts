@@ -12,7 +12,16 @@ export interface ProcessIdentity {
 }
 
 export function identifySelf(): ProcessIdentity {
-  return { host: hostname(), boot: bootId(), pid: process.pid, startTime: startTimeOf(process.pid) }
+  return identify(process.pid)
+}
+
+/** Of a process on this machine that runs now. */
+export function identify(pid: number): ProcessIdentity {
+  return { host: hostname(), boot: bootId(), pid, startTime: startTimeOf(pid) }
+}
+
+export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return a.host === b.host && a.boot === b.boot && a.pid === b.pid && a.startTime === b.startTime
 }
 
 /**

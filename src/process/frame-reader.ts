@@ -1,0 +1,44 @@
+import { decodeFrame, type Frame } from './frame.ts'
+import { Lines } from './lines.ts'
+
+/** More than that in a second are not even looked at: whoever floods his pipe costs nobody else anything. */
+const FRAMES_PER_SECOND = 1_000
+
+/** Reads a worker's health pipe: frames are told, anything else is counted. */
+export class FrameReader {
+  readonly #onFrame: (frame: Frame) => void
+  readonly #nowMs: () => number
+  readonly #lines = new Lines(
+    (line) => this.#read(line),
+    () => this.#ignore(),
+  )
+  #secondMs = Number.NEGATIVE_INFINITY
+  #looked = 0
+  /** Lines that were no frames, too long, or too many. */
+  noise = 0
+
+  constructor(onFrame: (frame: Frame) => void, nowMs: () => number = () => performance.now()) {
+    this.#onFrame = onFrame
+    this.#nowMs = nowMs
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#nowMs() - this.#secondMs >= 1_000) {
+      this.#secondMs = this.#nowMs()
+      this.#looked = 0
+    }
+    this.#lines.add(chunk)
+  }
+
+  #read(line: string): void {
+    if (this.#looked >= FRAMES_PER_SECOND) return this.#ignore()
+    this.#looked += 1
+    const decoded = decodeFrame(line)
+    if (decoded.kind === 'noise') this.#ignore()
+    else this.#onFrame(decoded)
+  }
+
+  #ignore(): void {
+    this.noise += 1
+  }
+}

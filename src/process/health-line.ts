@@ -1,0 +1,83 @@
+import { Worker as Thread } from 'node:worker_threads'
+import type { Phase } from '../model/worker.ts'
+import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper.ts'
+import type { Assignment } from './assignment.ts'
+import { Blackboard } from './blackboard.ts'
+import type { Control } from './control.ts'
+
+/** What the process says of itself beside what runs. */
+export interface Said {
+  /** `idle` becomes `processing` while something runs. */
+  phase: Phase
+  processed: number
+  errors: number
+  metrics: Record<string, number>
+}
+
+export interface KeeperData {
+  memory: SharedArrayBuffer
+  componentId: string
+  incarnation: number
+  frameEveryMs: number
+  /** What the monotonic clock of the process showed when the one of its first thread showed 0. */
+  originMs: number
+  turnEveryMs: number
+}
+
+export type FromHealthLine = { control: Control } | { orphaned: true }
+
+const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+const CONCURRENCY_DEFAULT = 10
+/** How often the event loop says that it turns. */
+const TURN_EVERY_MS = 500
+
+/** The worker's side of its health pipe: the keeper's thread writes on it, and hears the supervisor. */
+export class HealthLine {
+  readonly board: Blackboard
+  readonly #thread: Thread
+  readonly #turning: NodeJS.Timeout
+
+  constructor(
+    { worker, incarnation, frameEveryMs, concurrency }: Assignment,
+    hear: { control: (control: Control) => void; orphaned: () => void },
+  ) {
+    this.board = new Blackboard(concurrency ?? CONCURRENCY_DEFAULT)
+    const originMs = monotonicMs() - performance.now()
+    this.board.turned(monotonicMs())
+    this.#turning = setInterval(() => this.board.turned(monotonicMs()), TURN_EVERY_MS).unref()
+    const { memory } = this.board
+    const workerData: KeeperData = {
+      memory,
+      componentId: worker,
+      incarnation,
+      frameEveryMs,
+      originMs,
+      turnEveryMs: TURN_EVERY_MS,
+    }
+    this.#thread = new Thread(THREAD, { workerData, execArgv: [], resourceLimits: KEEPER_MEMORY })
+    this.#thread.on('message', (message: FromHealthLine) => {
+      if ('control' in message) hear.control(message.control)
+      else if ('orphaned' in message) hear.orphaned()
+    })
+  }
+
+  say(said: Said): void {
+    this.#thread.postMessage({ said })
+  }
+
+  /** The thread that writes the frames keeps the lease as well. */
+  readonly startKeeper: StartKeeper = (renew) => {
+    this.#thread.postMessage({ renew })
+    return this.#thread
+  }
+
+  /** Without its keeper a worker is neither seen nor alive for others. */
+  onFailure(fail: (error: unknown) => void): void {
+    this.#thread.on('error', fail)
+    this.#thread.on('exit', () => clearInterval(this.#turning))
+  }
+}
+
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

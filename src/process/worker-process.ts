@@ -1,0 +1,157 @@
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/types.ts'
+import { type Engine, openProcess } from '../engine/open.ts'
+import { StoreError } from '../errors.ts'
+import type { Phase } from '../model/worker.ts'
+import type { Worker } from '../worker/worker.ts'
+import { type Assignment, readAssignment } from './assignment.ts'
+import type { Control } from './control.ts'
+import { EXIT } from './exit-codes.ts'
+import { HealthLine } from './health-line.ts'
+
+/** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
+const ORPHAN_DRAIN_MS = 24 * 3_600_000
+/** A frame tells how much was done, so often at most. */
+const COUNT_EVERY_MS = 1_000
+
+/** The worker as a process of its own: the same loop as in any process, seen and steered by its supervisor. */
+export async function runWorkerProcess(): Promise<void> {
+  const assignment = readAssignment()
+  if (assignment === undefined) return fail('it was not started by a supervisor', EXIT.configuration)
+  await new WorkerProcess(assignment).run()
+}
+
+class WorkerProcess {
+  readonly #assignment: Assignment
+  readonly #line: HealthLine
+  #engine: Engine | undefined
+  #worker: Worker | undefined
+  #phase: Phase = 'initializing'
+  #paused: boolean
+  #processed = 0
+  #errors = 0
+  #stopping: Promise<void> | undefined
+  /** How long what runs may take, should it be told to stop before it has begun. */
+  #stopWithinMs: number | undefined
+
+  constructor(assignment: Assignment) {
+    this.#assignment = assignment
+    this.#paused = assignment.paused
+    this.#line = new HealthLine(assignment, {
+      control: (control) => this.#obey(control),
+      orphaned: () => this.#stop(ORPHAN_DRAIN_MS),
+    })
+    this.#line.onFailure((error) => fail(`its keeper failed: ${message(error)}`, 1))
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(0))
+    // Its supervisor reads them; when he is gone nobody does, and the work must go on.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  }
+
+  async run(): Promise<void> {
+    const config = await this.#load()
+    this.#engine = await this.#open(config)
+    if (this.#stopWithinMs !== undefined) return this.#end()
+    this.#worker = this.#work(this.#engine)
+    this.#enter(this.#paused ? 'paused' : 'idle')
+  }
+
+  async #load(): Promise<Config> {
+    try {
+      return await loadConfig(this.#assignment.config)
+    } catch (error) {
+      return fail(message(error), EXIT.configuration)
+    }
+  }
+
+  async #open(config: Config): Promise<Engine> {
+    try {
+      return await openProcess(config.engine, { startKeeper: this.#line.startKeeper })
+    } catch (error) {
+      return fail(message(error), error instanceof StoreError ? EXIT.database : EXIT.configuration)
+    }
+  }
+
+  #work(engine: Engine): Worker {
+    const { worker: id, supervisor, queues, concurrency, capabilities } = this.#assignment
+    this.#count(engine)
+    try {
+      return engine.work({
+        id,
+        supervisor,
+        paused: this.#paused,
+        watch: this.#line.board,
+        capabilities,
+        ...(queues === null ? {} : { queues }),
+        ...(concurrency === null ? {} : { concurrency }),
+      })
+    } catch (error) {
+      return fail(message(error), EXIT.configuration)
+    }
+  }
+
+  #count(engine: Engine): void {
+    engine.on('completed', () => {
+      this.#processed += 1
+    })
+    const failed = () => {
+      this.#processed += 1
+      this.#errors += 1
+    }
+    engine.on('failed', failed)
+    engine.on('retrying', failed)
+    engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${message(error)}`))
+    let told = 0
+    setInterval(() => {
+      if (told === this.#processed) return
+      told = this.#processed
+      this.#say()
+    }, COUNT_EVERY_MS).unref()
+  }
+
+  #obey(control: Control): void {
+    if (control.type === 'stop') return this.#stop(control.drainMs)
+    this.#paused = control.type === 'pause'
+    if (this.#worker === undefined) return
+    if (this.#paused) this.#worker.pause()
+    else this.#worker.resume()
+    this.#enter(this.#paused ? 'paused' : 'idle')
+  }
+
+  /** Whoever asks again may be in more of a hurry. */
+  #stop(drainMs: number): void {
+    this.#stopWithinMs = drainMs
+    this.#enter('stopping')
+    void this.#worker?.stop({ drain: drainMs })
+    if (this.#worker !== undefined) void this.#end()
+  }
+
+  #end(): Promise<void> {
+    this.#stopping ??= this.#leave()
+    return this.#stopping
+  }
+
+  async #leave(): Promise<void> {
+    await this.#worker?.stop({ drain: this.#stopWithinMs })
+    await this.#engine?.close()
+    process.exit(EXIT.clean)
+  }
+
+  #enter(phase: Phase): void {
+    if (this.#phase === 'stopping') return
+    this.#phase = phase
+    this.#say()
+  }
+
+  #say(): void {
+    this.#line.say({ phase: this.#phase, processed: this.#processed, errors: this.#errors, metrics: {} })
+  }
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function fail(why: string, code: number): never {
+  console.error(why)
+  process.exit(code)
+}

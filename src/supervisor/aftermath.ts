@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.ts'
+import { RETRY_DEFAULT, retryDelayMs } from '../model/retry.ts'
+import type { EndCause } from '../model/session.ts'
+import { isSameProcess, type ProcessIdentity } from '../process-identity.ts'
+import type { Store } from '../store/contract.ts'
+import type { Ending } from './child.ts'
+import type { SupervisorOptions } from './contract.ts'
+import type { Logger } from './logger.ts'
+
+/** What a process left behind. */
+export interface Legacy {
+  /** Something was in its hands. */
+  inFlight: boolean
+  /** The item that was charged with the crash. */
+  blamed: string | null
+  workerBroken: boolean
+}
+
+const NOTHING: Legacy = { inFlight: false, blamed: null, workerBroken: false }
+const TRY_AGAIN_MS = 1_000
+
+/** Gives back what a process held, once it has ended: tried until the database takes it. */
+export class Aftermath {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #retryAfterMs: NonNullable<SupervisorOptions['retryAfterMs']>
+  #stopped = false
+
+  constructor(
+    store: Store,
+    clock: Clock,
+    logger: Logger,
+    retryAfterMs: SupervisorOptions['retryAfterMs'] = (_name, attempt) =>
+      retryDelayMs(RETRY_DEFAULT, attempt, Math.random()),
+  ) {
+    this.#store = store
+    this.#clock = clock
+    this.#logger = logger
+    this.#retryAfterMs = retryAfterMs
+  }
+
+  /** What is not given back by now is left to the leases. */
+  giveUp(): void {
+    this.#stopped = true
+  }
+
+  async settle(identity: ProcessIdentity | null, ending: Ending | null): Promise<Legacy> {
+    if (identity === null) return NOTHING
+    while (!this.#stopped) {
+      try {
+        return await this.#settle(identity, ending)
+      } catch (error) {
+        this.#logger.warn({ pid: identity.pid, err: error }, 'what a worker held could not be given back yet')
+        await new Promise<void>((resolve) => this.#clock.after(TRY_AGAIN_MS, resolve))
+      }
+    }
+    return NOTHING
+  }
+
+  async #settle(identity: ProcessIdentity, ending: Ending | null): Promise<Legacy> {
+    const live = await this.#store.liveSessions()
+    const sessions = live.filter(({ process }) => isSameProcess(process, identity))
+    const legacy = { ...NOTHING }
+    for (const { id } of sessions) {
+      if (ending?.kind === 'overdue') await this.#timeOut(id, ending.items)
+      const end = await this.#store.endSession(id, causeOf(ending))
+      legacy.inFlight ||= end !== null && (end.returned > 0 || end.blamed !== null)
+      legacy.blamed ??= end?.blamed ?? null
+      legacy.workerBroken ||= end?.workerBroken ?? false
+    }
+    return legacy
+  }
+
+  /** Said in the name of its session, which nobody else can use any more. */
+  async #timeOut(session: string, items: Extract<Ending, { kind: 'overdue' }>['items']): Promise<void> {
+    const outcomes = []
+    for (const { item, fence, since } of items) {
+      const [name, id] = parts(item)
+      const task = await this.#store.getTask(id)
+      if (task === null) continue
+      const failure = {
+        kind: 'timeout',
+        message:
+          'the handler ran longer than its time-out and blocked the event loop: its process was killed',
+        stack: null,
+      } as const
+      const retryAfterMs = this.#retryAfterMs(name, task.attempts)
+      const outcome = { kind: 'failed', failure, retryAfterMs } as const
+      outcomes.push({ id, fence, startedAt: since, outcome })
+    }
+    await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+  }
+}
+
+/** It died and we did not ask it to, or it had to be killed because nothing was heard of it any more: a crash. */
+function causeOf(ending: Ending | null): EndCause {
+  return ending === null || ending.kind === 'hung' || ending.kind === 'start-up' ? 'crash' : 'stop'
+}
+
+/** A name holds no slash. */
+function parts(item: string): [name: string, id: string] {
+  const slash = item.indexOf('/')
+  return [item.slice(0, slash), item.slice(slash + 1)]
+}

@@ -1,0 +1,44 @@
+import type { Death } from '../model/restart.ts'
+import { EXIT } from '../process/exit-codes.ts'
+import type { Legacy } from './aftermath.ts'
+import type { Child, Exit } from './child.ts'
+
+/** What kind of end this was, for the restart policy. */
+export function deathOf({ ending, ready }: Child, { code }: Exit, legacy: Legacy): Death {
+  if (ending !== null && ending.kind !== 'hung' && ending.kind !== 'start-up') return 'asked'
+  if (code === EXIT.configuration) return 'configuration'
+  if (code === EXIT.database) return 'database'
+  if (legacy.workerBroken) return 'broken'
+  if (code === EXIT.resource || code === EXIT.resourceErrors || !ready) return 'unexplained'
+  return legacy.inFlight ? 'explained' : 'unexplained'
+}
+
+const MEANINGS: Record<number, string> = {
+  [EXIT.clean]: 'it ended by itself',
+  [EXIT.configuration]: 'its configuration is wrong',
+  [EXIT.database]: 'it could not reach the database',
+  [EXIT.resource]: 'a resource would not load',
+  [EXIT.resourceErrors]: 'too many resource errors in a row',
+}
+
+const ENDINGS = {
+  stop: 'stopped',
+  replaced: 'replaced',
+  hung: 'killed: nothing was heard of it any more',
+  'start-up': 'killed: it did not become ready in time',
+  'given-up': 'stopped: it was given up',
+  overdue: 'killed: a handler past its time-out blocked it',
+} as const
+
+/** For people. */
+export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
+  if (exit.error !== null) return `it could not be started: ${exit.error.message}`
+  if (ending !== null) return ENDINGS[ending.kind]
+  const how =
+    exit.signal === null
+      ? (MEANINGS[exit.code ?? -1] ?? `it exited with code ${exit.code}`)
+      : `killed by ${exit.signal}`
+  if (!ready) return `${how}, before it was ready`
+  const job = frame?.currentJob
+  return job === null || job === undefined ? how : `${how}, while running ${job}`
+}

@@ -1,0 +1,298 @@
+import type { Pool } from '../config/types.ts'
+import {
+  afterDeath,
+  afterHealth,
+  NO_RESTARTS,
+  type RestartPolicy,
+  type RestartState,
+  recentOf,
+  type Verdict,
+} from '../model/restart.ts'
+import type { Health, LastExit, WorkerRecord, WorkerStatus } from '../model/worker.ts'
+import type { Frame } from '../process/frame.ts'
+import type { Legacy } from './aftermath.ts'
+import type { Child, Exit } from './child.ts'
+import { deathOf, reasonOf } from './death.ts'
+import { judge } from './judgement.ts'
+import { type LeaverServices, Leavers } from './leavers.ts'
+import { recordOf } from './record.ts'
+
+export interface SlotServices extends LeaverServices {
+  policy: RestartPolicy
+  /** Starts a process; its events come back here. */
+  spawn(slot: Slot, incarnation: number, paused: boolean): Child
+  changed(slot: Slot): void
+}
+
+/** What the next supervisor of this name must know of a worker. */
+export interface SlotState {
+  id: string
+  restart: RestartState
+  paused: boolean
+  failed: string | null
+  record: WorkerRecord
+}
+
+/** Whoever is replaced finishes what it has in its hands; its items have time-outs of their own. */
+const REPLACED_DRAIN_MS = 24 * 3_600_000
+/** A verdict does not wait for a database that is away: what the last frame said must do then. */
+const LEGACY_WITHIN_MS = 1_000
+/** After a replacement that failed, the old one goes on for that long before the next attempt. */
+const RECYCLE_AGAIN_MS = 60_000
+
+/** One worker of a pool: the processes it lives in, one after the other. */
+export class Slot {
+  readonly id: string
+  readonly pool: Pool
+  readonly index: number
+  readonly #services: SlotServices
+  #child: Child | null = null
+  /** The one that is to take over, once it is ready. */
+  #next: { child: Child; ready: PromiseWithResolvers<void> } | null = null
+  readonly #leavers: Leavers
+  #status: WorkerStatus = 'starting'
+  #restart: RestartState = NO_RESTARTS
+  #paused = false
+  #failed: string | null = null
+  #lastExit: LastExit | null = null
+  #incarnation = 0
+  #healthyMs = 0
+  #recycledMs = Number.NEGATIVE_INFINITY
+  #cancelRestart: () => void = () => {}
+  #stopped = false
+
+  constructor(pool: Pool, index: number, services: SlotServices, before: SlotState | undefined) {
+    this.id = `worker:${pool.name}:${index}`
+    this.pool = pool
+    this.index = index
+    this.#services = services
+    this.#leavers = new Leavers(services)
+    if (before === undefined) return
+    this.#restart = before.restart
+    this.#paused = before.paused
+    this.#failed = before.failed
+    this.#lastExit = before.record.lastExit
+    this.#incarnation = before.record.incarnation ?? 0
+  }
+
+  start(): void {
+    if (this.#stopped || this.#child !== null) return
+    if (this.#failed !== null) return this.#become('failed')
+    this.#child = this.#spawn()
+    this.#healthyMs = 0
+    this.#become('starting')
+  }
+
+  // What happens to its processes
+
+  heard(child: Child, frame: Frame): void {
+    if (!child.ready && frame.status !== 'pending' && frame.phase !== 'initializing') {
+      child.ready = true
+      this.#services.logger.info({ worker: this.id, pid: child.pid }, 'worker ready')
+      if (child === this.#next?.child) this.#next.ready.resolve()
+    }
+    if (child !== this.#child) return
+    if (child.ready && !this.#leavers.has(child))
+      this.#become(frame.phase === 'paused' ? 'paused' : 'running')
+    else this.#services.changed(this)
+  }
+
+  ended(child: Child, exit: Exit): void {
+    const reason = reasonOf(child, exit)
+    const { code, signal } = exit
+    const details = { worker: this.id, pid: child.pid, code, signal, noise: child.noise }
+    this.#services.logger[child.ending === null ? 'warn' : 'info'](details, `worker ended: ${reason}`)
+    const settled = this.#leavers.settle(child)
+    if (child === this.#next?.child) {
+      this.#next.ready.reject(new Error(`the new process of ${this.id} did not become ready: ${reason}`))
+      this.#next = null
+      return
+    }
+    if (child !== this.#child) return
+    const { phase = null, rss = null } = child.frame ?? {}
+    this.#lastExit = { at: this.#services.clock.now(), code, signal, reason, phase, rss }
+    this.#child = null
+    if (this.#stopped) return this.#become('stopped')
+    this.#become('crashed')
+    // The one that was to take over anyway does.
+    if (this.#next !== null) return this.#promote()
+    void this.#succeed(child, exit, settled)
+  }
+
+  async #succeed(child: Child, exit: Exit, settled: Promise<Legacy>): Promise<void> {
+    const legacy = await this.#legacyOf(child, settled)
+    if (this.#stopped || this.#child !== null) return
+    this.#follow(this.#decide(deathOf(child, exit, legacy)))
+  }
+
+  #decide(death: Parameters<typeof afterDeath>[2]): Verdict {
+    const { policy, clock } = this.#services
+    const { state, verdict } = afterDeath(policy, this.#restart, death, clock.now())
+    this.#restart = state
+    return verdict
+  }
+
+  #follow(verdict: Verdict): void {
+    const { clock, logger } = this.#services
+    if (verdict.kind === 'give-up') return this.#giveUp(verdict.reason)
+    if (verdict.afterMs === 0) return this.start()
+    logger.info({ worker: this.id, afterMs: verdict.afterMs }, 'worker will be restarted')
+    this.#become('backing-off')
+    this.#cancelRestart = clock.after(verdict.afterMs, () => this.start())
+  }
+
+  #giveUp(reason: string): void {
+    this.#failed = reason
+    if (this.#lastExit !== null)
+      this.#lastExit = { ...this.#lastExit, reason: `${this.#lastExit.reason}; given up: ${reason}` }
+    this.#services.logger.error(
+      { worker: this.id, reason },
+      'worker given up; resume gives it another chance',
+    )
+    this.#become('failed')
+    if (this.#child !== null) this.#leavers.kill(this.#child, { kind: 'given-up' }, reason)
+  }
+
+  /** What it held; or, if the database does not answer, what its last frame makes us think of it. */
+  async #legacyOf(child: Child, settled: Promise<Legacy>): Promise<Legacy> {
+    let late = false
+    const guess = new Promise<Legacy>((resolve) => {
+      this.#services.clock.after(LEGACY_WITHIN_MS, () => {
+        late = true
+        const inFlight = (child.frame?.current.length ?? 0) > 0
+        resolve({ inFlight, blamed: null, workerBroken: false })
+      })
+    })
+    void settled.then(({ workerBroken }) => {
+      if (!late || !workerBroken || this.#stopped || this.#failed !== null) return
+      const verdict = this.#decide('broken')
+      if (verdict.kind === 'give-up') this.#giveUp(verdict.reason)
+    })
+    return Promise.race([settled, guess])
+  }
+
+  // What it is told to do
+
+  pause(): void {
+    this.#paused = true
+    for (const child of this.#working()) child.tell({ type: 'pause' })
+    this.#services.changed(this)
+  }
+
+  resume(): void {
+    this.#paused = false
+    for (const child of this.#working()) child.tell({ type: 'resume' })
+    if (this.#failed !== null) {
+      this.#failed = null
+      this.#restart = NO_RESTARTS
+      this.start()
+    }
+    this.#services.changed(this)
+  }
+
+  /** The new process is ready before the old one leaves. When it does not become ready, the old one stays. */
+  async replace(why: string): Promise<void> {
+    if (this.#stopped) return
+    this.#services.logger.info({ worker: this.id, why }, 'worker is being replaced')
+    if (this.#child === null) {
+      this.#cancelRestart()
+      this.#failed = null
+      return this.start()
+    }
+    if (this.#next === null) {
+      const next = { child: this.#spawn(), ready: Promise.withResolvers<void>() }
+      this.#next = next
+      void next.ready.promise.then(
+        () => this.#next === next && this.#promote(),
+        () => {},
+      )
+    }
+    return this.#next.ready.promise
+  }
+
+  #promote(): void {
+    const old = this.#child
+    const { child } = this.#next!
+    this.#next = null
+    this.#child = child
+    this.#healthyMs = 0
+    if (old !== null) this.#leavers.stop(old, REPLACED_DRAIN_MS, 'replaced')
+    this.#become(child.ready ? (this.#paused ? 'paused' : 'running') : 'starting')
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    this.#stopped = true
+    this.#cancelRestart()
+    const all = [...this.#working(), ...this.#leavers.all]
+    this.#become(all.length > 0 ? 'stopping' : 'stopped')
+    for (const child of all) this.#leavers.stop(child, drainMs, 'stop')
+    await this.#leavers.gone()
+    this.#become('stopped')
+  }
+
+  // What is thought of it
+
+  /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
+  look(elapsedMs: number): void {
+    for (const child of [...this.#working(), ...this.#leavers.all]) {
+      child.silentMs += elapsedMs
+      child.ageMs += elapsedMs
+      const judgement = judge(child, this.pool, this.#services.timings)
+      if (judgement?.kind === 'kill') this.#leavers.kill(child, judgement.ending, judgement.why)
+      else if (judgement !== null && child === this.#child) this.#recycle(judgement.why)
+    }
+    this.#healthyMs = this.health === 'healthy' ? this.#healthyMs + elapsedMs : 0
+    if (this.#healthyMs > 0)
+      this.#restart = afterHealth(this.#services.policy, this.#restart, this.#healthyMs)
+    this.#services.changed(this)
+  }
+
+  #recycle(why: string): void {
+    const now = this.#services.clock.monotonicMs()
+    if (this.#next !== null || now - this.#recycledMs < RECYCLE_AGAIN_MS) return
+    this.#recycledMs = now
+    this.replace(why).then(
+      () => {
+        this.#recycledMs = Number.NEGATIVE_INFINITY
+      },
+      (error) => this.#services.logger.warn({ worker: this.id, err: error }, 'worker could not be replaced'),
+    )
+  }
+
+  get health(): Health {
+    if (this.#failed !== null) return 'failed'
+    if (this.#child === null) return this.#status === 'starting' ? 'pending' : 'unhealthy'
+    const { frame, silentMs } = this.#child
+    if (silentMs >= this.#services.timings.staleMs) return 'unhealthy'
+    // Only its owner gives a worker up.
+    return frame === null ? 'pending' : frame.status === 'failed' ? 'unhealthy' : frame.status
+  }
+
+  get record(): WorkerRecord {
+    const { policy, clock } = this.#services
+    const restarts = { recent: recentOf(policy, this.#restart, clock.now()), total: this.#restart.total }
+    const incarnation = this.#child?.assignment.incarnation ?? (this.#incarnation || null)
+    const known = { status: this.#status, incarnation, restarts, lastExit: this.#lastExit }
+    return recordOf({ ...known, id: this.id, pool: this.pool.name, health: this.health }, this.#child)
+  }
+
+  get state(): SlotState {
+    const { id, record } = this
+    return { id, restart: this.#restart, paused: this.#paused, failed: this.#failed, record }
+  }
+
+  #working(): Child[] {
+    return [this.#child, this.#next?.child ?? null].filter((child) => child !== null)
+  }
+
+  /** A later life has a larger number, also after a supervisor that could not write down the last one. */
+  #spawn(): Child {
+    this.#incarnation = Math.max(this.#services.clock.now(), this.#incarnation + 1)
+    return this.#services.spawn(this, this.#incarnation, this.#paused)
+  }
+
+  #become(status: WorkerStatus): void {
+    this.#status = status
+    this.#services.changed(this)
+  }
+}

@@ -1,0 +1,227 @@
+import { hostname } from 'node:os'
+import { systemClock } from '../clock.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { Sweeper } from '../maintenance/sweeper.ts'
+import type { Health, WorkerRecord } from '../model/worker.ts'
+import { identifySelf } from '../process-identity.ts'
+import type { Command } from '../store/supervision.ts'
+import { Aftermath } from './aftermath.ts'
+import { Child, type ChildEvents } from './child.ts'
+import type { Supervisor, SupervisorOptions } from './contract.ts'
+import { SILENT } from './logger.ts'
+import { type Office, takeOffice } from './office.ts'
+import { isGone, orphansAmong } from './orphans.ts'
+import { Registry } from './registry.ts'
+import { Slot } from './slot.ts'
+import { policyOf, type Timings, timingsOf } from './timings.ts'
+
+/** Looks that were missed: we were not there (a closed lid, a stopped process), and nobody is to blame for it. */
+const GAP_LOOKS = 3
+const GAP_MS = 1_000
+/** The last words go to a database that may be away. */
+const LAST_WORDS_MS = 2_000
+
+/** Takes office and starts the workers. Rejects with SUPERVISOR_RUNS while another one of this name runs. */
+export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const timings = timingsOf(options.timings)
+  const office = await takeOffice(options.store, options.name ?? hostname())
+  const supervisor = new ProcessSupervisor(options, timings, office)
+  await supervisor.begin()
+  return supervisor
+}
+
+class ProcessSupervisor implements Supervisor {
+  readonly name: string
+  readonly ended: Promise<void>
+  readonly #options: SupervisorOptions
+  readonly #timings: Timings
+  readonly #clock = systemClock
+  readonly #logger
+  readonly #identity = identifySelf()
+  readonly #slots: ReadonlyMap<string, Slot>
+  readonly #registry: Registry
+  readonly #aftermath: Aftermath
+  readonly #end = Promise.withResolvers<void>()
+  #lookedMs: number
+  #cancelLook: () => void = () => {}
+  #stopping: Promise<void> | undefined
+
+  constructor(options: SupervisorOptions, timings: Timings, office: Office) {
+    const { store, logger = SILENT } = options
+    this.name = office.name
+    this.ended = this.#end.promise
+    this.#options = options
+    this.#timings = timings
+    this.#logger = logger
+    this.#lookedMs = this.#clock.monotonicMs()
+    this.#aftermath = new Aftermath(store, this.#clock, logger, options.retryAfterMs)
+    this.#slots = this.#slotsOf(office)
+    this.#registry = new Registry(office, {
+      store,
+      clock: this.#clock,
+      logger,
+      timings,
+      states: () => [...this.#slots.values()].map(({ state }) => state),
+      obey: (command) => this.#obey(command),
+      onLost: () => this.#lose(),
+    })
+  }
+
+  #slotsOf({ before }: Office): Map<string, Slot> {
+    const services = {
+      clock: this.#clock,
+      logger: this.#logger,
+      timings: this.#timings,
+      policy: policyOf(this.#options),
+      aftermath: this.#aftermath,
+      spawn: (slot: Slot, incarnation: number, paused: boolean) => this.#spawn(slot, incarnation, paused),
+      changed: (slot: Slot) => this.#changed(slot),
+    }
+    const slots = this.#options.pools.flatMap((pool) =>
+      Array.from({ length: pool.processes }, (_, index) => {
+        return new Slot(pool, index, services, before.get(`worker:${pool.name}:${index}`))
+      }),
+    )
+    return new Map(slots.map((slot) => [slot.id, slot]))
+  }
+
+  async begin(): Promise<void> {
+    const { store } = this.#options
+    // What the one before us left behind, when he was killed together with his workers.
+    const sweeper = new Sweeper(store, this.#clock, { leaseMs: Number.POSITIVE_INFINITY, everyMs: 0 })
+    await sweeper.sweep()
+    const orphans = orphansAmong(await store.liveSessions())
+    for (const slot of this.#slots.values()) {
+      const orphan = orphans.get(slot.id)
+      if (orphan === undefined) {
+        slot.start()
+        continue
+      }
+      this.#logger.info({ worker: slot.id, pid: orphan.pid }, 'waits for an orphan that still works')
+      void isGone(orphan, this.#clock, () => this.#stopping !== undefined).then(() => slot.start())
+    }
+    this.#registry.start()
+    this.#lookAgain()
+  }
+
+  #spawn(slot: Slot, incarnation: number, paused: boolean): Child {
+    const { pool, id, index } = slot
+    const { config, env = {} } = this.#options
+    const events: ChildEvents = {
+      frame: (child, frame) => slot.heard(child, frame),
+      exit: (child, exit) => slot.ended(child, exit),
+      line: (child, stream, text) => this.#logger.info({ worker: id, pid: child.pid, stream }, text),
+    }
+    const { concurrency, queues = null, discoveries, capabilities, command = null } = pool
+    const assignment = {
+      config,
+      worker: id,
+      pool: pool.name,
+      index,
+      incarnation,
+      supervisor: this.#identity,
+      concurrency,
+      queues,
+      discoveries,
+      capabilities,
+      command,
+      paused,
+      frameEveryMs: this.#timings.frameMs,
+    }
+    const child = new Child(assignment, env, events)
+    this.#logger.info({ worker: id, pid: child.pid, incarnation }, 'worker started')
+    return child
+  }
+
+  #changed(slot: Slot): void {
+    // Not before all of them are there.
+    this.#registry?.changed()
+    this.#options.onChange?.(slot.record)
+  }
+
+  /**
+   * Judges everybody, but only after a time in which we were there to hear them: after a gap the pipes are drained
+   * first, and what was not heard during the gap is held against nobody.
+   */
+  #look(): void {
+    const now = this.#clock.monotonicMs()
+    const elapsedMs = now - this.#lookedMs
+    const { lookMs } = this.#timings
+    this.#lookedMs = now
+    if (elapsedMs < Math.max(lookMs * GAP_LOOKS, GAP_MS))
+      for (const slot of this.#slots.values()) slot.look(Math.min(elapsedMs, lookMs * 2))
+    this.#lookAgain()
+  }
+
+  #lookAgain(): void {
+    this.#cancelLook = this.#clock.after(this.#timings.lookMs, () => this.#look())
+  }
+
+  #obey({ action, worker }: Command): void {
+    this.#logger.info({ action, worker }, 'command')
+    try {
+      const of = worker ?? undefined
+      if (action === 'pause') this.pause(of)
+      else if (action === 'resume') this.resume(of)
+      else this.restart(of).catch((error) => this.#logger.error({ err: error }, 'the restart failed'))
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'a command could not be carried out')
+    }
+  }
+
+  /** Somebody else is in office, because we were away for too long: he has his own workers by now. */
+  #lose(): void {
+    this.#logger.error({ name: this.name }, 'another supervisor is in office: this one leaves')
+    void this.stop()
+  }
+
+  workers(): WorkerRecord[] {
+    return [...this.#slots.values()].map(({ record }) => record)
+  }
+
+  status(id: string): Health {
+    return this.#named(id).health
+  }
+
+  pause(worker?: string): void {
+    for (const slot of this.#of(worker)) slot.pause()
+  }
+
+  resume(worker?: string): void {
+    for (const slot of this.#of(worker)) slot.resume()
+  }
+
+  async restart(worker?: string): Promise<void> {
+    for (const slot of this.#of(worker)) await slot.replace('a restart was asked for')
+  }
+
+  stop(options: { drain?: Duration } = {}): Promise<void> {
+    const drainMs = durationMs(options.drain ?? this.#timings.drainMs, 'drain')
+    const stopped = [...this.#slots.values()].map((slot) => slot.stop(drainMs))
+    this.#stopping ??= this.#leave(stopped)
+    return this.#stopping
+  }
+
+  async #leave(stopped: Promise<void>[]): Promise<void> {
+    // Those who are being stopped are still listened to: a hung one is still killed.
+    await Promise.all(stopped)
+    this.#cancelLook()
+    this.#aftermath.giveUp()
+    await this.#registry.close(LAST_WORDS_MS)
+    this.#end.resolve()
+  }
+
+  #of(worker: string | undefined): Slot[] {
+    return worker === undefined ? [...this.#slots.values()] : [this.#named(worker)]
+  }
+
+  #named(id: string): Slot {
+    const slot = this.#slots.get(id)
+    if (slot !== undefined) return slot
+    throw new InputError(`there is no worker ${JSON.stringify(id)}`, {
+      code: 'UNKNOWN_WORKER',
+      hint: `There are: ${[...this.#slots.keys()].join(', ') || 'none'}.`,
+    })
+  }
+}

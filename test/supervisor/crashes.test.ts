@@ -1,0 +1,29 @@
+import { expect } from 'vitest'
+import { gone, pool, test } from './estate.ts'
+import { parent, untilThere } from './tasks.ts'
+
+test('a task whose worker is killed runs again in another one in the blink of an eye', async ({ estate }) => {
+  const gleaner = await estate.gleaner()
+  const supervisor = await estate.supervise({ pools: [pool({ processes: 2 })] })
+  await estate.worker(supervisor, { status: 'running' }, 'worker:main:0')
+  await estate.worker(supervisor, { status: 'running' }, 'worker:main:1')
+  const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })
+  const first = await estate.hears('running')
+  const killedAt = Date.now()
+  process.kill(first.pid, 'SIGKILL')
+  const again = await estate.hears('running', ({ attempt }) => attempt === 2)
+  expect(again.at - killedAt).toBeLessThan(2_000)
+  expect(again.pid).not.toBe(first.pid)
+  estate.touch('go')
+  expect(await handle.result()).toBe(again.pid)
+  expect(await gleaner.tasks.get(handle.id)).toMatchObject({ attempts: 2, crashes: 1 })
+})
+
+test('what a worker has started itself dies with it', async ({ estate }) => {
+  const gleaner = await estate.gleaner()
+  await estate.supervise()
+  await gleaner.enqueue(parent)
+  const { child, pid } = await estate.hears('parent')
+  process.kill(pid, 'SIGKILL')
+  await gone(child)
+})

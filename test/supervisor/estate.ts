@@ -1,0 +1,200 @@
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test as plain } from 'vitest'
+import type { Pool, SupervisionTimings } from '../../src/config/types.ts'
+import type { Gleaner } from '../../src/index.ts'
+import type { WorkerRecord } from '../../src/model/worker.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Supervisor, SupervisorOptions } from '../../src/supervisor/contract.ts'
+import { openSupervisor } from '../../src/supervisor/supervisor.ts'
+import { Place } from '../journeys/place.ts'
+import { until } from '../until.ts'
+import { tasks } from './tasks.ts'
+
+export const CONFIG = join(import.meta.dirname, 'programs/config.ts')
+const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
+
+/** Short, so that a test takes seconds; far enough apart that a busy machine does not mix them up. */
+export const TIMINGS: SupervisionTimings = {
+  frame: '300ms',
+  stale: '1500ms',
+  hung: '4s',
+  startup: '20s',
+  drain: '5s',
+  term: '1s',
+  grace: '300ms',
+  backoff: '20ms',
+  backoffMax: '100ms',
+  registry: '500ms',
+  commands: '100ms',
+}
+
+export interface Logged {
+  level: 'debug' | 'info' | 'warn' | 'error'
+  message: string
+  [detail: string]: unknown
+}
+
+export function pool(options: Partial<Pool> = {}): Pool {
+  return {
+    name: 'main',
+    processes: 1,
+    concurrency: 1,
+    queues: ['default'],
+    discoveries: [],
+    capabilities: {},
+    command: undefined,
+    maxRss: undefined,
+    maxItems: undefined,
+    ...options,
+  }
+}
+
+/** A database, a supervisor in this process, its real worker processes, and everything they say. */
+export class Estate {
+  readonly place = new Place()
+  readonly log: Logged[] = []
+  readonly #stores: Store[] = []
+  readonly #supervisors: Supervisor[] = []
+  readonly #listeners = new Set<() => void>()
+
+  env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    return {
+      NODE_OPTIONS: '',
+      NODE_COMPILE_CACHE: COMPILED,
+      GLEANER_CHILD: '1',
+      GLEANER_DATABASE: this.place.database,
+      ...more,
+    }
+  }
+
+  async supervise(options: Partial<SupervisorOptions> = {}): Promise<Supervisor> {
+    const store = await openStore(this.place.database)
+    this.#stores.push(store)
+    const write = (level: Logged['level']) => (details: object, message: string) =>
+      this.#note({ level, ...details, message })
+    const supervisor = await openSupervisor({
+      store,
+      config: CONFIG,
+      pools: [pool()],
+      name: 'main',
+      ...options,
+      timings: { ...TIMINGS, ...options.timings },
+      env: this.env(options.env),
+      logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      onChange: () => this.#tell(),
+    })
+    this.#supervisors.push(supervisor)
+    return supervisor
+  }
+
+  gleaner(): Promise<Gleaner> {
+    return this.place.open({ tasks })
+  }
+
+  /** What the workers said: `{"event": …}` on a line of their standard output. */
+  said(event: string): Record<string, any>[] {
+    return this.log.flatMap(({ stream, message, worker }) => {
+      if (stream !== 'stdout' || !message.startsWith('{')) return []
+      const said = JSON.parse(message)
+      return said.event === event ? [{ ...said, worker }] : []
+    })
+  }
+
+  async hears(event: string, matches: (said: Record<string, any>) => boolean = () => true) {
+    return this.until(`"${event}" is said`, () => this.said(event).find(matches))
+  }
+
+  logged(message: string, matches: (logged: Logged) => boolean = () => true): Promise<Logged> {
+    return this.until(`"${message}" is logged`, () =>
+      this.log.find((logged) => logged.message.includes(message) && matches(logged)),
+    )
+  }
+
+  async worker(
+    supervisor: Supervisor,
+    matches: Partial<WorkerRecord> | ((worker: WorkerRecord) => boolean),
+    id = 'worker:main:0',
+  ): Promise<WorkerRecord> {
+    const fits = (worker: WorkerRecord) =>
+      typeof matches === 'function'
+        ? matches(worker)
+        : Object.entries(matches).every(([key, value]) => worker[key as keyof WorkerRecord] === value)
+    return this.until(`${id} is ${JSON.stringify(matches)}`, () =>
+      supervisor.workers().find((worker) => worker.id === id && fits(worker)),
+    )
+  }
+
+  /** As soon as it is so: looked at whenever something happens. */
+  async until<T>(what: string, look: () => T | undefined): Promise<T> {
+    const patience = AbortSignal.timeout(25_000)
+    for (;;) {
+      const found = look()
+      if (found !== undefined) return found
+      if (patience.aborted) throw new Error(`never: ${what}\n${this.#transcript()}`)
+      await new Promise<void>((resolve) => {
+        const heard = () => {
+          this.#listeners.delete(heard)
+          patience.removeEventListener('abort', heard)
+          resolve()
+        }
+        this.#listeners.add(heard)
+        patience.addEventListener('abort', heard)
+      })
+    }
+  }
+
+  touch(name: string): string {
+    const file = this.file(name)
+    writeFileSync(file, '')
+    return file
+  }
+
+  file(name: string): string {
+    return join(this.place.folder, name)
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop({ drain: 0 })))
+    await Promise.all(this.#stores.map((store) => store.close()))
+    await this.place.clear()
+  }
+
+  #note(logged: Logged): void {
+    this.log.push(logged)
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  #transcript(): string {
+    return this.log
+      .slice(-40)
+      .map((logged) => JSON.stringify(logged))
+      .join('\n')
+  }
+}
+
+export async function gone(pid: number): Promise<void> {
+  await until(`process ${pid} is gone`, () => {
+    try {
+      process.kill(pid, 0)
+      return false
+    } catch {
+      return true
+    }
+  })
+}
+
+export const test = plain.extend<{ estate: Estate }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs from here
+  estate: async ({}, use) => {
+    const estate = new Estate()
+    await use(estate)
+    await estate.clear()
+  },
+})

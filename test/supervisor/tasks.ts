@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { z } from 'zod'
+import { defineTask, PermanentError } from '../../src/index.ts'
+import { say } from '../journeys/program.ts'
+
+/** A task shows what it does by what it says, with the time; its supervisor hears it. */
+const running = (ctx: { id: string; name: string; attempt: number }) =>
+  say('running', { id: ctx.id, name: ctx.name, attempt: ctx.attempt, pid: process.pid, at: Date.now() })
+
+export const quick = defineTask({
+  name: 'quick',
+  input: z.number(),
+  run: (n, ctx) => {
+    running(ctx)
+    return n
+  },
+})
+
+/** Ends when a file is there, or when it is told to. */
+export const untilThere = defineTask({
+  name: 'until-there',
+  input: z.object({ file: z.string() }),
+  run: async ({ file }, ctx) => {
+    running(ctx)
+    while (!existsSync(file)) {
+      ctx.signal.throwIfAborted()
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return process.pid
+  },
+})
+
+/** Does not heed its signal. */
+export const stubborn = defineTask({
+  name: 'stubborn',
+  run: async (_, ctx) => {
+    running(ctx)
+    await new Promise(() => setInterval(() => {}, 1_000))
+  },
+})
+
+/** Keeps the event loop from turning, as a computation would. */
+export const blocking = defineTask({
+  name: 'blocking',
+  input: z.object({ ms: z.number() }),
+  retry: { attempts: 2, backoff: 'fixed', base: 1 },
+  run: ({ ms }, ctx) => {
+    running(ctx)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+    return process.pid
+  },
+})
+
+/** Takes its worker down, each time. */
+export const poison = defineTask({
+  name: 'poison',
+  retry: { attempts: 10 },
+  run: async (_, ctx) => {
+    running(ctx)
+    process.kill(process.pid, 'SIGKILL')
+    // The signal arrives a moment later: nothing may be finished meanwhile.
+    await new Promise(() => {})
+  },
+})
+
+/** Starts a child of its own that would go on for ever, and says who it is. */
+export const parent = defineTask({
+  name: 'parent',
+  run: async (_, ctx) => {
+    const child = spawn('sleep', ['600'], { stdio: 'ignore' })
+    child.once('spawn', () => say('parent', { child: child.pid, pid: process.pid }))
+    await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+  },
+})
+
+/** Keeps what it is given. */
+const kept: Buffer[] = []
+export const hoard = defineTask({
+  name: 'hoard',
+  input: z.object({ bytes: z.number() }),
+  run: ({ bytes }, ctx) => {
+    running(ctx)
+    kept.push(Buffer.alloc(bytes, 1))
+  },
+})
+
+export const hopeless = defineTask({
+  name: 'hopeless',
+  run: () => {
+    throw new PermanentError('no')
+  },
+})
+
+export const tasks = [quick, untilThere, stubborn, blocking, poison, parent, hoard, hopeless]
