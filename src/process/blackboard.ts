@@ -79,13 +79,13 @@ export class Blackboard implements RunWatch {
     if (before === 0 || running === 0) Atomics.notify(this.#words, RUNNING)
   }
 
-  #write(place: number, { claim, startedAt, deadlineMs }: Execution): void {
+  #write(place: number, { item, claim, startedAt, deadlineMs }: Execution): void {
     if (place >= this.#slots) return
     const at = HEADER_BYTES + place * SLOT_BYTES
     const [word, number] = [at / 4, at / 8]
     // Odd while it is being written: whoever reads meanwhile knows that it is half of one and half of another.
     Atomics.add(this.#words, word, 1)
-    this.#words[word + 1] = this.#bytes.write(`${claim.name}/${claim.id}`, at + 32, NAME_BYTES, 'utf8')
+    this.#words[word + 1] = this.#bytes.write(item, at + 32, NAME_BYTES, 'utf8')
     this.#numbers[number + 1] = claim.fence
     this.#numbers[number + 2] = startedAt
     this.#numbers[number + 3] = deadlineMs

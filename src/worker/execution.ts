@@ -56,6 +56,8 @@ export abstract class Execution {
 
   /** Of the task, or of the discovery. */
   abstract get name(): string
+  /** As health frames call it: `<name>/<id>`. */
+  abstract get item(): string
   /** Where it waited; null for what waits in a table of the user's. */
   abstract get queue(): string | null
   abstract get retry(): RetryPolicy

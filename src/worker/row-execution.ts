@@ -24,6 +24,10 @@ export class RowExecution extends Execution {
     return this.#definition.name
   }
 
+  get item(): string {
+    return this.claim.id
+  }
+
   get queue(): null {
     return null
   }

@@ -22,6 +22,10 @@ export class TaskExecution extends Execution {
     return this.claim.name
   }
 
+  get item(): string {
+    return `${this.claim.name}/${this.claim.id}`
+  }
+
   get queue(): string {
     return this.claim.queue
   }
