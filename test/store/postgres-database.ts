@@ -24,6 +24,7 @@ export async function openPostgresDatabase(
   await users.connect()
   await users.query(`CREATE SCHEMA ${schema}`)
   await users.query(`CREATE TABLE ${schema}.notes (id serial, text text NOT NULL)`)
+  await users.query(`SET search_path = ${schema}`)
   return {
     url,
     schema,
@@ -42,6 +43,12 @@ export async function openPostgresDatabase(
       write: (tx, text) => (tx as pg.Client).query(`INSERT INTO ${schema}.notes (text) VALUES ($1)`, [text]),
       all: async () =>
         (await users.query(`SELECT text FROM ${schema}.notes ORDER BY id`)).rows.map((row) => row.text),
+    },
+    tables: {
+      named: (table) => `${schema}.${table}`,
+      run: async (sql) => void (await users.query(sql)),
+      rows: async (sql) => (await users.query(sql)).rows,
+      within: (tx, sql) => (tx as pg.Client).query(sql.replaceAll('files', `${schema}.files`)),
     },
     async transact(work) {
       await users.query('BEGIN')

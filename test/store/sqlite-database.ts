@@ -38,6 +38,12 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
       },
       all: async () => users.prepare('SELECT text FROM notes ORDER BY rowid').pluck().all() as string[],
     },
+    tables: {
+      named: (table) => table,
+      run: async (sql) => void users.exec(sql),
+      rows: async (sql) => users.prepare(sql).all() as Record<string, unknown>[],
+      within: (tx, sql) => void (tx as Database.Database).prepare(sql).run(),
+    },
     async transact(work) {
       users.exec('BEGIN IMMEDIATE')
       try {

@@ -6,6 +6,7 @@ import type { Chore, FromChore, PlainError } from './chores.ts'
 import { Connection } from './connection.ts'
 import { checkpoint, optimize } from './optimize.ts'
 import { replaceDatabase } from './restore.ts'
+import { countAside } from './rows/count.ts'
 import { findingsIn } from './soundness.ts'
 import { translated } from './sql-errors.ts'
 import { verifyBackup } from './verify.ts'
@@ -29,6 +30,8 @@ async function done(chore: Chore): Promise<unknown> {
       return verifyBackup(chore.path)
     case 'restore':
       return replaceDatabase(chore, tell)
+    case 'count-rows':
+      return on(chore.database, (connection) => countAside(connection, chore.source, chore.now))
   }
 }
 

@@ -1,5 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { type ErrorCode, StoreError } from '../../errors.ts'
+import type { RowCounts } from '../../model/row.ts'
+import type { DiscoverySource } from '../rows.ts'
 import type { Backup, Checkpointed, Finding, Optimized, OptimizeOptions, UpkeepProgress } from '../upkeep.ts'
 
 /** What takes too long for the event loop. Crosses a thread boundary, so it is plain data. */
@@ -10,6 +12,7 @@ export type Chore =
   | { kind: 'backup'; database: string; path: string; overwrite: boolean; now: number }
   | { kind: 'verify'; path: string }
   | { kind: 'restore'; database: string; path: string }
+  | { kind: 'count-rows'; database: string; source: DiscoverySource; now: number }
 
 export interface ChoreAnswers {
   check: Finding[]
@@ -18,6 +21,7 @@ export interface ChoreAnswers {
   backup: Backup
   verify: null
   restore: null
+  'count-rows': RowCounts
 }
 
 /** Of an error only its words would survive the way between two threads. */

@@ -158,7 +158,7 @@ export function advanceRaces(queues: QueueBook, started: readonly Runner[]): voi
   for (const [queue, rank] of furthest(started)) queues.advance(queue, rank)
 }
 
-function nextFence(db: Statements): number {
+export function nextFence(db: Statements): number {
   return db
     .scalar(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'fence' RETURNING value`)
     .get() as number

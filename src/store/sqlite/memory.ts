@@ -2,6 +2,8 @@ import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
 import { LaneCache } from './lanes.ts'
 import { QueueBook } from './queue-book.ts'
+import { DiscoveryBook } from './rows/book.ts'
+import type { RowMemory } from './rows/exchange.ts'
 import type { Statements } from './statements.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
@@ -10,6 +12,7 @@ export interface Memory {
   queues: QueueBook
   turns: Turns
   runners: Runners
+  rows: RowMemory
 }
 
 export function emptyMemory(db: Statements, random: () => number): Memory {
@@ -18,5 +21,6 @@ export function emptyMemory(db: Statements, random: () => number): Memory {
     queues: new QueueBook(db, random),
     turns: new Turns(),
     runners: new Runners(),
+    rows: { book: new DiscoveryBook(db), served: null },
   }
 }

@@ -1,8 +1,10 @@
-import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
+import { readRowId } from '../../model/row.ts'
+import { BROKEN_WORKER_CRASHES, type EndCause, type GiveBack, giveBack } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
 import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Memory } from './memory.ts'
+import { forgiveRow, giveRowBack, type HeldRow, rowsHeldBy } from './rows/held.ts'
 import type { Statements } from './statements.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, apply } from './transition.ts'
@@ -90,17 +92,20 @@ export function endSession(
 
   // A crash takes the whole process, and so all its sessions: what they held is judged together.
   const sessions = cause === 'crash' ? sessionsOfProcess(db, id) : [session]
-  const held = sessions.flatMap((one) => allHeldBy(db, one.id))
+  const tasks = sessions.flatMap((one) => allHeldBy(db, one.id))
+  const rows = sessions.flatMap((one) => rowsHeldBy(db, memory.rows.book, one.id))
+  const held = [...tasks, ...rows]
   const culprit = sessions.find((one) => one.id === held[0]?.session) ?? session
   const useless = cause === 'crash' && sessions.every((one) => one.completed === 0)
   const verdict = giveBack(cause, held, useless ? blamedBefore(db, culprit.worker, culprit.id) : [])
   const tally = new Tally()
   const ended: string[] = []
-  for (const task of held) {
+  for (const task of tasks) {
     const transition = verdict.transitions.get(task.id)!
     apply(db, memory, task, transition, now, tally)
     if (transition.to !== 'waiting') ended.push(task.id)
   }
+  const quarantined = giveRowsBack(db, memory, rows, verdict.transitions, now)
   const freed = tally.write(db)
   forgive(db, verdict.forgiven)
   for (const one of sessions) {
@@ -113,7 +118,26 @@ export function endSession(
     )
   }
   const { blamed, workerBroken } = verdict
-  return { returned: held.length - ended.length, blamed, workerBroken, ended, freed }
+  return { returned: held.length - ended.length - quarantined, blamed, workerBroken, ended, freed }
+}
+
+/** How many of them are not to be had again. */
+function giveRowsBack(
+  db: Statements,
+  { rows: { book } }: Memory,
+  rows: readonly HeldRow[],
+  transitions: GiveBack['transitions'],
+  now: number,
+): number {
+  let quarantined = 0
+  for (const row of rows) {
+    const transition = transitions.get(row.id)!
+    if (transition.to !== 'waiting' && transition.to !== 'failed')
+      throw new Error(`a row became ${transition.to}`)
+    if (transition.to === 'failed') quarantined += 1
+    giveRowBack(db, book, row, transition, now)
+  }
+  return quarantined
 }
 
 interface SessionRow {
@@ -152,8 +176,13 @@ function blamedBefore(db: Statements, worker: string, session: number): string[]
 }
 
 /** The worker was broken, not these: what they were charged is taken back. */
-function forgive(db: Statements, tasks: readonly string[]): void {
-  for (const id of tasks) {
+function forgive(db: Statements, items: readonly string[]): void {
+  for (const id of items) {
+    const row = readRowId(id)
+    if (row !== null) {
+      forgiveRow(db, row.discovery, row.key)
+      continue
+    }
     db.sql(`UPDATE gleaner_tasks SET crashes = crashes - 1, attempts = max(0, attempts - 1)
             WHERE id = ? AND crashes > 0 AND finished_at IS NULL`).run(Number(id))
   }

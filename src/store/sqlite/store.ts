@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
-import { rowsNotYet } from '../rows-not-yet.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { advanceRaces } from './claim.ts'
 import { complete } from './complete.ts'
@@ -20,6 +19,7 @@ import { emptyMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
+import { sqliteRows } from './rows/index.ts'
 import {
   changedSchedules,
   dueSchedules,
@@ -133,7 +133,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   return {
     remote: false,
     ...upkeep,
-    ...rowsNotYet('SQLite'),
+    ...sqliteRows({ connection, memory: memory.rows, ours, now: clock.now, promised, read, write, tell }),
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 

@@ -10,6 +10,8 @@ export interface TestDatabase {
   readonly elsewhere: Elsewhere
   /** A table of the user's own in the same database. */
   readonly notes: Notes
+  /** Others, as a test needs them. */
+  readonly tables: UserTables
   /** Whether `completeWith` and `within` run synchronously, as the driver does. */
   readonly synchronous: boolean
   /** A transaction on a connection of the user's own: commits, or rolls back when `work` throws. */
@@ -32,4 +34,15 @@ export interface Elsewhere {
 export interface Notes {
   write(tx: unknown, text: string): unknown
   all(): Promise<string[]>
+}
+
+/** On a connection of the user's own, in words that both databases understand. */
+export interface UserTables {
+  /** What a discovery calls a table that was made here. */
+  named(table: string): string
+  run(sql: string): Promise<void>
+  /** Numbers up to 2^31, text and null. */
+  rows(sql: string): Promise<Record<string, any>[]>
+  /** A row edited by the handler itself, in the transaction that completes it. */
+  within(tx: unknown, sql: string): unknown
 }

@@ -38,6 +38,8 @@ import { rates } from './rates.ts'
 import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
 import { retrying } from './retrying.ts'
+import { rowsClaiming } from './rows-claiming.ts'
+import { rowsSettling } from './rows-settling.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
 import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
@@ -48,7 +50,7 @@ import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
 import { World } from './world.ts'
 
-export type { Elsewhere, MovableClock, Notes, TestDatabase } from './database.ts'
+export type { Elsewhere, MovableClock, Notes, TestDatabase, UserTables } from './database.ts'
 
 export interface ConformanceOptions {
   test: RunTest
@@ -105,13 +107,29 @@ const THEMES: Record<string, Theme> = {
   closing,
 }
 
+/** Of work found in the user's own tables. */
+const ROW_THEMES: Record<string, Theme> = {
+  'claiming rows': rowsClaiming,
+  'settling rows': rowsSettling,
+}
+
 /** What every store promises: one test for each sentence, each on a database of its own. */
 export function storeConformance(options: ConformanceOptions): void {
   const { expect, openDatabase } = options
-  for (const [subject, theme] of Object.entries(THEMES)) {
+  specifyAll(THEMES, options)
+  inGroup(options, 'contention', (test) => contention(onFreshDatabase(test, openDatabase), expect))
+}
+
+/** The same of a store that finds rows. */
+export function rowConformance(options: ConformanceOptions): void {
+  specifyAll(ROW_THEMES, options)
+}
+
+function specifyAll(themes: Record<string, Theme>, options: ConformanceOptions): void {
+  const { expect, openDatabase } = options
+  for (const [subject, theme] of Object.entries(themes)) {
     inGroup(options, subject, (test) => theme(onFreshDatabase(test, openDatabase), expect))
   }
-  inGroup(options, 'contention', (test) => contention(onFreshDatabase(test, openDatabase), expect))
 }
 
 function inGroup({ describe, test }: ConformanceOptions, subject: string, define: (test: RunTest) => void) {

@@ -1,0 +1,117 @@
+import type { DiscoveryRecord, DiscoverySource } from '../../rows.ts'
+import { unknownDiscovery } from '../../source.ts'
+import type { Statements } from '../statements.ts'
+import { Hand } from './hand.ts'
+import type { Review } from './repair.ts'
+import { lookOver } from './shape.ts'
+import type { RowSource } from './source-sql.ts'
+
+/** A discovery as this store works on it. */
+export interface Known {
+  readonly name: string
+  readonly rows: RowSource
+  readonly hand: Hand
+  readonly review: Review
+}
+
+/** Null: its table is not what it was. */
+export interface OpenDiscovery {
+  name: string
+  known: Known | null
+  problem: string | null
+}
+
+interface Entry extends Known {
+  declared: string
+}
+
+interface DiscoveryRow {
+  name: string
+  source: string
+  create_index: string | null
+  paused: number
+  paused_reason: string | null
+}
+
+/** Discoveries and their statements, made anew whenever a declaration or the schema has changed. */
+export class DiscoveryBook {
+  readonly #db: Statements
+  readonly #entries = new Map<string, Entry>()
+  #schema: unknown
+
+  constructor(db: Statements) {
+    this.#db = db
+  }
+
+  /** Throws BAD_DISCOVERY when the table is not what it was any more, and UNKNOWN_DISCOVERY. */
+  get(name: string): Known {
+    const row = this.#row(name)
+    if (row === undefined) throw unknownDiscovery(name)
+    return this.#known(row)
+  }
+
+  /** Those of them that may be worked on, each with what may be wrong with it. */
+  open(names: readonly string[]): OpenDiscovery[] {
+    if (this.#db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0) return []
+    return names.flatMap((name): OpenDiscovery[] => {
+      const row = this.#row(name)
+      if (row === undefined || row.paused === 1) return []
+      try {
+        return [{ name, known: this.#known(row), problem: null }]
+      } catch (error) {
+        return [{ name, known: null, problem: (error as Error).message }]
+      }
+    })
+  }
+
+  record(name: string): DiscoveryRecord {
+    const row = this.#row(name)
+    if (row === undefined) throw unknownDiscovery(name)
+    return recordOf(row)
+  }
+
+  all(): DiscoveryRecord[] {
+    const rows = this.#db.sql('SELECT * FROM gleaner_discoveries ORDER BY name').all() as DiscoveryRow[]
+    return rows.map(recordOf)
+  }
+
+  #row(name: string): DiscoveryRow | undefined {
+    return this.#db.sql('SELECT * FROM gleaner_discoveries WHERE name = ?').get(name) as
+      | DiscoveryRow
+      | undefined
+  }
+
+  #known({ name, source }: DiscoveryRow): Known {
+    const schema = this.#db.scalar('PRAGMA schema_version').get()
+    if (schema !== this.#schema) this.#entries.clear()
+    this.#schema = schema
+    const known = this.#entries.get(name)
+    if (known?.declared === source) return known
+    const rows = lookOver(this.#db, JSON.parse(source) as DiscoverySource)
+    const entry = {
+      name,
+      declared: source,
+      rows,
+      hand: new Hand(rows.source.orderBy !== null),
+      review: { after: '' },
+    }
+    this.#entries.set(name, entry)
+    return entry
+  }
+}
+
+function recordOf({ source, paused, paused_reason, create_index }: DiscoveryRow): DiscoveryRecord {
+  return {
+    ...(JSON.parse(source) as DiscoverySource),
+    paused: paused === 1,
+    pausedReason: paused_reason,
+    createIndex: create_index,
+  }
+}
+
+export function pause(db: Statements, name: string, reason: string | null): void {
+  db.sql('UPDATE gleaner_discoveries SET paused = 1, paused_reason = ? WHERE name = ? AND paused = 0').run(
+    reason,
+    name,
+  )
+}

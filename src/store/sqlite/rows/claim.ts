@@ -1,0 +1,101 @@
+import { rowId } from '../../../model/row.ts'
+import type { RowClaim, RowWant } from '../../rows.ts'
+import { nextFence } from '../claim.ts'
+import type { Statements } from '../statements.ts'
+import type { Known } from './book.ts'
+import { type FoundRow, findBehind, findRow } from './find.ts'
+import { forgetEntry } from './ledger.ts'
+
+/** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
+const SUSPECTS_MAX = 50
+
+/** Whom they are claimed for. */
+export interface Claiming {
+  session: number
+  now: number
+  fence: number
+}
+
+/** Inside a write transaction: takes what waits where the hand is, and moves it on. */
+export function claimBehind(
+  db: Statements,
+  known: Known,
+  want: RowWant,
+  claiming: Claiming,
+  taken: number,
+): RowClaim[] {
+  const count = want.start + want.ahead - taken
+  for (const position of known.hand.places()) {
+    const found = findBehind(db, known, position, count, claiming.now)
+    if (found.length === 0) continue
+    known.hand.found(found.at(-1)!.place)
+    return found.map((row, n) => hold(db, known, row, claiming, n + taken < want.start, false))
+  }
+  return []
+}
+
+/** One that may have taken a worker down: it is run alone. */
+export function claimSuspect(db: Statements, known: Known, claiming: Claiming): RowClaim | null {
+  for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX)) {
+    const row = findRow(db, known, key)
+    if (row !== null && !row.outdated) return hold(db, known, row, claiming, true, true)
+    forgetEntry(db, known.name, key)
+  }
+  return null
+}
+
+export function waitingSuspects(db: Statements, discovery: string, now: number, limit: number): string[] {
+  return db
+    .scalar(`SELECT row_key FROM gleaner_ledger l
+             WHERE discovery = ? AND suspect = 1 AND blocked_until <= ? AND NOT EXISTS (
+               SELECT 1 FROM gleaner_claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) LIMIT ?`)
+    .all(discovery, now, limit) as string[]
+}
+
+function hold(
+  db: Statements,
+  { name, rows }: Known,
+  found: FoundRow,
+  { session, now, fence }: Claiming,
+  started: boolean,
+  suspect: boolean,
+): RowClaim {
+  const { key, version, attempts, row } = found
+  if (found.outdated) forgetEntry(db, name, key)
+  db.sql(`INSERT INTO gleaner_claims (discovery, row_key, session, fence, row_version, attempt, claimed_at, started_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    name,
+    key,
+    session,
+    fence,
+    version,
+    attempts + 1,
+    now,
+    started ? now : null,
+  )
+  const { maxAttempts } = rows.source
+  return {
+    id: rowId(name, key),
+    fence,
+    discovery: name,
+    key,
+    row,
+    attempt: attempts + 1,
+    maxAttempts,
+    started,
+    suspect,
+  }
+}
+
+/** Lazily: a fence is spent only when something is claimed. */
+export function claimingFor(db: Statements, session: number, now: number): Claiming {
+  let fence: number | undefined
+  return {
+    session,
+    now,
+    get fence() {
+      fence ??= nextFence(db)
+      return fence
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import type Database from 'better-sqlite3'
+
+/** Arguments of one call; SQLite allows 127. */
+const ARGUMENTS_MAX = 100
+
+/**
+ * What a row without a version column is compared by: all its values with their types. A digest, because the ledger keeps it for
+ * each row that failed.
+ */
+export function registerDigest(raw: Database.Database): void {
+  raw.function(
+    'gleaner_digest',
+    { varargs: true, deterministic: true, safeIntegers: true },
+    digestOf as never,
+  )
+}
+
+function digestOf(...values: (bigint | number | string | Buffer | null)[]): string {
+  const hash = createHash('sha1')
+  let text = ''
+  for (const value of values) {
+    if (Buffer.isBuffer(value)) {
+      hash.update(`${text}b${value.length}:`).update(value)
+      text = ''
+    } else text += tagged(value)
+  }
+  return hash.update(text).digest('base64')
+}
+
+function tagged(value: bigint | number | string | null): string {
+  if (value === null) return 'n;'
+  if (typeof value === 'string') return `s${value.length}:${value};`
+  return typeof value === 'bigint' ? `i${value};` : `r${Object.is(value, -0) ? '-0' : value};`
+}
+
+/** An expression over these, however many they are. */
+export function digestSql(columns: readonly string[]): string {
+  const [first, ...more] = chunks(columns)
+  return more.reduce(
+    (sql, chunk) => `gleaner_digest(${[sql, ...chunk].join(', ')})`,
+    `gleaner_digest(${(first ?? []).join(', ')})`,
+  )
+}
+
+function chunks(columns: readonly string[]): string[][] {
+  const all: string[][] = []
+  for (let at = 0; at < columns.length; at += ARGUMENTS_MAX) all.push(columns.slice(at, at + ARGUMENTS_MAX))
+  return all
+}

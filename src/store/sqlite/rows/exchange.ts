@@ -1,0 +1,123 @@
+import { type RowAnswer, readRowId } from '../../../model/row.ts'
+import type { RowClaim, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import { isLive, markUseful } from '../sessions.ts'
+import type { Statements } from '../statements.ts'
+import { type DiscoveryBook, type Known, pause } from './book.ts'
+import { claimBehind, claimingFor, claimSuspect } from './claim.ts'
+import { endClaim, rowsHeldBy } from './held.ts'
+import { settleRows } from './settle.ts'
+
+/** What is known beside the database: discoveries, and who was served last. */
+export interface RowMemory {
+  book: DiscoveryBook
+  served: string | null
+}
+
+/** What an exchange changed that others wait for. `freed`: something may be claimable that was not. */
+export interface RowEffect {
+  answer: RowsExchanged
+  freed: boolean
+}
+
+export function hasRowNews({ outcomes, starts, holding }: RowExchange): boolean {
+  return outcomes.length > 0 || starts.length > 0 || holding !== undefined
+}
+
+/** Inside a write transaction: hands in what is finished, then takes what is found behind the hands. */
+export function exchangeRows(
+  db: Statements,
+  memory: RowMemory,
+  exchange: RowExchange,
+  now: number,
+): RowEffect {
+  const session = Number(exchange.session)
+  if (!isLive(db, session)) return { answer: sessionOver(exchange), freed: false }
+  const answers = settleRows({ db, book: memory.book, session, now }, exchange.outcomes)
+  if (answers.some(({ kind }) => kind === 'done')) markUseful(db, session)
+  const unknown = handBackUnknown(db, memory.book, session, exchange)
+  const refused = noteStarts(db, session, exchange)
+  const claims = exchange.want === null ? [] : claimRows(db, memory, exchange.want, session, now)
+  const answer = { ...NOTHING, claims, answers, refused }
+  return { answer, freed: unknown || answers.some(isFreed) }
+}
+
+export const NOTHING: RowsExchanged = {
+  claims: [],
+  answers: [],
+  refused: [],
+  sessionEnded: false,
+  suspectsWaiting: false,
+  nextDueInMs: null,
+}
+
+function sessionOver({ outcomes, starts }: RowExchange): RowsExchanged {
+  const answers = outcomes.map((): RowAnswer => ({ kind: 'refused' }))
+  return { ...NOTHING, answers, refused: starts.map(({ id }) => id), sessionEnded: true }
+}
+
+/** It waits again, at once. */
+function isFreed(answer: RowAnswer): boolean {
+  return answer.kind === 'changed' || (answer.kind === 'returned' && answer.afterMs === 0)
+}
+
+function handBackUnknown(
+  db: Statements,
+  book: DiscoveryBook,
+  session: number,
+  { holding }: RowExchange,
+): boolean {
+  if (holding === undefined) return false
+  const known = new Set(holding)
+  const unknown = rowsHeldBy(db, book, session).filter((row) => !known.has(row.id))
+  for (const { discovery, key } of unknown) endClaim(db, discovery, key)
+  return unknown.length > 0
+}
+
+function noteStarts(db: Statements, session: number, { starts }: RowExchange): string[] {
+  return starts
+    .filter(({ id, fence, startedAt }) => {
+      const { discovery, key } = readRowId(id)!
+      const { changes } = db
+        .sql(`UPDATE gleaner_claims SET started_at = ?
+              WHERE discovery = ? AND row_key = ? AND fence = ? AND session = ?`)
+        .run(startedAt, discovery, key, fence, session)
+      return changes === 0
+    })
+    .map(({ id }) => id)
+}
+
+function claimRows(
+  db: Statements,
+  memory: RowMemory,
+  want: RowWant,
+  session: number,
+  now: number,
+): RowClaim[] {
+  const claiming = claimingFor(db, session, now)
+  const claims: RowClaim[] = []
+  const open = openHere(db, memory, want)
+  for (const known of want.empty ? open : []) {
+    const suspect = claimSuspect(db, known, claiming)
+    if (suspect !== null) return [suspect]
+  }
+  for (const known of open) {
+    if (claims.length >= want.start + want.ahead) break
+    const some = claimBehind(db, known, want, claiming, claims.length)
+    if (some.length > 0) memory.served = known.name
+    claims.push(...some)
+  }
+  return claims
+}
+
+/** Beginning with the one whose turn it is. A discovery whose table is not what it was is paused, and harms no other. */
+function openHere(db: Statements, { book, served }: RowMemory, { discoveries }: RowWant): Known[] {
+  return book.open(inTurn(discoveries, served)).flatMap(({ name, known, problem }) => {
+    if (problem !== null) pause(db, name, problem)
+    return known === null ? [] : [known]
+  })
+}
+
+function inTurn(names: readonly string[], served: string | null): string[] {
+  const next = served === null ? 0 : names.indexOf(served) + 1
+  return [...names.slice(next), ...names.slice(0, next)]
+}

@@ -1,0 +1,97 @@
+/** After a whole round over so many rows that were all kept back, others have the machine for a while. */
+const COSTLY_ROUND = 5_000
+const REST_FACTOR = 4
+
+/** A step of a walk: how many rows there were, and the place of the last of them. */
+export interface Walked {
+  examined: number
+  place: string | null
+  atEnd: boolean
+}
+
+/**
+ * Where a store looks for the next rows of a discovery: behind the last one it found. What is kept back at the head is so not
+ * walked over each time. Where the user gave an order, the head is looked at first: something more urgent may have come.
+ */
+export class Hand {
+  readonly #headFirst: boolean
+  #position: string | null = null
+  #restsUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(headFirst: boolean) {
+    this.#headFirst = headFirst
+  }
+
+  /** Behind which places to look, in this order; null: from the beginning. */
+  places(): (string | null)[] {
+    return this.#headFirst && this.#position !== null ? [null, this.#position] : [this.#position]
+  }
+
+  found(place: string | null): void {
+    this.#position = place
+  }
+
+  /** A round over everything that this store may find. Thorough: however costly the last one was. */
+  round(nowMs: number, thorough: boolean): Round {
+    const rests = !thorough && nowMs < this.#restsUntilMs
+    const legs = this.places().map((from) => ({ from, short: rests && from === null && this.#headFirst }))
+    if (this.#headFirst && !rests) return new Round(this, [{ from: null, short: false }], nowMs)
+    if (!rests && this.#position !== null) legs.push({ from: null, short: false })
+    return new Round(this, legs, nowMs)
+  }
+
+  /** What comes in behind the position is found at any time; a whole round after a costly one has to wait. */
+  rest(tookMs: number, nowMs: number): void {
+    this.#restsUntilMs = nowMs + tookMs * REST_FACTOR
+  }
+
+  restsMs(nowMs: number): number {
+    return Math.max(0, this.#restsUntilMs - nowMs)
+  }
+}
+
+/** `short`: a single step of it. */
+interface Leg {
+  from: string | null
+  short: boolean
+}
+
+/** A walk in bounded steps: from the hand's position to the end, and then everything from the beginning. */
+export class Round {
+  readonly #hand: Hand
+  readonly #legs: Leg[]
+  readonly #beganMs: number
+  #examined = 0
+
+  constructor(hand: Hand, legs: Leg[], nowMs: number) {
+    this.#hand = hand
+    this.#legs = legs
+    this.#beganMs = nowMs
+  }
+
+  get isOver(): boolean {
+    return this.#legs.length === 0
+  }
+
+  get position(): string | null {
+    return this.#legs[0]!.from
+  }
+
+  /** There is something here, for whoever claims it. */
+  found(): void {
+    this.#hand.found(this.position)
+  }
+
+  /** There was nothing. */
+  passed({ examined, place, atEnd }: Walked, nowMs: number): void {
+    const leg = this.#legs[0]!
+    this.#examined += examined
+    leg.from = place ?? leg.from
+    if (!atEnd && !leg.short) return
+    this.#legs.shift()
+    if (!this.isOver) return
+    // Whatever comes in behind it is found without walking over all that is kept back.
+    this.#hand.found(leg.from)
+    if (this.#examined > COSTLY_ROUND) this.#hand.rest(nowMs - this.#beganMs, nowMs)
+  }
+}

@@ -1,0 +1,157 @@
+import { setImmediate } from 'node:timers/promises'
+import type { RowAnswer, RowCounts } from '../../../model/row.ts'
+import type { Change, Rows } from '../../contract.ts'
+import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import { doChore } from '../chores.ts'
+import type { Connection, Durability } from '../connection.ts'
+import { runEffects } from '../effects.ts'
+import { isLive, markUseful } from '../sessions.ts'
+import type { OurDatabase } from '../within.ts'
+import { countRows, isQuicklyCounted } from './count.ts'
+import { registerDigest } from './digest.ts'
+import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
+import { LookAround } from './look.ts'
+import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
+import { isPlanned, lookOverAll, writePlan } from './plan.ts'
+import { listRows, readRow, readRowCircumstances } from './records.ts'
+import { forgetOutdated, repairRows } from './repair.ts'
+import { settleRow } from './settle.ts'
+
+export interface RowServices {
+  connection: Connection
+  memory: RowMemory
+  ours: OurDatabase
+  now: () => number
+  promised: Durability
+  read: <T>(look: () => T) => Promise<T>
+  write: <T>(durability: Durability, change: () => T, isolated?: boolean) => Promise<T>
+  tell: (change: Change) => void
+}
+
+/** A ledger entry more or less is looked at again at once; bounded, should somebody edit all the time. */
+const LOOKS_MAX = 100_000
+
+/** The verbs for work found in the user's own tables. */
+export function sqliteRows(services: RowServices): Rows {
+  const { connection, memory, ours, now, promised, read, write, tell } = services
+  const db = connection.statements
+  const { book } = memory
+  registerDigest(connection.raw)
+  const counts = new Map<string, Promise<RowCounts>>()
+
+  const exchange = async (asked: RowExchange): Promise<RowsExchanged> => {
+    const { answer, freed } = await write('normal', (): RowEffect => exchangeRows(db, memory, asked, now()))
+    if (freed) tell({ kind: 'work' })
+    return answer
+  }
+  const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
+    const around = new LookAround(db, book)
+    for (let step = 0; step < LOOKS_MAX; step++) {
+      const look = await read(() => around.step(session, want, now(), performance.now()))
+      switch (look.kind) {
+        case 'session-over':
+          return { ...NOTHING, sessionEnded: true }
+        case 'nothing':
+          return { ...NOTHING, suspectsWaiting: look.suspectsWaiting, nextDueInMs: look.nextDueInMs }
+        case 'outdated':
+          await write('normal', () => forgetOutdated(db, book.get(look.discovery), look.keys))
+          around.again()
+          break
+        case 'further':
+          // A walk over what is kept back must not hold up this thread.
+          await setImmediate()
+          break
+        case 'something': {
+          const answer = await exchange({ session, want, outcomes: [], starts: [] })
+          if (answer.claims.length > 0 || answer.sessionEnded) return answer
+        }
+      }
+    }
+    return { ...NOTHING, nextDueInMs: 0 }
+  }
+
+  return {
+    async planDiscoveries(sources) {
+      const looks = await read(() => lookOverAll(db, sources))
+      const changed = await read(() => looks.filter(({ rows, planned }) => !isPlanned(db, rows, planned)))
+      if (changed.length > 0) {
+        await write(promised, () => {
+          for (const { rows, planned } of changed) writePlan(db, rows, planned)
+        })
+        tell({ kind: 'work' })
+      }
+      return looks.map(({ planned }) => planned)
+    },
+
+    async exchangeRows(asked) {
+      const handedIn = hasRowNews(asked) ? await exchange(asked) : NOTHING
+      const { want, session } = asked
+      if (want === null || handedIn.claims.length > 0 || handedIn.sessionEnded) return handedIn
+      const { answers, refused } = handedIn
+      const found = await lookAround(session, want)
+      return { ...found, answers, refused }
+    },
+    async completeRowWith(session, run, { values, retryAfterMs }, effects) {
+      let enqueued = false
+      const answer = await write(
+        promised,
+        (): RowAnswer => {
+          const settling = { db, book, session: Number(session), now: now() }
+          if (!isLive(db, settling.session)) return { kind: 'refused' }
+          const outcome = { kind: 'completed', values, retryAfterMs } as const
+          const settled = settleRow(settling, { ...run, outcome }, () => {
+            enqueued = runEffects(connection, ours, effects)
+          })
+          if (settled.kind === 'done') markUseful(db, settling.session)
+          return settled
+        },
+        true,
+      )
+      if (enqueued || answer.kind === 'changed' || answer.kind === 'paused') tell({ kind: 'work' })
+      return answer
+    },
+
+    repairRows: (step) => write('normal', () => repairRows(db, book, step)),
+
+    listDiscoveries: () => read(() => book.all()),
+    async countRows(discovery) {
+      const known = await read(() => book.get(discovery))
+      const quick = await read(() =>
+        connection.path === ':memory:' || isQuicklyCounted(db, known.rows)
+          ? countRows(db, known.rows, now())
+          : null,
+      )
+      if (quick !== null) return quick
+      return aside(counts, discovery, () =>
+        doChore({ kind: 'count-rows', database: connection.path, source: known.rows.source, now: now() }),
+      )
+    },
+    listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
+    getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),
+    rowCircumstances: (discovery, key) =>
+      read(() => readRowCircumstances(db, book, book.get(discovery), key, now())),
+    async retryRow(discovery, key) {
+      const answer = await write(promised, () => retryRow(db, book.get(discovery), key, now()))
+      if (answer === 'retried') tell({ kind: 'work' })
+      return answer
+    },
+    async releaseRows(discovery, step) {
+      const answer = await write(promised, () => releaseRows(db, book.get(discovery), step, now()))
+      if (answer.released > 0) tell({ kind: 'work' })
+      return answer
+    },
+    async setDiscoveryPaused(discovery, paused) {
+      await write(promised, () => setDiscoveryPaused(db, book.record(discovery).name, paused))
+      if (!paused) tell({ kind: 'work' })
+    },
+  }
+}
+
+/** Who asks while it is being counted gets the same answer. */
+function aside<T>(underWay: Map<string, Promise<T>>, name: string, count: () => Promise<T>): Promise<T> {
+  const before = underWay.get(name)
+  if (before !== undefined) return before
+  const counting = count().finally(() => underWay.delete(name))
+  underWay.set(name, counting)
+  return counting
+}

@@ -1,0 +1,67 @@
+import type { LedgerEntry } from '../../../model/ledger.ts'
+import type { Statements } from '../statements.ts'
+
+export interface LedgerRow {
+  row_key: string
+  row_version: string
+  attempts: number
+  crashes: number
+  changes: number
+  suspect: number
+  quarantined: number
+  blocked_until: number
+  error: string | null
+  history: string
+  since: number
+}
+
+export function readEntry(db: Statements, discovery: string, key: string): LedgerRow | undefined {
+  return db.sql('SELECT * FROM gleaner_ledger WHERE discovery = ? AND row_key = ?').get(discovery, key) as
+    | LedgerRow
+    | undefined
+}
+
+/** As the model sees it. */
+export function entryOf(row: LedgerRow): LedgerEntry {
+  return {
+    attempts: row.attempts,
+    crashes: row.crashes,
+    changes: row.changes,
+    suspect: row.suspect === 1,
+    quarantined: row.quarantined === 1,
+    blockedUntil: row.blocked_until,
+    error: row.error === null ? null : JSON.parse(row.error),
+    history: JSON.parse(row.history),
+  }
+}
+
+/** Null: nothing is to be remembered. */
+export function writeEntry(
+  db: Statements,
+  discovery: string,
+  key: string,
+  version: string,
+  entry: LedgerEntry | null,
+  now: number,
+): void {
+  if (entry === null) return forgetEntry(db, discovery, key)
+  db.sql(`INSERT OR REPLACE INTO gleaner_ledger (discovery, row_key, row_version, attempts, crashes, changes, suspect,
+            quarantined, blocked_until, error, history, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    discovery,
+    key,
+    version,
+    entry.attempts,
+    entry.crashes,
+    entry.changes,
+    entry.suspect ? 1 : 0,
+    entry.quarantined ? 1 : 0,
+    entry.blockedUntil,
+    entry.error === null ? null : JSON.stringify(entry.error),
+    JSON.stringify(entry.history),
+    now,
+  )
+}
+
+export function forgetEntry(db: Statements, discovery: string, key: string): void {
+  db.sql('DELETE FROM gleaner_ledger WHERE discovery = ? AND row_key = ?').run(discovery, key)
+}

@@ -1,0 +1,87 @@
+import type { RowWant } from '../../rows.ts'
+import { isLive } from '../sessions.ts'
+import type { Statements } from '../statements.ts'
+import type { DiscoveryBook, Known } from './book.ts'
+import { waitingSuspects } from './claim.ts'
+import { isAnyBehind, walkedBehind } from './find.ts'
+import type { Round } from './hand.ts'
+import { outdatedEntries } from './repair.ts'
+
+export type Look =
+  /** A claim would find something. */
+  | { kind: 'something' }
+  /** Nothing so far. */
+  | { kind: 'further' }
+  | { kind: 'nothing'; suspectsWaiting: boolean; nextDueInMs: number | null }
+  /** Rows were edited that the ledger keeps back. */
+  | { kind: 'outdated'; discovery: string; keys: string[] }
+  | { kind: 'session-over' }
+
+/** A look around without a lock, in bounded steps. */
+export class LookAround {
+  readonly #db: Statements
+  readonly #book: DiscoveryBook
+  readonly #rounds = new Map<string, Round>()
+
+  constructor(db: Statements, book: DiscoveryBook) {
+    this.#db = db
+    this.#book = book
+  }
+
+  step(session: string, want: RowWant, now: number, nowMs: number): Look {
+    const db = this.#db
+    if (!isLive(db, Number(session))) return { kind: 'session-over' }
+    const open = this.#book.open(want.discoveries)
+    // Whose table is not what it was is to be paused, by a write.
+    if (open.some(({ problem }) => problem !== null)) return { kind: 'something' }
+    const known = open.flatMap((one) => one.known ?? [])
+    const suspects = known.some(({ name }) => waitingSuspects(db, name, now, 1).length > 0)
+    if (want.empty && suspects) return { kind: 'something' }
+    for (const one of known) {
+      const found = this.#stepIn(one, want.thorough === true, now, nowMs)
+      if (found !== null) return found
+    }
+    for (const one of known) {
+      const keys = outdatedEntries(db, one, one.review)
+      if (keys.length > 0) return { kind: 'outdated', discovery: one.name, keys }
+    }
+    return {
+      kind: 'nothing',
+      suspectsWaiting: !want.empty && suspects,
+      nextDueInMs: nextDueInMs(db, known, now, nowMs),
+    }
+  }
+
+  /** Something that was passed may wait now. */
+  again(): void {
+    this.#rounds.clear()
+  }
+
+  #stepIn(known: Known, thorough: boolean, now: number, nowMs: number): Look | null {
+    let round = this.#rounds.get(known.name)
+    if (round === undefined) {
+      round = known.hand.round(nowMs, thorough)
+      this.#rounds.set(known.name, round)
+    }
+    if (round.isOver) return null
+    if (isAnyBehind(this.#db, known, round.position, now)) {
+      round.found()
+      return { kind: 'something' }
+    }
+    round.passed(walkedBehind(this.#db, known, round.position), nowMs)
+    return round.isOver ? null : { kind: 'further' }
+  }
+}
+
+/** When a row's backoff ends, or a costly round may be repeated. */
+function nextDueInMs(db: Statements, known: readonly Known[], now: number, nowMs: number): number | null {
+  const due = known.flatMap(({ name, hand }) => {
+    const at = db
+      .scalar(`SELECT min(blocked_until) FROM gleaner_ledger
+               WHERE discovery = ? AND quarantined = 0 AND blocked_until > ?`)
+      .get(name, now) as number | null
+    const restsMs = hand.restsMs(nowMs)
+    return [...(at === null ? [] : [at - now]), ...(restsMs > 0 ? [Math.ceil(restsMs)] : [])]
+  })
+  return due.length === 0 ? null : Math.min(...due)
+}

@@ -1,0 +1,51 @@
+import type { DiscoverySource, PlannedDiscovery } from '../../rows.ts'
+import type { Statements } from '../statements.ts'
+import { lookOver, missingIndex } from './shape.ts'
+import { quoted, type RowSource } from './source-sql.ts'
+
+/** Looks at all of them before anything is written. */
+export function lookOverAll(db: Statements, sources: readonly DiscoverySource[]) {
+  return sources.map((declared) => {
+    const rows = lookOver(db, declared)
+    return { rows, planned: plannedOf(db, rows) }
+  })
+}
+
+function plannedOf(db: Statements, rows: RowSource): PlannedDiscovery {
+  const { source, columns } = rows
+  return {
+    name: source.name,
+    columns,
+    createIndex: missingIndex(db, rows),
+    versionTrigger: source.version === null ? versionTrigger(source) : null,
+  }
+}
+
+/** Whether it is written down like that already: almost every open finds nothing to do. */
+export function isPlanned(db: Statements, { source }: RowSource, { createIndex }: PlannedDiscovery): boolean {
+  return (
+    db
+      .sql('SELECT 1 FROM gleaner_discoveries WHERE name = ? AND source = ? AND create_index IS ?')
+      .get(source.name, JSON.stringify(source), createIndex) !== undefined
+  )
+}
+
+export function writePlan(db: Statements, { source }: RowSource, { createIndex }: PlannedDiscovery): void {
+  db.sql(`INSERT INTO gleaner_discoveries (name, source, create_index) VALUES (?, ?, ?)
+          ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index`).run(
+    source.name,
+    JSON.stringify(source),
+    createIndex,
+  )
+}
+
+/** Counts each edit, an undone one too; what the trigger itself writes does not fire it again. */
+function versionTrigger({ table, key }: DiscoverySource): string {
+  const name = quoted(`${table}_row_version`)
+  const same = key.map((column) => `${quoted(column)} = new.${quoted(column)}`).join(' AND ')
+  return [
+    `ALTER TABLE ${quoted(table)} ADD COLUMN row_version INTEGER NOT NULL DEFAULT 0;`,
+    `CREATE TRIGGER ${name} AFTER UPDATE ON ${quoted(table)} WHEN new.row_version = old.row_version`,
+    `BEGIN UPDATE ${quoted(table)} SET row_version = old.row_version + 1 WHERE ${same}; END;`,
+  ].join('\n')
+}

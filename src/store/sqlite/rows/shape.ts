@@ -1,0 +1,174 @@
+import type { DiscoverySource } from '../../rows.ts'
+import { badDiscovery as bad, checkColumns, checkCondition, realColumns } from '../../source.ts'
+import type { Statements } from '../statements.ts'
+import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
+
+/** Looks the table over. Throws what is wrong with the declaration. */
+export function lookOver(db: Statements, declared: DiscoverySource): RowSource {
+  const source = { ...declared, table: ownTable(db, declared) }
+  const shape = shapeOf(db, source.table)
+  const columns = shape.map(({ name }) => name)
+  checkColumns(source, columns)
+  checkCondition(source)
+  checkKey(db, source, shape)
+  const plain = sourceSql(source, shape, null)
+  tryCondition(db, plain)
+  const index = indexFor(db, source, shape)
+  return index === null ? plain : sourceSql(source, shape, index)
+}
+
+function ownTable(db: Statements, { name, table }: DiscoverySource): string {
+  const plain = table.startsWith('main.') ? table.slice('main.'.length) : table
+  const found = db.sql('SELECT name, type FROM sqlite_schema WHERE name = ? COLLATE NOCASE').get(plain) as
+    | { name: string; type: string }
+    | undefined
+  if (found?.type === 'table') return found.name
+  if (found?.type === 'view') {
+    throw bad(
+      name,
+      `${table} is a view`,
+      'A view has no rows of its own to claim; use the table it is made of.',
+    )
+  }
+  const dot = table.indexOf('.')
+  if (dot > 0) {
+    const hint = `${table.slice(0, dot)} is another database. Gleaner must be opened on the one that holds the table.`
+    throw bad(name, `${table} is not in the engine's own database`, hint)
+  }
+  const tables = db
+    .scalar(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'gleaner\\_%' ESCAPE '\\'
+               AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 20`)
+    .all() as string[]
+  const hint = tables.length === 0 ? 'The database has no tables yet.' : `There are: ${tables.join(', ')}.`
+  throw bad(name, `there is no table ${table}`, hint)
+}
+
+const HIDDEN = 1
+
+function shapeOf(db: Statements, table: string): Column[] {
+  const rows = db.raw.prepare(`PRAGMA main.table_xinfo(${quoted(table)})`).all() as {
+    name: string
+    type: string
+    notnull: number
+    hidden: number
+  }[]
+  return rows
+    .filter(({ hidden }) => hidden !== HIDDEN)
+    .map(({ name, type, notnull, hidden }) => ({
+      name,
+      type,
+      notNull: notnull === 1,
+      generated: hidden !== 0,
+    }))
+}
+
+/** By its declared type, as SQLite decides it. */
+export function affinityOf(type: string): 'INTEGER' | 'TEXT' | 'BLOB' | 'REAL' | 'NUMERIC' {
+  if (/int/i.test(type)) return 'INTEGER'
+  if (/char|clob|text/i.test(type)) return 'TEXT'
+  if (type === '' || /blob|^any$/i.test(type)) return 'BLOB'
+  return /real|floa|doub/i.test(type) ? 'REAL' : 'NUMERIC'
+}
+
+function checkKey(db: Statements, { name, table, key }: DiscoverySource, shape: readonly Column[]): void {
+  for (const column of key) {
+    const { type } = shape.find((one) => one.name === column)!
+    const affinity = affinityOf(type)
+    if (affinity !== 'BLOB' && affinity !== 'REAL') continue
+    const problem = type === '' ? 'has no type' : `is of type ${type}`
+    throw bad(
+      name,
+      `key: ${column} ${problem}`,
+      'A key is an integer, a text, a UUID as text, or several of these.',
+    )
+  }
+  if (uniqueSets(db, table).some((set) => set.every((column) => key.includes(column)))) return
+  const hint = `Use the primary key, or CREATE UNIQUE INDEX … ON ${quoted(table)} (${key.map(quoted).join(', ')}).`
+  throw bad(name, `key: ${key.join(', ')} is not unique in ${table}`, hint)
+}
+
+/** Columns of which no two rows have the same. */
+function uniqueSets(db: Statements, table: string): string[][] {
+  const info = db.raw.prepare(`PRAGMA main.table_xinfo(${quoted(table)})`).all() as {
+    name: string
+    pk: number
+  }[]
+  const primary = info.filter(({ pk }) => pk > 0).map(({ name }) => name)
+  const indexes = (
+    db.raw.prepare(`PRAGMA main.index_list(${quoted(table)})`).all() as {
+      name: string
+      unique: number
+      partial: number
+    }[]
+  ).filter(({ unique, partial }) => unique === 1 && partial === 0)
+  const sets = indexes.map(({ name }) =>
+    (db.raw.prepare(`PRAGMA main.index_info(${quoted(name)})`).all() as { name: string | null }[]).map(
+      (one) => one.name,
+    ),
+  )
+  // An expression has no name.
+  const plain = sets.filter((set): set is string[] => set.every((column) => column !== null))
+  return primary.length > 0 ? [primary, ...plain] : plain
+}
+
+function tryCondition(db: Statements, { source, columns, table, eligible }: RowSource): void {
+  const { name } = source
+  const broken = (problem: string, cause?: unknown) =>
+    bad(name, `where: ${problem}`, realColumns(source.table, columns), cause)
+  let statement: ReturnType<Statements['sql']>
+  try {
+    statement = db.raw.prepare(`SELECT 1 FROM ${table} WHERE ${eligible}`)
+  } catch (error) {
+    throw broken((error as Error).message, error)
+  }
+  if (!statement.readonly) throw broken('it writes')
+}
+
+/** One that leads to the eligible rows in their order; null: there is none, and rows that are not eligible are read, too. */
+function indexFor(db: Statements, source: DiscoverySource, shape: readonly Column[]): string | null {
+  const indexes = db.raw.prepare(`PRAGMA main.index_list(${quoted(source.table)})`).all() as {
+    name: string
+    partial: number
+  }[]
+  // A partial one holds no others; otherwise as they come.
+  const best = indexes.toSorted((one, other) => other.partial - one.partial)
+  return (
+    best.find(({ name, partial }) => leads(db, sourceSql(source, shape, name), partial === 1))?.name ?? null
+  )
+}
+
+function leads(db: Statements, { next }: RowSource, partial: boolean): boolean {
+  let details: string[]
+  try {
+    const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${next(null)}`).all() as { detail: string }[]
+    details = plan.map(({ detail }) => detail)
+  } catch {
+    // A partial index of other rows cannot be used.
+    return false
+  }
+  if (details.some((detail) => detail.includes('TEMP B-TREE'))) return false
+  return partial || /^SEARCH .*\([^)]*=\?/.test(details[0] ?? '')
+}
+
+/** The index that is missing. A condition that depends on the moment cannot stand in one. */
+export function missingIndex(db: Statements, { source, columns }: RowSource): string | null {
+  const shape = shapeOf(db, source.table)
+  if (indexFor(db, source, shape) !== null) return null
+  const order = source.orderBy === null ? [] : [source.orderBy]
+  const list = [...order, ...source.key.map(quoted)].join(', ')
+  const create = `CREATE INDEX ${quoted(`${source.table}_${source.name}`)} ON ${quoted(source.table)}`
+  const partial = `${create} (${list}) WHERE ${source.where.trim()}`
+  if (isPossible(db, partial)) return partial
+  const named = columns.filter((column) => source.where.toLowerCase().includes(column.toLowerCase()))
+  return named.length === 0 ? null : `${create} (${named.map(quoted).join(', ')})`
+}
+
+/** Compiled, and not run. */
+function isPossible(db: Statements, sql: string): boolean {
+  try {
+    db.raw.prepare(sql)
+    return true
+  } catch {
+    return false
+  }
+}
