@@ -39,6 +39,11 @@ import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
 import { retrying } from './retrying.ts'
 import { rowsClaiming } from './rows-claiming.ts'
+import { rowsCrashes } from './rows-crashes.ts'
+import { rowsKeys } from './rows-keys.ts'
+import { rowsLedger } from './rows-ledger.ts'
+import { rowsManaging } from './rows-managing.ts'
+import { rowsPlanning } from './rows-planning.ts'
 import { rowsSettling } from './rows-settling.ts'
 import type { Expect, Group, RunTest } from './runner.ts'
 import { schedules } from './schedules.ts'
@@ -109,8 +114,13 @@ const THEMES: Record<string, Theme> = {
 
 /** Of work found in the user's own tables. */
 const ROW_THEMES: Record<string, Theme> = {
+  'planning rows': rowsPlanning,
+  'keys of rows': rowsKeys,
   'claiming rows': rowsClaiming,
   'settling rows': rowsSettling,
+  'ledger of rows': rowsLedger,
+  'crashes with rows': rowsCrashes,
+  'managing rows': rowsManaging,
 }
 
 /** What every store promises: one test for each sentence, each on a database of its own. */
