@@ -5,11 +5,13 @@ import { Hand } from './hand.ts'
 import type { Review } from './repair.ts'
 import { lookOver } from './shape.ts'
 import type { RowSource } from './source-sql.ts'
+import { Wording } from './wording.ts'
 
 /** A discovery as this store works on it. */
 export interface Known {
   readonly name: string
   readonly rows: RowSource
+  readonly wording: Wording
   readonly hand: Hand
   readonly review: Review
 }
@@ -92,6 +94,7 @@ export class DiscoveryBook {
       name,
       declared: source,
       rows,
+      wording: new Wording(rows),
       hand: new Hand(rows.source.orderBy !== null),
       review: { after: '' },
     }

@@ -29,7 +29,7 @@ export function claimBehind(
     const found = findBehind(db, known, position, count, claiming.now)
     if (found.length === 0) continue
     known.hand.found(found.at(-1)!.place)
-    return found.map((row, n) => hold(db, known, row, claiming, n + taken < want.start, false))
+    return hold(db, known, found, claiming, want.start - taken, false)
   }
   return []
 }
@@ -38,7 +38,7 @@ export function claimBehind(
 export function claimSuspect(db: Statements, known: Known, claiming: Claiming): RowClaim | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX)) {
     const row = findRow(db, known, key)
-    if (row !== null && !row.outdated) return hold(db, known, row, claiming, true, true)
+    if (row !== null && !row.outdated) return hold(db, known, [row], claiming, 1, true)[0]!
     forgetEntry(db, known.name, key)
   }
   return null
@@ -46,35 +46,34 @@ export function claimSuspect(db: Statements, known: Known, claiming: Claiming): 
 
 export function waitingSuspects(db: Statements, discovery: string, now: number, limit: number): string[] {
   return db
-    .scalar(`SELECT row_key FROM gleaner_ledger l
+    .scalar(`SELECT row_key FROM gleaner_ledger l INDEXED BY gleaner_ledger_suspect
              WHERE discovery = ? AND suspect = 1 AND blocked_until <= ? AND NOT EXISTS (
                SELECT 1 FROM gleaner_claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) LIMIT ?`)
     .all(discovery, now, limit) as string[]
 }
 
+/** One statement for all of them. The first `start` begin at once. */
 function hold(
   db: Statements,
   { name, rows }: Known,
-  found: FoundRow,
+  found: readonly FoundRow[],
   { session, now, fence }: Claiming,
-  started: boolean,
+  start: number,
   suspect: boolean,
-): RowClaim {
-  const { key, version, attempts, row } = found
-  if (found.outdated) forgetEntry(db, name, key)
+): RowClaim[] {
+  for (const { key, outdated } of found) if (outdated) forgetEntry(db, name, key)
   db.sql(`INSERT INTO gleaner_claims (discovery, row_key, session, fence, row_version, attempt, claimed_at, started_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+          SELECT ?, value ->> 0, ?, ?, value ->> 1, value ->> 2, ?, iif(key < ?, ?, NULL) FROM json_each(?)`).run(
     name,
-    key,
     session,
     fence,
-    version,
-    attempts + 1,
     now,
-    started ? now : null,
+    start,
+    now,
+    JSON.stringify(found.map(({ key, version, attempts }) => [key, version, attempts + 1])),
   )
   const { maxAttempts } = rows.source
-  return {
+  return found.map(({ key, attempts, row }, n) => ({
     id: rowId(name, key),
     fence,
     discovery: name,
@@ -82,9 +81,9 @@ function hold(
     row,
     attempt: attempts + 1,
     maxAttempts,
-    started,
+    started: n < start,
     suspect,
-  }
+  }))
 }
 
 /** Lazily: a fence is spent only when something is claimed. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type Database from 'better-sqlite3'
 
 /** Arguments of one call; SQLite allows 127. */
@@ -17,15 +17,9 @@ export function registerDigest(raw: Database.Database): void {
 }
 
 function digestOf(...values: (bigint | number | string | Buffer | null)[]): string {
-  const hash = createHash('sha1')
   let text = ''
-  for (const value of values) {
-    if (Buffer.isBuffer(value)) {
-      hash.update(`${text}b${value.length}:`).update(value)
-      text = ''
-    } else text += tagged(value)
-  }
-  return hash.update(text).digest('base64')
+  for (const value of values) text += Buffer.isBuffer(value) ? `b${hash('sha1', value)};` : tagged(value)
+  return hash('sha1', text, 'base64')
 }
 
 function tagged(value: bigint | number | string | null): string {

@@ -2,7 +2,7 @@ import type { ColumnValue, RowValues } from '../../../model/row.ts'
 import type { Statements } from '../statements.ts'
 import type { Known } from './book.ts'
 import type { Walked } from './hand.ts'
-import { quoted, type RowSource } from './source-sql.ts'
+import type { RowSource } from './source-sql.ts'
 
 /** Eligible rows that one look examines at most, beyond what it is to find. */
 const EXAMINED_MAX = 1_000
@@ -19,73 +19,49 @@ export interface FoundRow {
   row: RowValues
 }
 
-/** The next ones that wait behind the position: `count` of them at most, among a bounded number of eligible ones. */
+/** The next ones that wait behind a position: `count` of them at most, among a bounded number of eligible ones. */
 export function findBehind(
   db: Statements,
-  { name, rows }: Known,
+  { name, rows, wording }: Known,
   position: string | null,
   count: number,
   now: number,
 ): FoundRow[] {
-  const sql = `SELECT e.k, e.place, ${rows.version}, l.attempts, l.row_version, ${columnsOf(rows)}
-    FROM (${rows.next(position)} LIMIT :examined) e
-    LEFT JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = e.k
-    CROSS JOIN ${rows.table} ON ${rows.joinNext}
-    WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
-      AND (l.row_key IS NULL OR (l.blocked_until <= :now AND l.suspect = 0))
-    LIMIT :count`
-  const bound = {
-    name,
-    now,
-    count,
-    examined: count + EXAMINED_MAX,
-    ...(position === null ? {} : { position }),
-  }
+  const sql = wording.find(rows.from(position))
+  const bound = { name, now, count, examined: count + EXAMINED_MAX, ...at(position) }
   return (exactRows(db, sql).all(bound) as unknown[][]).map((values) => foundRow(rows, values))
 }
 
 /** Whether there is any; a look that takes no lock. */
 export function isAnyBehind(
   db: Statements,
-  { name, rows }: Known,
+  { name, rows, wording }: Known,
   position: string | null,
   now: number,
 ): boolean {
-  const sql = `SELECT 1 FROM (${rows.next(position)} LIMIT :examined) e
-    WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
-      AND NOT EXISTS (SELECT 1 FROM gleaner_ledger l WHERE l.discovery = :name AND l.row_key = e.k
-                        AND (l.blocked_until > :now OR l.suspect = 1)) LIMIT 1`
-  const bound = { name, now, examined: 1 + EXAMINED_MAX, ...(position === null ? {} : { position }) }
-  return db.scalar(sql).get(bound) !== undefined
+  const bound = { name, now, examined: 1 + EXAMINED_MAX, ...at(position) }
+  return db.scalar(wording.isAny(rows.from(position))).get(bound) !== undefined
 }
 
 /** How far a look came that brought nothing. */
-export function walkedBehind(db: Statements, { rows }: Known, position: string | null): Walked {
-  const next = rows.next(position)
+export function walkedBehind(db: Statements, { rows, wording }: Known, position: string | null): Walked {
+  const from = rows.from(position)
   const limit = 1 + EXAMINED_MAX
-  const bound = position === null ? {} : { position }
-  const examined = db.scalar(`SELECT count(*) FROM (${next} LIMIT :limit)`).get({ ...bound, limit }) as number
-  const place =
-    examined === 0
-      ? null
-      : (db
-          .scalar(`SELECT place FROM (${next} LIMIT 1 OFFSET :skip)`)
-          .get({ ...bound, skip: examined - 1 }) as string)
+  const examined = db.scalar(wording.countNext(from)).get({ ...at(position), limit }) as number
+  if (examined === 0) return { examined, place: null, atEnd: true }
+  const skip = examined - 1
+  const place = db.scalar(wording.placeOfNext(from)).get({ ...at(position), skip }) as string
   return { examined, place, atEnd: examined < limit }
 }
 
-/** This one, if it is eligible. */
-export function findRow(db: Statements, { name, rows }: Known, key: string): FoundRow | null {
-  const sql = `SELECT ${rows.keyText}, '', ${rows.version},
-      (SELECT attempts FROM gleaner_ledger WHERE discovery = :name AND row_key = :key),
-      (SELECT row_version FROM gleaner_ledger WHERE discovery = :name AND row_key = :key), ${columnsOf(rows)}
-    FROM ${rows.table} WHERE ${rows.isRow(':key')} AND ${rows.eligible}`
-  const values = exactRows(db, sql).get({ name, key }) as unknown[] | undefined
-  return values === undefined ? null : foundRow(rows, values)
+function at(position: string | null): { position?: string } {
+  return position === null ? {} : { position }
 }
 
-function columnsOf({ columns, source }: RowSource): string {
-  return columns.map((column) => `${quoted(source.table)}.${quoted(column)}`).join(', ')
+/** This one, if it is eligible. */
+export function findRow(db: Statements, { name, rows, wording }: Known, key: string): FoundRow | null {
+  const values = exactRows(db, wording.findRow()).get({ name, key }) as unknown[] | undefined
+  return values === undefined ? null : foundRow(rows, values)
 }
 
 /** Arrays, because the user's columns may have any name; integers as they are. */

@@ -75,6 +75,12 @@ export function endClaim(db: Statements, discovery: string, key: string): void {
   db.sql('DELETE FROM gleaner_claims WHERE discovery = ? AND row_key = ?').run(discovery, key)
 }
 
+export function endClaims(db: Statements, discovery: string, keys: string): number {
+  return db
+    .sql('DELETE FROM gleaner_claims WHERE discovery = ? AND row_key IN (SELECT value FROM json_each(?))')
+    .run(discovery, keys).changes
+}
+
 /**
  * Executes what was decided for a held row whose session ended. The ledger speaks of the row as it is now: what its handler
  * itself wrote before it died must not make it look edited.
@@ -98,9 +104,8 @@ export function giveRowBack(
 /** Null: the row is gone or not eligible any more, or nobody can tell. */
 function versionNow(db: Statements, book: DiscoveryBook, { discovery, key }: HeldRow): string | null {
   try {
-    const { rows } = book.get(discovery)
-    const sql = `SELECT ${rows.version} FROM ${rows.table} WHERE ${rows.isRow(':key')} AND ${rows.eligible}`
-    return (db.scalar(sql).get({ key }) as string | undefined) ?? null
+    const { wording } = book.get(discovery)
+    return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
   } catch {
     // The table is not what it was: whatever comes of it is a new row.
     return null

@@ -65,3 +65,11 @@ export function writeEntry(
 export function forgetEntry(db: Statements, discovery: string, key: string): void {
   db.sql('DELETE FROM gleaner_ledger WHERE discovery = ? AND row_key = ?').run(discovery, key)
 }
+
+/** Almost always there is nothing to forget. */
+export function forgetEntries(db: Statements, discovery: string, keys: string): void {
+  if (db.sql('SELECT 1 FROM gleaner_ledger WHERE discovery = ? LIMIT 1').get(discovery) === undefined) return
+  db.sql(
+    'DELETE FROM gleaner_ledger WHERE discovery = ? AND row_key IN (SELECT value FROM json_each(?))',
+  ).run(discovery, keys)
+}

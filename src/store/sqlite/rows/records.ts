@@ -12,10 +12,8 @@ import { entryOf, type LedgerRow, readEntry } from './ledger.ts'
 const EXAMINED_MAX = 5_000
 
 export function readRow(db: Statements, known: Known, key: string, now: number): RowRecord | null {
-  const { rows, name } = known
-  const version = db
-    .scalar(`SELECT ${rows.version} FROM ${rows.table} WHERE ${rows.isRow(':key')} AND ${rows.eligible}`)
-    .get({ key }) as string | undefined
+  const { name, wording } = known
+  const version = db.scalar(wording.versionOf).get({ key }) as string | undefined
   if (version === undefined) return null
   const entry = readEntry(db, name, key)
   const claim = db
@@ -105,7 +103,7 @@ function candidates(
   }
   const bound = place === null ? {} : { position: place }
   return db
-    .sql(`SELECT k AS key, place FROM (${rows.next(place)} LIMIT :limit)`)
+    .sql(`SELECT k AS key, place FROM (${rows.next(rows.from(place))} LIMIT :limit)`)
     .all({ ...bound, limit }) as Candidate[]
 }
 

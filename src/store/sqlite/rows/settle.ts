@@ -6,10 +6,9 @@ import type { Run } from '../../contract.ts'
 import { isBusy } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
-import { endClaim, type HeldRow, rowHeldBy } from './held.ts'
-import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
+import { endClaim, endClaims, type HeldRow, rowHeldBy } from './held.ts'
+import { entryOf, forgetEntries, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
-import { quoted } from './source-sql.ts'
 import { bindable, wrongColumns } from './values.ts'
 
 type HandedIn = Run & { outcome: RowOutcome }
@@ -25,36 +24,58 @@ export interface Settling {
 /** Inside a write transaction. One after the other, unless all simply succeed, as they almost always do. */
 export function settleRows(settling: Settling, outcomes: readonly HandedIn[]): RowAnswer[] {
   if (outcomes.length === 0) return []
-  const answers = completeTogether(settling, outcomes)
-  return answers ?? outcomes.map((handedIn) => settleRow(settling, handedIn))
+  const together = completeTogether(settling, outcomes.filter(isCompleted))
+  return outcomes.map((handedIn) =>
+    together && isCompleted(handedIn) ? { kind: 'done' } : settleRow(settling, handedIn),
+  )
 }
 
-/** All or none; null: one of them needs a closer look. */
-function completeTogether(settling: Settling, outcomes: readonly HandedIn[]): RowAnswer[] | null {
+type Completed = Run & { outcome: RowOutcome & { kind: 'completed' } }
+
+function isCompleted(handedIn: HandedIn): handedIn is Completed {
+  return handedIn.outcome.kind === 'completed'
+}
+
+/** All or none: a closer look at each is needed when one of them is not as it should be. */
+function completeTogether(settling: Settling, completed: readonly Completed[]): boolean {
   const { db } = settling
-  if (outcomes.length < 2) return null
+  if (completed.length < 2) return false
   db.sql('SAVEPOINT gleaner_rows').run()
-  const all = outcomes.every((handedIn) => completeSimply(settling, handedIn))
+  const all = byDiscovery(completed).every(([discovery, some]) => completeSome(settling, discovery, some))
   if (!all) db.sql('ROLLBACK TO gleaner_rows').run()
   db.sql('RELEASE gleaner_rows').run()
-  return all ? outcomes.map(() => ({ kind: 'done' })) : null
+  return all
 }
 
-function completeSimply({ db, book, session }: Settling, { id, fence, outcome }: HandedIn): boolean {
-  if (outcome.kind !== 'completed') return false
-  const { discovery, key } = readRowId(id)!
+function byDiscovery(completed: readonly Completed[]): [string, (Completed & { key: string })[]][] {
+  const groups = new Map<string, (Completed & { key: string })[]>()
+  for (const one of completed) {
+    const { discovery, key } = readRowId(one.id)!
+    const group = groups.get(discovery)
+    if (group === undefined) groups.set(discovery, [{ ...one, key }])
+    else group.push({ ...one, key })
+  }
+  return [...groups]
+}
+
+function completeSome(
+  { db, book, session }: Settling,
+  discovery: string,
+  completed: readonly (Completed & { key: string })[],
+): boolean {
+  const known = knownOrNull(book, discovery)
+  if (known === null) return false
+  const keys = JSON.stringify(completed.map(({ key }) => key))
   try {
-    const known = book.get(discovery)
-    const { columns, source } = known.rows
-    if (wrongColumns(outcome.values, columns, source.key) !== null) return false
-    if (!update(db, known, { key, fence, session }, outcome.values)) return false
-    if (isEligible(db, known, key)) return false
+    if (!completed.every((one) => update(db, known, { ...one, session }, one.outcome.values))) return false
+    // After the triggers of the user's own, which RETURNING would not see.
+    if (db.scalar(known.wording.eligibleAmong).get(keys) !== undefined) return false
   } catch (error) {
     if (isBusy(error) || !db.raw.inTransaction) throw error
     return false
   }
-  endClaim(db, discovery, key)
-  forgetEntry(db, discovery, key)
+  if (endClaims(db, discovery, keys) !== completed.length) return false
+  forgetEntries(db, discovery, keys)
   return true
 }
 
@@ -71,8 +92,7 @@ export function settleRow(settling: Settling, handedIn: HandedIn, effects: () =>
   const to = { settling, known, held }
   if (outcome.kind === 'returned') return returned(to)
   if (outcome.kind === 'completed') {
-    const { columns, source } = known.rows
-    const wrong = wrongColumns(outcome.values, columns, source.key)
+    const wrong = wrongColumns(Object.keys(outcome.values), known.rows)
     if (wrong !== null) return paused(to, wrong)
   }
   const version = versionOf(db, known, key)
@@ -192,15 +212,13 @@ function remember(
 }
 
 /** Null: it is gone, or not eligible. */
-function versionOf(db: Statements, { rows }: Known, key: string): string | null {
-  const sql = `SELECT ${rows.version} FROM ${rows.table} WHERE ${rows.isRow(':key')} AND ${rows.eligible}`
-  return (db.scalar(sql).get({ key }) as string | undefined) ?? null
+function versionOf(db: Statements, { wording }: Known, key: string): string | null {
+  return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
 }
 
 /** After the triggers of the user's own, which RETURNING would not see. */
-function isEligible(db: Statements, { rows }: Known, key: string): boolean {
-  const sql = `SELECT 1 FROM ${rows.table} WHERE ${rows.isRow(':key')} AND ${rows.eligible}`
-  return db.scalar(sql).get({ key }) !== undefined
+function isEligible(db: Statements, { wording }: Known, key: string): boolean {
+  return db.scalar(wording.isEligible).get({ key }) !== undefined
 }
 
 interface Proof {
@@ -209,31 +227,23 @@ interface Proof {
   session: number
 }
 
-/** Only the row as it was claimed, by who holds it. */
-function update(db: Statements, { rows, name }: Known, proof: Proof, values: RowValues): boolean {
-  const set = setOf(values)
-  if (set === '') return false
-  const { changes } = db
-    .sql(`UPDATE OR ABORT ${rows.table} SET ${set} WHERE ${rows.isRow(':key')} AND ${rows.eligible} AND ${rows.version} = (
-            SELECT row_version FROM gleaner_claims
-            WHERE discovery = :name AND row_key = :key AND fence = :fence AND session = :session)`)
-    .run({ ...proof, name }, ...bound(values))
+/** False: it is not the row that was claimed, or not ours, or these values need a closer look. */
+function update(
+  db: Statements,
+  { name, rows, wording }: Known,
+  { key, fence, session }: Proof,
+  values: RowValues,
+): boolean {
+  const columns = Object.keys(values)
+  if (columns.length === 0 || wrongColumns(columns, rows) !== null) return false
+  const { changes } = db.sql(wording.updateHeld(columns)).run({ key, name, fence, session }, ...bound(values))
   return changes > 0
 }
 
-function updateRow(db: Statements, { rows }: Known, key: string, values: RowValues): void {
-  const set = setOf(values)
-  if (set === '') return
-  db.sql(`UPDATE OR ABORT ${rows.table} SET ${set} WHERE ${rows.isRow(':key')}`).run(
-    { key },
-    ...bound(values),
-  )
-}
-
-function setOf(values: RowValues): string {
-  return Object.keys(values)
-    .map((column) => `${quoted(column)} = ?`)
-    .join(', ')
+function updateRow(db: Statements, { wording }: Known, key: string, values: RowValues): void {
+  const columns = Object.keys(values)
+  if (columns.length === 0) return
+  db.sql(wording.update(columns)).run({ key }, ...bound(values))
 }
 
 function bound(values: RowValues) {

@@ -140,7 +140,7 @@ function indexFor(db: Statements, source: DiscoverySource, shape: readonly Colum
 function leads(db: Statements, { next }: RowSource, partial: boolean): boolean {
   let details: string[]
   try {
-    const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${next(null)}`).all() as { detail: string }[]
+    const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${next('beginning')}`).all() as { detail: string }[]
     details = plan.map(({ detail }) => detail)
   } catch {
     // A partial index of other rows cannot be used.

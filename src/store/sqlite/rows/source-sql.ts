@@ -10,6 +10,9 @@ export interface Column {
   generated: boolean
 }
 
+/** Where to look: from the beginning, behind a position, or behind one that sets the index no bound. */
+export type From = 'beginning' | 'behind' | 'behind-unbounded'
+
 /** A discovery in the words of this database. */
 export interface RowSource {
   readonly source: DiscoverySource
@@ -22,8 +25,10 @@ export interface RowSource {
   /** Which row: `key` is an SQL expression of its text. */
   readonly isRow: (key: string) => string
   readonly version: string
-  /** What finds the next ones: the keys of those who are eligible behind this position, in order. */
-  readonly next: (position: string | null) => string
+  /** What finds the next ones: the keys of those who are eligible behind a position, in order. */
+  readonly next: (from: From) => string
+  /** The kind of this position. */
+  readonly from: (position: string | null) => From
   /** Joins the table with what `next` answered as `e`: `k0`, `k1`, …, `k` (the key as text), `place` (the position behind it). */
   readonly joinNext: string
 }
@@ -73,14 +78,15 @@ export function sourceSql(
     keyText,
     isRow,
     version: source.version === null ? digestSql(versioned.map(column)) : `quote(${column(source.version)})`,
-    next: (position) =>
+    from: fromOf(order),
+    next: (from) =>
       `SELECT ${key.map((part, n) => `${part} AS k${n}`).join(', ')}, ${keyText} AS k, ${place} AS place
-       FROM ${table}${indexed} WHERE ${eligible} AND ${position === null ? present : behind(position)} ORDER BY ${inOrder}`,
+       FROM ${table}${indexed} WHERE ${eligible} AND ${from === 'beginning' ? present : behind(from)} ORDER BY ${inOrder}`,
     joinNext: key.map((part, n) => `${part} = e.k${n}`).join(' AND '),
   }
 }
 
-function behindKey(key: readonly string[]): (position: string) => string {
+function behindKey(key: readonly string[]): (from: From) => string {
   if (key.length === 1) return () => `${key[0]} > :position`
   return () => `(${key.join(', ')}) > (${key.map((_, n) => `json_extract(:position, '$[${n}]')`).join(', ')})`
 }
@@ -92,7 +98,7 @@ interface OrderSql {
 }
 
 /** NULL comes first in SQLite. The bound on the first column is there for the index alone. */
-function behindOrder(order: readonly OrderSql[], key: readonly string[]): (position: string) => string {
+function behindOrder(order: readonly OrderSql[], key: readonly string[]): (from: From) => string {
   const all = [...order, ...key.map((sql) => ({ sql, descending: false, nullable: false }))]
   const lexical = all.reduceRight((rest, { sql, descending }, n) => {
     const at = `json_extract(:position, '$[${n}]')`
@@ -101,10 +107,18 @@ function behindOrder(order: readonly OrderSql[], key: readonly string[]): (posit
       : `${sql} > ${at} OR (${at} IS NULL AND ${sql} IS NOT NULL)`
     return rest === '' ? `(${beyond})` : `(${beyond} OR (${sql} IS ${at} AND ${rest}))`
   }, '')
-  const { sql, descending, nullable } = order[0]!
+  const { sql, descending } = order[0]!
   const bound = `${sql} ${descending ? '<=' : '>='} json_extract(:position, '$[0]')`
+  return (from) => (from === 'behind' ? `${bound} AND ${lexical}` : lexical)
+}
+
+/** Behind a NULL there is everything, and NULL itself stands behind everything that descends. */
+function fromOf(order: readonly OrderSql[]): (position: string | null) => From {
+  const [first] = order
   return (position) => {
-    const boundless = (descending && nullable) || (JSON.parse(position) as unknown[])[0] === null
-    return boundless ? lexical : `${bound} AND ${lexical}`
+    if (position === null) return 'beginning'
+    if (first === undefined) return 'behind'
+    const unbounded = (first.descending && first.nullable) || (JSON.parse(position) as unknown[])[0] === null
+    return unbounded ? 'behind-unbounded' : 'behind'
   }
 }

@@ -1,4 +1,5 @@
-import type { ColumnValue, RowValues } from '../../../model/row.ts'
+import type { ColumnValue } from '../../../model/row.ts'
+import type { RowSource } from './source-sql.ts'
 
 /** What SQLite can bind. A flag is 1 or 0, a date its milliseconds; whole numbers stay whole in a column of any type. */
 export function bindable(value: ColumnValue, column: string): bigint | number | string | Buffer | null {
@@ -12,15 +13,10 @@ export function bindable(value: ColumnValue, column: string): bigint | number | 
 }
 
 /** Why these cannot be written whatever the row: a mistake in the code. Null: they can. */
-export function wrongColumns(
-  values: RowValues,
-  columns: readonly string[],
-  key: readonly string[],
-): string | null {
-  const names = Object.keys(values)
+export function wrongColumns(names: readonly string[], { columns, source }: RowSource): string | null {
   const unknown = names.find((name) => !columns.includes(name))
   if (unknown !== undefined)
     return `done sets ${unknown}, which is no column; there are: ${columns.join(', ')}`
-  const changed = names.find((name) => key.includes(name))
+  const changed = names.find((name) => source.key.includes(name))
   return changed === undefined ? null : `done sets ${changed}, which is the key of the row`
 }

@@ -1,0 +1,106 @@
+import type { From, RowSource } from './source-sql.ts'
+import { quoted } from './source-sql.ts'
+
+/** The statements of a discovery, put together once: a text that is built anew each time costs more than what it asks. */
+export class Wording {
+  readonly #rows: RowSource
+  readonly #texts = new Map<string, string>()
+  /** The version of an eligible row. */
+  readonly versionOf: string
+  readonly isEligible: string
+  /** Any of many keys whose row is (still) eligible. */
+  readonly eligibleAmong: string
+
+  constructor(rows: RowSource) {
+    this.#rows = rows
+    const { table, eligible, isRow, version } = rows
+    this.versionOf = `SELECT ${version} FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`
+    this.isEligible = `SELECT 1 FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`
+    this.eligibleAmong = `SELECT 1 FROM json_each(?) k CROSS JOIN ${table} ON ${isRow('k.value')} WHERE ${eligible} LIMIT 1`
+  }
+
+  /** Waiting rows behind a position, with all that a claim needs; among so many eligible ones. */
+  find(from: From): string {
+    const { version, next, table, joinNext } = this.#rows
+    return this.#text(
+      `find ${from}`,
+      () => `SELECT e.k, e.place, ${version}, l.attempts, l.row_version, ${this.#columns()}
+      FROM (${next(from)} LIMIT :examined) e
+      LEFT JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = e.k
+      CROSS JOIN ${table} ON ${joinNext}
+      WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
+        AND (l.row_key IS NULL OR (l.blocked_until <= :now AND l.suspect = 0))
+      LIMIT :count`,
+    )
+  }
+
+  isAny(from: From): string {
+    return this.#text(
+      `any ${from}`,
+      () => `SELECT 1 FROM (${this.#rows.next(from)} LIMIT :examined) e
+      WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
+        AND NOT EXISTS (SELECT 1 FROM gleaner_ledger l WHERE l.discovery = :name AND l.row_key = e.k
+                          AND (l.blocked_until > :now OR l.suspect = 1)) LIMIT 1`,
+    )
+  }
+
+  countNext(from: From): string {
+    return this.#text(`count ${from}`, () => `SELECT count(*) FROM (${this.#rows.next(from)} LIMIT :limit)`)
+  }
+
+  placeOfNext(from: From): string {
+    return this.#text(
+      `place ${from}`,
+      () => `SELECT place FROM (${this.#rows.next(from)} LIMIT 1 OFFSET :skip)`,
+    )
+  }
+
+  /** A single row, if it is eligible, in the same columns as `find`. */
+  findRow(): string {
+    const { keyText, version, table, isRow, eligible } = this.#rows
+    const said = (what: string) =>
+      `(SELECT ${what} FROM gleaner_ledger WHERE discovery = :name AND row_key = :key)`
+    return this.#text(
+      'row',
+      () => `SELECT ${keyText}, '', ${version}, ${said('attempts')}, ${said('row_version')}, ${this.#columns()}
+      FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`,
+    )
+  }
+
+  /** Only the row as it was claimed, by who holds it: the values, key, name, key, fence, session. */
+  updateHeld(columns: readonly string[]): string {
+    const { table, isRow, eligible, version } = this.#rows
+    return this.#text(
+      `held ${columns.join()}`,
+      () => `UPDATE OR ABORT ${table} SET ${assignments(columns)} WHERE ${isRow('@key')} AND ${eligible} AND ${version} = (
+      SELECT row_version FROM gleaner_claims
+      WHERE discovery = @name AND row_key = @key AND fence = @fence AND session = @session)`,
+    )
+  }
+
+  update(columns: readonly string[]): string {
+    const { table, isRow } = this.#rows
+    return this.#text(
+      `update ${columns.join()}`,
+      () => `UPDATE OR ABORT ${table} SET ${assignments(columns)} WHERE ${isRow('@key')}`,
+    )
+  }
+
+  #columns(): string {
+    const { columns, source } = this.#rows
+    return columns.map((column) => `${quoted(source.table)}.${quoted(column)}`).join(', ')
+  }
+
+  #text(name: string, build: () => string): string {
+    let text = this.#texts.get(name)
+    if (text === undefined) {
+      text = build()
+      this.#texts.set(name, text)
+    }
+    return text
+  }
+}
+
+function assignments(columns: readonly string[]): string {
+  return columns.map((column) => `${quoted(column)} = ?`).join(', ')
+}
