@@ -36,7 +36,7 @@ const CLOSING_STEP_MS = 1_000
 
 /** The same engine as `openGleaner`'s, in memory, on a time that the test moves. */
 export async function openTestGleaner(options: TestGleanerOptions = {}): Promise<TestGleaner> {
-  const { startAt, runLimit, patienceMs, engineOptions } = checkOptions(options)
+  const { startAt, setup, runLimit, patienceMs, engineOptions } = checkOptions(options)
   const bell = new Bell()
   const clock = new ManualClock(startAt, bell.ring)
   const runs = new Runs(clock, bell.ring)
@@ -44,6 +44,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   const memory = { path: ':memory:', clock, durability: 'normal' } as const
   const connection = new Connection(memory.path)
   const store = await openSqliteStoreOn(connection, memory)
+  setup(connection.raw)
   const gate = new Gate(store, bell.ring)
   const engine = await openEngine(
     { store: gate.store, clock, random: NO_CHANCE },
@@ -140,13 +141,14 @@ function hasWork({ tasks = [], discoveries = [] }: TestGleanerOptions): boolean 
 }
 
 function checkOptions(options: TestGleanerOptions) {
-  const { now, runLimit = RUN_LIMIT, patience = PATIENCE, ...engineOptions } = options
+  const { now, setup = () => {}, runLimit = RUN_LIMIT, patience = PATIENCE, ...engineOptions } = options
   const foreign = ['database', 'postgres'].find((name) => name in engineOptions)
   if (foreign !== undefined) throw bad('option', foreign, 'It has a database of its own, in memory.')
   const startAt = now?.getTime()
   if (startAt !== undefined && !Number.isInteger(startAt)) throw bad('now', now, 'Use a valid Date.')
   if (!Number.isInteger(runLimit) || runLimit < 1) throw bad('runLimit', runLimit, 'Use a number from 1 on.')
-  return { startAt, runLimit, patienceMs: durationMs(patience, 'patience'), engineOptions }
+  if (typeof setup !== 'function') throw bad('setup', setup, 'Give a function.')
+  return { startAt, setup, runLimit, patienceMs: durationMs(patience, 'patience'), engineOptions }
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {

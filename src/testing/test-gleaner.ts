@@ -6,6 +6,8 @@ import type { RecordOf } from './records.ts'
 export interface TestGleanerOptions extends Omit<GleanerOptions, 'database' | 'postgres'> {
   /** What time it is at first. Default: 1 January 2030, so that it is easy to recognise. */
   now?: Date
+  /** Makes tables of your own, before anything looks for them: `(db) => db.exec('CREATE TABLE …')`. */
+  setup?: (db: SqliteConnection) => void
   /** Runs without time passing, beyond which work is held to be endless. Default 10 000. */
   runLimit?: number
   /** Real time to wait for a handler that does not return. Default 4 s. */

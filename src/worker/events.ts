@@ -1,5 +1,5 @@
 import type { EndCause } from '../model/session.ts'
-import type { Failure } from '../model/task.ts'
+import type { Failure, LogLevel } from '../model/task.ts'
 
 /** What is told of a task or a row. The id of a row is `<discovery>/<key>`, and its name the discovery's. */
 export interface TaskEvent {
@@ -28,6 +28,8 @@ export interface Events {
   /** A row was deleted, or ceased to need work, while it was worked on: nothing was written. */
   gone: TaskEvent
   progress: TaskEvent & { fraction: number; message: string | null }
+  /** A line of `ctx.log`. Those of tasks are also stored; a row is the only state there is of it. */
+  log: TaskEvent & { level: LogLevel; message: string; details: unknown }
   /** A worker of some process is gone, and this process gave back what it held. */
   'worker-lost': {
     worker: string

@@ -177,7 +177,15 @@ export class Hands implements Desk {
   }
 
   note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
-    if (!execution.settled) execution.source.news.logged(execution, line, this.clock.monotonicMs())
+    if (execution.settled) return
+    execution.source.news.logged(execution, line, this.clock.monotonicMs())
+    const { level, message, details } = line
+    this.#options.emitter.emit('log', () => ({
+      ...this.#eventOf(execution),
+      level,
+      message,
+      details: details === null ? null : JSON.parse(details),
+    }))
   }
 
   progress(execution: Execution, fraction: number, message: string | null): void {

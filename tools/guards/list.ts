@@ -1,3 +1,4 @@
+import { DISCOVERY_WORKER } from './discovery-worker.ts'
 import type { Guard } from './guard.ts'
 import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
@@ -1663,4 +1664,5 @@ export const GUARDS: readonly Guard[] = [
   ...STRATEGIES,
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
+  ...DISCOVERY_WORKER,
 ]
