@@ -76,7 +76,7 @@ describe.each(WITH_ROWS)('discovery on %s', (_database, openGround) => {
         return 'too late'
       },
     })
-    const gleaner = await open(ground, { discoveries: [discovery], timings: { poll: '20ms' } })
+    const gleaner = await open(ground, { discoveries: [discovery], timings: { poll: '20ms', lease: '1h' } })
     const lost = new Promise((resolve) => gleaner.on('claim-lost', resolve))
     gleaner.work({ concurrency: 1 })
     const signal = await running.promise

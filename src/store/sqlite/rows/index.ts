@@ -84,8 +84,11 @@ export function sqliteRows(services: RowServices): Rows {
     },
 
     async exchangeRows(asked) {
-      const handedIn = hasRowNews(asked) ? await exchange(asked) : NOTHING
       const { want, session } = asked
+      if (want === null && !hasRowNews(asked)) {
+        return read(() => (isLive(db, Number(session)) ? NOTHING : { ...NOTHING, sessionEnded: true }))
+      }
+      const handedIn = hasRowNews(asked) ? await exchange(asked) : NOTHING
       if (want === null || handedIn.claims.length > 0 || handedIn.sessionEnded) return handedIn
       const { answers, refused } = handedIn
       const found = await lookAround(session, want)
