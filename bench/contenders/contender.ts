@@ -5,6 +5,7 @@ import type { StrategyName } from '../scenarios/strategies.ts'
 /** Each is a file beside this one. */
 export type ContenderName =
   | 'gleaner'
+  | 'gleaner-rows'
   | `sqlite/${'raw' | 'plainjob' | 'liteque' | 'sidequest'}`
   | `postgres/${'raw' | 'graphile-worker' | 'graphile-worker-batched' | 'pg-boss' | 'bullmq' | 'bullmq-redis'}`
 
@@ -49,6 +50,9 @@ export interface Queue {
   enqueueFutureInFront?(payloads: readonly Payload[]): Promise<void>
   /** Puts these in front of everything else, for workers that are not there. */
   enqueueIncompatibleInFront?(payloads: readonly Payload[]): Promise<void>
+  /** Puts these in front of everything else, and fails them for good, or until in an hour. */
+  quarantineInFront?(payloads: readonly Payload[]): Promise<void>
+  backOffInFront?(payloads: readonly Payload[]): Promise<void>
   counts?(): Promise<unknown>
   firstPage?(): Promise<unknown>
 }

@@ -1,3 +1,4 @@
+import type * as claimRows from './claim-rows.ts'
 import type * as commitSteadily from './commit-steadily.ts'
 import type * as drain from './drain.ts'
 import type * as drainFirst from './drain-first.ts'
@@ -12,6 +13,7 @@ import type * as workIdly from './work-idly.ts'
 
 /** What a child process can be asked to do. Each is a file beside this one, named like its key. */
 export interface Roles {
+  'claim-rows': typeof claimRows.run
   'commit-steadily': typeof commitSteadily.run
   drain: typeof drain.run
   'drain-first': typeof drainFirst.run

@@ -3,7 +3,10 @@ import { payloads } from '../payload.ts'
 import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 
-export type SeedState = 'waiting' | 'completed' | 'future-in-front' | 'incompatible-in-front'
+export type SeedState =
+  | 'waiting'
+  | 'completed'
+  | `${'future' | 'incompatible' | 'quarantined' | 'backing-off'}-in-front`
 
 /** Bounds the memory of this process, and of a contender that makes one transaction of whatever it is given. */
 const CHUNK = 100_000
@@ -28,11 +31,15 @@ export async function run(params: {
     completed: queue.keepCompleted,
     'future-in-front': queue.enqueueFutureInFront,
     'incompatible-in-front': queue.enqueueIncompatibleInFront,
+    'quarantined-in-front': queue.quarantineInFront,
+    'backing-off-in-front': queue.backOffInFront,
   }
+  let from = 0
   for (const { state, count } of params.stock) {
     const add = ways[state]
     if (!add) throw new Error(`${params.contender} cannot be filled with ${state} tasks`)
-    for (let from = 0; from < count; from += CHUNK) await add(payloads(Math.min(CHUNK, count - from), from))
+    for (const to = from + count; from < to; from += CHUNK)
+      await add(payloads(Math.min(CHUNK, to - from), from))
   }
   await queue.close()
 }

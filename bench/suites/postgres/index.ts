@@ -1,6 +1,7 @@
 import type { ContenderName } from '../../contenders/contender.ts'
 import { drainWithinLimits } from '../../scenarios/limits.ts'
 import { pruneWhileDraining } from '../../scenarios/prune.ts'
+import { claimRows, drainRows, drainRowsTogether, pickupOfRows } from '../../scenarios/rows.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openDatabases } from '../../workplaces/databases.ts'
 import { findRedis } from '../../workplaces/redis.ts'
@@ -15,6 +16,7 @@ import { pickup } from './pickup.ts'
 
 const ON_POSTGRES: readonly ContenderName[] = [
   'gleaner',
+  'gleaner-rows',
   'postgres/raw',
   'postgres/graphile-worker',
   'postgres/graphile-worker-batched',
@@ -36,6 +38,10 @@ export const suite: Suite = {
     drainAnyBacklog,
     heldTransaction,
     pruneWhileDraining,
+    drainRows,
+    drainRowsTogether,
+    claimRows,
+    pickupOfRows,
   ],
   openWorkplace: (options) => openWorkplace(options, openDatabases),
   notes,

@@ -1,5 +1,6 @@
 import { drainWithinLimits } from '../../scenarios/limits.ts'
 import { pruneWhileDraining } from '../../scenarios/prune.ts'
+import { claimRows, drainRows, drainRowsTogether, pickupOfRows } from '../../scenarios/rows.ts'
 import { drainByStrategy } from '../../scenarios/strategies.ts'
 import { openFiles } from '../../workplaces/files.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
@@ -13,7 +14,14 @@ import { pickup } from './pickup.ts'
 
 export const suite: Suite = {
   name: 'sqlite',
-  contenders: ['gleaner', 'sqlite/raw', 'sqlite/plainjob', 'sqlite/liteque', 'sqlite/sidequest'],
+  contenders: [
+    'gleaner',
+    'gleaner-rows',
+    'sqlite/raw',
+    'sqlite/plainjob',
+    'sqlite/liteque',
+    'sqlite/sidequest',
+  ],
   scenarios: [
     enqueueOneByOneNormal,
     enqueueOneByOneFull,
@@ -28,6 +36,10 @@ export const suite: Suite = {
     drainAnyBacklog,
     askAtAMillion,
     pruneWhileDraining,
+    drainRows,
+    drainRowsTogether,
+    claimRows,
+    pickupOfRows,
   ],
   openWorkplace: (options) => openWorkplace(options, openFiles),
   notes,

@@ -1,0 +1,104 @@
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { defineDiscovery, openGleaner, PermanentError } from '../../src/index.ts'
+import type { Payload } from '../payload.ts'
+import { enqueueWithCallers } from './callers.ts'
+import type { Contender, WorkHooks } from './contender.ts'
+
+const CONCURRENCY = 100
+const BULK_ROWS = 1_000
+const BUSY_TIMEOUT_MS = 5_000
+
+/** What the app has: rows, of which some need work. To enqueue is to insert one. */
+const TABLE = [
+  `CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, size INTEGER NOT NULL,
+     owner TEXT NOT NULL, kind TEXT NOT NULL, todo INTEGER NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS files_to_do ON files (id) WHERE todo = 1',
+]
+
+export const ROWS = { name: 'files', table: 'files', key: ['id'], where: 'todo = 1' } as const
+
+/** Gleaner once more: the same work, found in a table of the app's own. */
+export const contender: Contender = {
+  async open(place, { durability }) {
+    const app = await openApp(place)
+    for (const sql of TABLE) await app.run(sql)
+    let onRun: (row: Record<string, any>) => unknown = () => {}
+    const files = defineDiscovery({
+      ...ROWS,
+      retry: { base: '1h', max: '1h' },
+      run: async (row) => onRun(row),
+      done: () => ({ todo: 0 }),
+    })
+    const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
+    const gleaner = await openGleaner({ database, durability, discoveries: [files] })
+    const insert = (payloads: readonly Payload[]) => app.run(insertion(payloads))
+    /** In the order of keys they are in front of all that come later. */
+    const insertAndFail = async (payloads: readonly Payload[], error: () => Error) => {
+      await insertMany(payloads)
+      onRun = () => {
+        throw error()
+      }
+      const worker = gleaner.work({ concurrency: CONCURRENCY })
+      await worker.drained()
+      await worker.stop()
+    }
+    const insertMany = async (payloads: readonly Payload[]) => {
+      for (let from = 0; from < payloads.length; from += BULK_ROWS)
+        await insert(payloads.slice(from, from + BULK_ROWS))
+    }
+
+    return {
+      async enqueueEach(payloads) {
+        for (const payload of payloads) await insert([payload])
+      },
+      enqueueTogether: (payloads, callers) =>
+        enqueueWithCallers(payloads, callers, (payload) => insert([payload])),
+      enqueueMany: insertMany,
+      quarantineInFront: (payloads) => insertAndFail(payloads, () => new PermanentError('out of order')),
+      backOffInFront: (payloads) => insertAndFail(payloads, () => new Error('not now')),
+      work(hooks: WorkHooks) {
+        onRun = (row) => hooks.onRun({ ...(row as Omit<Payload, 'n'>), n: Number(row.id) - 1 })
+        gleaner.on('problem', ({ message, error }) => hooks.onError(new Error(message, { cause: error })))
+        for (const event of ['claim-lost', 'failed', 'changed', 'gone'] as const)
+          gleaner.on(event, ({ id }) => hooks.onError(new Error(`${id}: ${event}`)))
+        const worker = gleaner.work({ concurrency: CONCURRENCY })
+        return { drained: () => worker.drained(), stop: () => worker.stop() }
+      },
+      async close() {
+        await gleaner.close()
+        await app.close()
+      },
+    }
+  },
+}
+
+function insertion(payloads: readonly Payload[]): string {
+  const rows = payloads.map(
+    ({ n, path, size, owner, kind }) => `(${n + 1}, '${path}', ${size}, '${owner}', '${kind}', 1)`,
+  )
+  return `INSERT INTO files (id, path, size, owner, kind, todo) VALUES ${rows.join(', ')}`
+}
+
+interface App {
+  run(sql: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** A connection of the app's own. */
+async function openApp(place: string): Promise<App> {
+  if (!place.startsWith('postgres:')) {
+    const db = new Database(place, { timeout: BUSY_TIMEOUT_MS })
+    db.pragma('journal_mode = WAL')
+    return {
+      run: async (sql) => void db.exec(sql),
+      close: async () => void db.close(),
+    }
+  }
+  const client = new pg.Client({ connectionString: place })
+  await client.connect()
+  return {
+    run: async (sql) => void (await client.query(sql)),
+    close: () => client.end(),
+  }
+}
