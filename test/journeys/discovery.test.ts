@@ -46,7 +46,7 @@ describe.each(WITH_ROWS)('discovery on %s', (_database, openGround) => {
   test('drained, with what is delayed, waits for rows that back off, and not for those in quarantine', async () => {
     const ground = await library(3)
     const discovery = tagFiles({
-      retry: { attempts: 2, backoff: 'fixed', base: '30ms' },
+      retry: { attempts: 2, backoff: 'fixed', base: '1s' },
       run: async (row, ctx) => {
         if (row.id === 1 || (row.id === 2 && ctx.attempt === 1)) throw new Error('not yet')
       },

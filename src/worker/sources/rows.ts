@@ -1,6 +1,6 @@
 import type { DiscoveryDefinition } from '../../define/discovery.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
-import type { RowAnswer, RowOutcome } from '../../model/row.ts'
+import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
 import type { RowClaim, RowExchange, Store } from '../../store/contract.ts'
 import type { Desk } from '../desk.ts'
 import type { Execution } from '../execution.ts'
@@ -61,11 +61,29 @@ export class RowSource extends Source {
     return answer.kind === 'done' ? null : refusalOf(answer, claim.id)
   }
 
+  /** Asked of the rows themselves: counts may be a second old. */
   async hasDelayed(): Promise<boolean> {
-    const counts = await Promise.all(this.#names.map((name) => this.#store.countRows(name)))
-    return counts.some(({ waiting, backingOff }) => waiting + backingOff > 0)
+    for (const name of this.#names)
+      for (const state of DELAYED) if (await this.#hasAny(name, state)) return true
+    return false
+  }
+
+  /** A page may be empty although there is more. */
+  async #hasAny(name: string, state: RowState): Promise<boolean> {
+    let cursor: string | null = null
+    do {
+      const page = await this.#store.listRows(name, { state }, { limit: PAGE, cursor })
+      if (page.items.length > 0) return true
+      cursor = page.next
+    } while (cursor !== null)
+    return false
   }
 }
+
+const PAGE = 100
+
+/** Not due, or in a discovery that is paused. */
+const DELAYED = ['backing-off', 'waiting'] as const
 
 /** What a handler is told whose own writes were undone. */
 function refusalOf(answer: RowAnswer, id: string): Error {
