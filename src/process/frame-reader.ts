@@ -1,17 +1,18 @@
+import { BoundedLines } from './bounded-lines.ts'
 import { decodeFrame, type Frame } from './frame.ts'
-import { Lines } from './lines.ts'
 
 /** More than that in a second are not even looked at: whoever floods his pipe costs nobody else anything. */
 const FRAMES_PER_SECOND = 1_000
+const LINE_MAX_CHARS = 64 * 1024
 
 /** Reads a worker's health pipe: frames are told, anything else is counted. */
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void
   readonly #nowMs: () => number
-  readonly #lines = new Lines(
-    (line) => this.#read(line),
-    () => this.#ignore(),
-  )
+  readonly #lines = new BoundedLines(LINE_MAX_CHARS, {
+    onLine: (line) => this.#read(line),
+    onTooLong: () => this.#ignore(),
+  })
   #secondMs = Number.NEGATIVE_INFINITY
   #looked = 0
   /** Lines that were no frames, too long, or too many. */
@@ -27,7 +28,7 @@ export class FrameReader {
       this.#secondMs = this.#nowMs()
       this.#looked = 0
     }
-    this.#lines.add(chunk)
+    this.#lines.write(chunk)
   }
 
   #read(line: string): void {

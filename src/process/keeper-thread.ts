@@ -3,10 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { healthOfPhase } from '../model/worker.ts'
 import { keepRenewing, type Renewing } from '../worker/renewing.ts'
 import { Blackboard } from './blackboard.ts'
-import { type Control, decodeControl } from './control.ts'
+import { BoundedLines } from './bounded-lines.ts'
+import { decodeControl } from './control.ts'
 import { encodeFrame } from './frame.ts'
 import type { FromHealthLine, KeeperData, Said } from './health-line.ts'
-import { Lines } from './lines.ts'
 
 /**
  * The keeper of a supervised worker: renews its sessions as every keeper does, and writes its health frames. It hears its
@@ -23,6 +23,7 @@ const UNREAD_MAX_BYTES = 64 * 1024
 /** An item that comes and goes is worth a frame that often. */
 const CHANGE_EVERY_MS = 200
 const ITEMS_MAX = 50
+const COMMAND_MAX_CHARS = 1_000
 const CLOSE_WITHIN_MS = 100
 
 let said: Said = { phase: 'initializing', processed: 0, errors: 0, metrics: {} }
@@ -71,11 +72,14 @@ async function followChanges(): Promise<void> {
   }
 }
 
-const commands = new Lines((line) => {
-  const control: Control | undefined = decodeControl(line)
-  if (control !== undefined) tell({ control })
+const commands = new BoundedLines(COMMAND_MAX_CHARS, {
+  onLine: (line) => {
+    const control = decodeControl(line)
+    if (control !== undefined) tell({ control })
+  },
+  onTooLong: () => {},
 })
-pipe.on('data', (chunk: Buffer) => commands.add(chunk))
+pipe.on('data', commands.write)
 pipe.on('error', () => {})
 /** Whoever ended the pipe is dead: there is nobody to be framed for. */
 pipe.once('close', () => tell({ orphaned: true }))

@@ -72,7 +72,7 @@ class WorkerProcess {
   }
 
   #work(engine: Engine): Worker {
-    const { worker: id, supervisor, queues, concurrency, capabilities } = this.#assignment
+    const { worker: id, supervisor, queues, discoveries, concurrency, capabilities } = this.#assignment
     this.#count(engine)
     try {
       return engine.work({
@@ -82,6 +82,7 @@ class WorkerProcess {
         watch: this.#line.board,
         capabilities,
         ...(queues === null ? {} : { queues }),
+        ...(discoveries === null || discoveries.length === 0 ? {} : { discoveries }),
         ...(concurrency === null ? {} : { concurrency }),
       })
     } catch (error) {

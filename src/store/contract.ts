@@ -267,6 +267,8 @@ export interface Want {
   empty: boolean
   /** Somebody waits to hear that there is nothing: where it is usual to look is not enough then. */
   thorough?: boolean
+  /** Suspects that this worker has crashed on: if it can do nothing but crash, it should show that on others. */
+  avoid?: readonly string[]
 }
 
 export interface Exchanged {

@@ -73,25 +73,31 @@ export class Aftermath {
   }
 
   /** Said in the name of its session, which nobody else can use any more. */
-  async #timeOut(session: string, items: Extract<Ending, { kind: 'overdue' }>['items']): Promise<void> {
-    const outcomes = []
+  async #timeOut(session: string, items: OverdueItems): Promise<void> {
     for (const { item, fence, since } of items) {
-      const [name, id] = parts(item)
-      const task = await this.#store.getTask(id)
-      if (task === null) continue
-      const failure = {
-        kind: 'timeout',
-        message:
-          'the handler ran longer than its time-out and blocked the event loop: its process was killed',
-        stack: null,
-      } as const
-      const retryAfterMs = this.#retryAfterMs(name, task.attempts)
-      const outcome = { kind: 'failed', failure, retryAfterMs } as const
-      outcomes.push({ id, fence, startedAt: since, outcome })
+      const [name, key] = parts(item)
+      const task = await this.#store.getTask(key)
+      const run = { fence, startedAt: since }
+      // A key of a row may look like the id of a task.
+      if (task?.name === name) {
+        const outcomes = [{ ...run, id: task.id, outcome: this.#timedOut(name, task.attempts) }]
+        await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+      } else {
+        const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, 1) }]
+        await this.#store.exchangeRows({ session, starts: [], outcomes, want: null })
+      }
     }
-    await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+  }
+
+  #timedOut(name: string, attempt: number) {
+    const message =
+      'the handler ran longer than its time-out and blocked the event loop: its process was killed'
+    const failure = { kind: 'timeout', message, stack: null } as const
+    return { kind: 'failed', failure, retryAfterMs: this.#retryAfterMs(name, attempt) } as const
   }
 }
+
+type OverdueItems = Extract<Ending, { kind: 'overdue' }>['items']
 
 /** It died and we did not ask it to, or it had to be killed because nothing was heard of it any more: a crash. */
 function causeOf(ending: Ending | null): EndCause {

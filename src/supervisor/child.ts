@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import { type Assignment, assignmentEnv } from '../process/assignment.ts'
+import { BoundedLines } from '../process/bounded-lines.ts'
 import { type Control, encodeControl } from '../process/control.ts'
 import type { Frame } from '../process/frame.ts'
 import { FrameReader } from '../process/frame-reader.ts'
-import { Lines } from '../process/lines.ts'
 import { identify, type ProcessIdentity } from '../process-identity.ts'
 
 export interface Exit {
@@ -22,6 +22,9 @@ export interface ChildEvents {
 
 /** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
 const PROGRAM = new URL(`../process/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** Of a line that a worker prints, not more is kept. */
+const LINE_MAX_CHARS = 16 * 1024
 
 /** One process of a worker: its pipe, its group, its end. */
 export class Child {
@@ -68,8 +71,10 @@ export class Child {
     pipe?.on('data', (chunk: Buffer) => this.#reader.add(chunk))
     for (const stream of [pipe, stdout, stderr]) stream?.on('error', () => {})
     for (const [name, stream] of Object.entries({ stdout, stderr })) {
-      const lines = new Lines((text) => events.line(this, name as 'stdout' | 'stderr', text))
-      stream?.on('data', (chunk: Buffer) => lines.add(chunk))
+      const tell = (text: string) => events.line(this, name as 'stdout' | 'stderr', text)
+      const lines = new BoundedLines(LINE_MAX_CHARS, { onLine: tell, onTooLong: tell })
+      stream?.on('data', lines.write)
+      stream?.on('end', lines.end)
     }
   }
 

@@ -4,12 +4,12 @@ import type { Legacy } from './aftermath.ts'
 import type { Child, Exit } from './child.ts'
 
 /** What kind of end this was, for the restart policy. */
-export function deathOf({ ending, ready }: Child, { code }: Exit, legacy: Legacy): Death {
+export function deathOf({ ending }: Child, { code }: Exit, legacy: Legacy): Death {
   if (ending !== null && ending.kind !== 'hung' && ending.kind !== 'start-up') return 'asked'
   if (code === EXIT.configuration) return 'configuration'
   if (code === EXIT.database) return 'database'
   if (legacy.workerBroken) return 'broken'
-  if (code === EXIT.resource || code === EXIT.resourceErrors || !ready) return 'unexplained'
+  if (code === EXIT.resource || code === EXIT.resourceErrors) return 'unexplained'
   return legacy.inFlight ? 'explained' : 'unexplained'
 }
 

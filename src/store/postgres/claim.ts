@@ -9,7 +9,7 @@ import type { Memory } from './memory.ts'
 import type { Newcomer, QueueBook } from './queue-book.ts'
 import { advanceRaces } from './races.ts'
 import type { Sql } from './sql.ts'
-import { type Asked, ENTRIES_READ, READY, SUSPECT, type TakenRow, take } from './take.ts'
+import { type Asked, ENTRIES_READ, READY, SUSPECT, suspectsBut, type TakenRow, take } from './take.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
@@ -157,7 +157,7 @@ async function claimUnlimited(
   const { open } = outlook
   const asked = { ...who, turns: turnsOf(memory, who.want, open) }
   const whole = wholePath(waysOf(memory.queues, open))
-  const suspects = alone ? await take(sql, SUSPECT, whole, asked, 1) : []
+  const suspects = alone ? await take(sql, suspectsBut(asked.want.avoid), whole, asked, 1) : []
   const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
   return { rows, laneOf: new Map(open.map((lane) => [lane.id, lane])), opening: unlimited(open) }
 }

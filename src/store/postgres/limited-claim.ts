@@ -5,7 +5,7 @@ import { inTurn } from '../turns.ts'
 import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
-import { type Asked, READY, SUSPECT, type TakenRow } from './take.ts'
+import { type Asked, READY, suspectsBut, type TakenRow } from './take.ts'
 import {
   hasNewsOfGates,
   keysInTurn,
@@ -78,7 +78,7 @@ export async function claimWithinLimits(
     ({ queue }) => !limited.includes(queue) || (queues.get(queue)?.room(now) ?? 0) > 0,
   )
 
-  const suspect = alone ? await firstSuspect(sql, limits, lanes, now) : []
+  const suspect = alone ? await firstSuspect(sql, limits, lanes, asked) : []
   const next = suspect.length > 0 ? suspect : await nextWithinLimits(sql, memory, lanes, queues, asked)
   const rows = next.length === 0 ? [] : await hold(sql, next, asked)
   await enter(sql, next, queues, now)
@@ -101,11 +101,11 @@ async function firstSuspect(
   sql: Sql,
   limits: LimitBook,
   lanes: readonly Lane[],
-  now: number,
+  { want, now }: Omit<Asked, 'turns'>,
 ): Promise<Candidate[]> {
   const keys = await keysWithSuspects(sql, limits, lanes, now, { locked: true })
   const sources = [...lanes.map((base) => plain(base, 1)), ...keys.map((key) => keyed(key, 1))]
-  return (await lockHeads(sql, SUSPECT, false, sources)).slice(0, 1)
+  return (await lockHeads(sql, suspectsBut(want.avoid), false, sources)).slice(0, 1)
 }
 
 /** One of each queue in turn; within a queue in its order, and one of each key in turn. */

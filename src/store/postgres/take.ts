@@ -1,11 +1,17 @@
 import type { Want } from '../contract.ts'
 import type { Path } from './low-water.ts'
-import type { Sql } from './sql.ts'
+import { numberList, type Sql } from './sql.ts'
 
 export const READY = 'in_line AND NOT suspect'
 /** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
 export const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
 export const SUSPECT = 'in_line AND suspect'
+
+/** Suspects, but for those. */
+export function suspectsBut(avoid: readonly string[] = []): string {
+  const numbers = avoid.filter((id) => /^\d+$/.test(id))
+  return numbers.length === 0 ? SUSPECT : `${SUSPECT} AND tasks.id <> ALL('${numberList(numbers)}'::bigint[])`
+}
 
 /** What is asked of a walk. */
 export interface Asked {
@@ -76,7 +82,7 @@ export async function take(
     fence,
     entries,
     started: row.position <= want.start,
-    suspect: which === SUSPECT,
+    suspect: which !== READY,
   }))
 }
 

@@ -75,7 +75,9 @@ export function nextDueAt(db: Statements): number {
 }
 
 function nextUnlimited(db: Statements, memory: Memory, open: readonly Lane[], want: Want): WaitingRow[] {
-  const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []
+  const { avoid = [] } = want
+  const suspects = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1 + avoid.length) : []
+  const suspect = suspects.filter(({ id }) => !avoid.includes(String(id))).slice(0, 1)
   return suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
 }
 

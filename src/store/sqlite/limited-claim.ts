@@ -19,7 +19,7 @@ export function nextWithinLimits(
   want: Want,
   now: number,
 ): Candidate[] {
-  const suspect = want.empty ? suspectWithinLimits(db, lanes.limits, open, now) : null
+  const suspect = want.empty ? suspectWithinLimits(db, lanes.limits, open, want, now) : null
   if (suspect !== null) return [suspect]
   const lines = turns.of(want.able).map((queue) => {
     const ofQueue = open.lanes.filter((lane) => lane.queue === queue)
@@ -41,9 +41,11 @@ function suspectWithinLimits(
   db: Statements,
   limits: LimitBook,
   open: Opening,
+  { avoid = [] }: Want,
   now: number,
 ): Candidate | null {
-  const plain = headsOf(db, SUSPECT, open.lanes, false, 1)[0] ?? null
+  const heads = headsOf(db, SUSPECT, open.lanes, false, 1 + avoid.length)
+  const plain = heads.find(({ id }) => !avoid.includes(String(id))) ?? null
   return plain ?? (open.keyed ? keyedSuspect(db, limits, open.lanes, now) : null)
 }
 

@@ -45,6 +45,26 @@ export const crashes: Theme = (specify, expect) => {
     expect(await world.counts()).toEqual(counts({ queued: 1 }))
   })
 
+  specify(
+    'a worker that would rather show on another item that it is broken is not given the same',
+    async (world) => {
+      const ids = await world.enqueueMany(3)
+      const worker = await world.worker()
+      const takeOne = (avoid: string[]) =>
+        worker.exchange({ want: { able: worker.able, start: 1, ahead: 0, empty: true, avoid } })
+      const row: string[] = []
+      for (const id of ids) {
+        expect(idsOf((await takeOne(row)).claims)).toEqual([id])
+        row.push(id)
+        await worker.end('crash')
+        await worker.begin()
+      }
+      // All have been charged: there is nothing else.
+      expect((await takeOne(row)).claims).toEqual([])
+      expect(idsOf((await takeOne(row.slice(1))).claims)).toEqual([ids[0]])
+    },
+  )
+
   specify('a task that was never started goes back uncharged after a crash', async (world) => {
     const id = await world.enqueue({ maxAttempts: 1 })
     const worker = await world.worker()

@@ -1,4 +1,17 @@
+import { readAssignment } from '../../../src/process/assignment.ts'
 import { tasks } from '../tasks.ts'
 
+/** `GLEANER_CRASH`: when, and in which pool: 'start main', 'ready main', 'item main'. */
+const [when, where] = (process.env.GLEANER_CRASH ?? '').split(' ')
+const crashes = where === readAssignment()?.pool
+if (crashes && when === 'start') process.exit(7)
+if (crashes && when === 'ready') setTimeout(() => process.exit(7), 700)
+const hooks = crashes && when === 'item' ? { aroundRun: () => process.exit(7) } : {}
+
 /** What every worker process of these tests loads; the environment says where the database is. */
-export default { database: 'sqlite:./unused.db', tasks, timings: { lease: '3s', sweep: '200ms' } }
+export default {
+  database: 'sqlite:./unused.db',
+  tasks,
+  hooks,
+  timings: { lease: '3s', sweep: '200ms' },
+}
