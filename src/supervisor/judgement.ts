@@ -13,7 +13,8 @@ const BLOCKED_MS = 1_000
 /** What is to be done about a process, by what was last heard of it. */
 export function judge(child: Child, pool: Pool, timings: Timings): Judgement {
   const { frame, silentMs, ageMs, ready } = child
-  if (silentMs >= timings.hungMs)
+  // Before the first frame it is a matter of the start-up.
+  if (frame !== null && silentMs >= timings.hungMs)
     return kill({ kind: 'hung' }, `no frame for ${Math.round(silentMs / 1_000)} s`)
   if (!ready && ageMs >= timings.startupMs)
     return kill({ kind: 'start-up' }, `not ready after ${Math.round(ageMs / 1_000)} s`)

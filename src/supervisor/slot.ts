@@ -263,9 +263,10 @@ export class Slot {
     if (this.#failed !== null) return 'failed'
     if (this.#child === null) return this.#status === 'starting' ? 'pending' : 'unhealthy'
     const { frame, silentMs } = this.#child
+    if (frame === null) return 'pending'
     if (silentMs >= this.#services.timings.staleMs) return 'unhealthy'
     // Only its owner gives a worker up.
-    return frame === null ? 'pending' : frame.status === 'failed' ? 'unhealthy' : frame.status
+    return frame.status === 'failed' ? 'unhealthy' : frame.status
   }
 
   get record(): WorkerRecord {

@@ -9,11 +9,13 @@ import type { Store } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Supervisor, SupervisorOptions } from '../../src/supervisor/contract.ts'
 import { openSupervisor } from '../../src/supervisor/supervisor.ts'
+import type { Child } from '../journeys/child.ts'
 import { Place } from '../journeys/place.ts'
 import { until } from '../until.ts'
 import { tasks } from './tasks.ts'
 
 export const CONFIG = join(import.meta.dirname, 'programs/config.ts')
+const PROGRAM = join(import.meta.dirname, 'programs/supervisor.ts')
 const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
 
 /** Short, so that a test takes seconds; far enough apart that a busy machine does not mix them up. */
@@ -88,6 +90,17 @@ export class Estate {
     })
     this.#supervisors.push(supervisor)
     return supervisor
+  }
+
+  /** A supervisor in a process of its own. */
+  supervisor(options: Pick<SupervisorOptions, 'timings' | 'env'> & { pools?: Pool[] } = {}): Child {
+    return this.place.start(PROGRAM, {
+      config: CONFIG,
+      pools: [pool()],
+      ...options,
+      timings: { ...TIMINGS, ...options.timings },
+      env: this.env(options.env),
+    })
   }
 
   gleaner(): Promise<Gleaner> {

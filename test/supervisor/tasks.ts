@@ -31,15 +31,6 @@ export const untilThere = defineTask({
   },
 })
 
-/** Does not heed its signal. */
-export const stubborn = defineTask({
-  name: 'stubborn',
-  run: async (_, ctx) => {
-    running(ctx)
-    await new Promise(() => setInterval(() => {}, 1_000))
-  },
-})
-
 /** Keeps the event loop from turning, as a computation would. */
 export const blocking = defineTask({
   name: 'blocking',
@@ -92,4 +83,4 @@ export const hopeless = defineTask({
   },
 })
 
-export const tasks = [quick, untilThere, stubborn, blocking, poison, parent, hoard, hopeless]
+export const tasks = [quick, untilThere, blocking, poison, parent, hoard, hopeless]
