@@ -30,12 +30,16 @@ export interface ForeignOptions {
   /** Between a cancel and the end of a program that does not heed it. */
   graceMs: number
   clock: Clock
+  /** Out of reach of the keys of a terminal: Ctrl-C is for whoever hosts it, who tells it to stop. */
+  ownGroup?: boolean
   /** What it writes on descriptor 3. */
   onFrame: (frame: Frame) => void
   /** A line that belongs to no task. */
   onOutput: (line: string, stream: 'stdout' | 'stderr') => void
   /** It ended, and nobody had asked it to: whoever hosts it ends as well, so that a crash is seen as one. */
   onCrash: (end: ProgramEnd) => void
+  /** It hung, was killed, and another one has taken its place. */
+  onReplaced?: () => void
 }
 
 export interface ProgramEnd {
@@ -116,6 +120,10 @@ export class ForeignProgram {
     await this.#ended
     terminate()
     kill()
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
   }
 
   #attend(child: ChildProcess): Promise<ProgramEnd> {
@@ -222,6 +230,7 @@ export class ForeignProgram {
     if (this.#stopping) this.#child.stdin?.end()
     this.#condemned?.resolve()
     this.#condemned = undefined
+    this.#options.onReplaced?.()
     return ended
   }
 
@@ -231,9 +240,14 @@ export class ForeignProgram {
   }
 }
 
-function spawned({ command, cwd, env }: ForeignOptions): Promise<ChildProcess> {
+function spawned({ command, cwd, env, ownGroup = false }: ForeignOptions): Promise<ChildProcess> {
   const [program, ...args] = command as [string, ...string[]]
-  const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    detached: ownGroup,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  })
   return new Promise((resolve, reject) => {
     child.once('spawn', () => resolve(child))
     child.once('error', (cause: NodeJS.ErrnoException) => {

@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/types.ts'
 import { type Engine, openProcess } from '../engine/open.ts'
@@ -7,6 +8,8 @@ import type { Worker } from '../worker/worker.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Control } from './control.ts'
 import { EXIT } from './exit-codes.ts'
+import { ForeignHealth } from './foreign-health.ts'
+import { type Hosted, hostProgram } from './foreign-host.ts'
 import { HealthLine } from './health-line.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
@@ -26,6 +29,9 @@ class WorkerProcess {
   readonly #line: HealthLine
   #engine: Engine | undefined
   #worker: Worker | undefined
+  #program: Hosted | null = null
+  /** What keeps its program from working. */
+  #hindrance: Phase | null = null
   #phase: Phase = 'initializing'
   #paused: boolean
   #processed = 0
@@ -49,10 +55,11 @@ class WorkerProcess {
 
   async run(): Promise<void> {
     const config = await this.#load()
-    this.#engine = await this.#open(config)
+    this.#program = await this.#host(config)
+    this.#engine = await this.#open({ ...config, engine: { ...config.engine, ...this.#program?.engine } })
     if (this.#stopWithinMs !== undefined) return this.#end()
     this.#worker = this.#work(this.#engine)
-    this.#enter(this.#paused ? 'paused' : 'idle')
+    this.#mayClaim()
   }
 
   async #load(): Promise<Config> {
@@ -61,6 +68,41 @@ class WorkerProcess {
     } catch (error) {
       return fail(message(error), EXIT.configuration)
     }
+  }
+
+  /** The program of a foreign pool; its own frames say how it is, as soon as there is one. */
+  async #host(config: Config): Promise<Hosted | null> {
+    const { command, worker: componentId, frameEveryMs } = this.#assignment
+    const health = new ForeignHealth({
+      clock: systemClock,
+      frameEveryMs,
+      onPhase: (phase) => this.#hindered(phase),
+      onHung: () => this.#program?.kill(),
+    })
+    try {
+      return await hostProgram(config, command ?? undefined, {
+        componentId,
+        onFrame: health.heard,
+        onReplaced: health.forget,
+        onOutput: (line, stream) => (stream === 'stdout' ? console.log(line) : console.error(line)),
+      })
+    } catch (error) {
+      return fail(message(error), EXIT.configuration)
+    }
+  }
+
+  /** What cannot work claims nothing. Null: it can again. */
+  #hindered(phase: Phase | null): void {
+    this.#hindrance = phase
+    this.#mayClaim()
+  }
+
+  #mayClaim(): void {
+    if (this.#worker === undefined) return
+    const isIdle = !this.#paused && this.#hindrance === null
+    if (isIdle) this.#worker.resume()
+    else this.#worker.pause()
+    this.#enter(this.#paused ? 'paused' : (this.#hindrance ?? 'idle'))
   }
 
   async #open(config: Config): Promise<Engine> {
@@ -112,10 +154,7 @@ class WorkerProcess {
   #obey(control: Control): void {
     if (control.type === 'stop') return this.#stop(control.drainMs)
     this.#paused = control.type === 'pause'
-    if (this.#worker === undefined) return
-    if (this.#paused) this.#worker.pause()
-    else this.#worker.resume()
-    this.#enter(this.#paused ? 'paused' : 'idle')
+    this.#mayClaim()
   }
 
   /** Whoever asks again may be in more of a hurry. */
@@ -134,6 +173,7 @@ class WorkerProcess {
   async #leave(): Promise<void> {
     await this.#worker?.stop({ drain: this.#stopWithinMs })
     await this.#engine?.close()
+    await this.#program?.stop()
     process.exit(EXIT.clean)
   }
 

@@ -11,7 +11,7 @@ export interface Migration {
   sql: (schema: string) => string
 }
 
-const OLDEST_SERVER = 130_000
+export const OLDEST_SERVER = 130_000
 
 /** One transaction under an advisory lock: one process does it, the others wait and find it done. */
 export async function migrate(database: Database, migrations: readonly Migration[] = ours): Promise<void> {
@@ -55,7 +55,7 @@ async function refuseOldServer(sql: Sql): Promise<void> {
   })
 }
 
-async function versionOf(sql: Sql, latest: number): Promise<number> {
+export async function versionOf(sql: Sql, latest: number): Promise<number> {
   // Not to_regclass: it would answer from what this connection remembers, while another has just created it.
   const table = await sql.row(
     `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,0 +1,173 @@
+import type { Config } from '../../config/types.ts'
+import { definitionOf } from '../../define/task.ts'
+import { DiscoveryRegistry } from '../../discovery/registry.ts'
+import { checkPostgres } from '../../engine/settings.ts'
+import type { Store } from '../../store/contract.ts'
+import { diagnose } from '../../store/diagnosis.ts'
+import { openStore } from '../../store/open.ts'
+import { readRegistry } from '../../supervisor/reading.ts'
+import { CONFIG_OPTION, type Command, JSON_OPTION, type Values } from '../command.ts'
+import { findProgram } from '../find-program.ts'
+import { configOf } from '../opening.ts'
+import { withoutPassword } from '../overview.ts'
+import type { Terminal } from '../terminal.ts'
+import { plural } from '../words.ts'
+
+/** One thing that was looked at. */
+interface Check {
+  what: string
+  state: 'ok' | 'note' | 'bad'
+  detail: string
+  fix: string | null
+}
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Check Node.js, config and database, and say what to mend.',
+  operands: '',
+  operandsMax: 0,
+  about:
+    'Looks at the version of Node.js, the config, the programs that its pools name, whether the database can be ' +
+    'reached and written, its version and its journal mode, and at discoveries: which index their table lacks, and how ' +
+    'to give it a version column.\n\n' +
+    'A line that begins with ok is well, note is worth knowing, bad needs you; its next line says what to do. Nothing ' +
+    'is changed: a database that is not there yet, or older than this Gleaner, is left as it is.',
+  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  examples: [
+    ['gleaner doctor', 'Before the first start, and when something is odd.'],
+    ['gleaner doctor && gleaner start', 'Only if all is well.'],
+  ],
+  async run(_operands, values, terminal) {
+    const checks: Check[] = []
+    // One by one, as they come: a database that does not answer takes its time.
+    for await (const check of examined(values, terminal)) {
+      checks.push(check)
+      if (values.json !== true) print(check, terminal)
+    }
+    if (values.json === true) terminal.print(JSON.stringify(checks, null, 2))
+    return checks.some(({ state }) => state === 'bad') ? 1 : 0
+  },
+}
+
+async function* examined(values: Values, terminal: Terminal): AsyncGenerator<Check> {
+  yield ok('Node.js', process.versions.node)
+  let config: Config
+  try {
+    config = await configOf(values, terminal)
+  } catch (error) {
+    yield failed('config', error)
+    return
+  }
+  yield ok(
+    'config',
+    `${config.path}: ${plural(config.engine.tasks?.length ?? 0, 'task')}, ${plural(config.pools.length, 'pool')}`,
+  )
+  yield* pools(config, terminal)
+  yield* database(config)
+}
+
+function* pools({ pools, engine, path }: Config, { env }: Terminal): Generator<Check> {
+  if (pools.length === 0)
+    yield note('pools', 'there are none', 'gleaner start needs one; gleaner work does not.')
+  for (const { name, command } of pools) {
+    if (command === undefined) continue
+    const found = findProgram(command[0], path, env)
+    yield found === undefined
+      ? bad(`pool ${name}`, `${command[0]} was not found`, 'Install it, or write its whole path.')
+      : ok(`pool ${name}`, found)
+  }
+  // Without a list a pool serves the queues of all tasks.
+  const served = new Set(pools.flatMap(({ queues }) => queues ?? []))
+  if (pools.length === 0 || pools.some(({ queues }) => queues === undefined)) return
+  for (const task of engine.tasks ?? []) {
+    const { queue } = definitionOf(task)
+    if (!served.has(queue))
+      yield note(
+        `task ${task.name}`,
+        `no pool serves its queue ${queue}`,
+        `Add ${queue} to the queues of a pool.`,
+      )
+  }
+}
+
+async function* database({ engine }: Config): AsyncGenerator<Check> {
+  const options = { durability: engine.durability, postgres: checkPostgres(engine.postgres ?? {}) }
+  let diagnosis: Awaited<ReturnType<typeof diagnose>>
+  try {
+    diagnosis = await diagnose(engine.database, options)
+  } catch (error) {
+    yield failed('database', error)
+    return
+  }
+  const { server, version, latest, troubles } = diagnosis
+  const where = withoutPassword(engine.database)
+  if (version === latest) yield ok('database', `${where} (${server}, version ${version})`)
+  else if (version)
+    yield note('database', `${where} is at version ${version}`, `The next start brings it to ${latest}.`)
+  else
+    yield note('database', `${where} has no tables of Gleaner's (${server})`, 'The first start makes them.')
+  for (const { message, fix } of troubles) yield bad('database', message, fix)
+  if (version !== latest || troubles.length > 0) return
+  const store = await openStore(engine.database, options)
+  try {
+    yield* supervisors(store)
+    yield* discoveries(store, engine)
+  } finally {
+    await store.close()
+  }
+}
+
+async function* supervisors(store: Store): AsyncGenerator<Check> {
+  const { supervisors, workers } = await readRegistry(store)
+  for (const { name, host, pid, running } of supervisors) {
+    if (running) yield ok(`supervisor ${name}`, `runs as pid ${pid} on ${host}`)
+  }
+  for (const { id, lastExit } of workers.filter(({ status }) => status === 'failed')) {
+    yield bad(id, `was given up: ${lastExit?.reason ?? 'nobody knows why'}`, 'Mend it, then gleaner resume.')
+  }
+}
+
+async function* discoveries(store: Store, { discoveries = [] }: Config['engine']): AsyncGenerator<Check> {
+  if (discoveries.length === 0) return
+  try {
+    const sources = new DiscoveryRegistry(discoveries).sources()
+    for (const { name, createIndex, versionTrigger } of await store.planDiscoveries(sources)) {
+      yield createIndex === null
+        ? ok(`discovery ${name}`, 'an index finds its rows')
+        : note(`discovery ${name}`, 'finding its rows reads others as well', createIndex)
+      if (versionTrigger !== null)
+        yield note(
+          `discovery ${name}`,
+          'its table has no version column: rows are compared whole',
+          versionTrigger,
+        )
+    }
+  } catch (error) {
+    yield failed('discoveries', error)
+  }
+}
+
+function ok(what: string, detail: string): Check {
+  return { what, state: 'ok', detail, fix: null }
+}
+
+function note(what: string, detail: string, fix: string): Check {
+  return { what, state: 'note', detail, fix }
+}
+
+function bad(what: string, detail: string, fix: string): Check {
+  return { what, state: 'bad', detail, fix }
+}
+
+function failed(what: string, error: unknown): Check {
+  const { message, hint } = error as { message: string; hint?: string }
+  const detail = hint === undefined ? message : message.slice(0, -`. ${hint}`.length)
+  return { what, state: 'bad', detail, fix: hint ?? null }
+}
+
+const COLOURS = { ok: 'green', note: 'yellow', bad: 'red' } as const
+
+function print({ what, state, detail, fix }: Check, { print, style }: Terminal): void {
+  print(`${style(COLOURS[state], state.padEnd(5))}${what}: ${detail}`)
+  if (fix !== null) for (const line of fix.split('\n')) print(`     ${line}`)
+}

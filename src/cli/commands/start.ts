@@ -1,0 +1,100 @@
+import type { Config } from '../../config/types.ts'
+import { definitionOf } from '../../define/task.ts'
+import { InputError } from '../../errors.ts'
+import { retryDelayMs } from '../../model/retry.ts'
+import { openSupervisor } from '../../supervisor/supervisor.ts'
+import { CONFIG_OPTION, type Command } from '../command.ts'
+import { logTo } from '../log.ts'
+import { withStore } from '../opening.ts'
+import { withoutPassword } from '../overview.ts'
+import { onSignals } from '../signals.ts'
+import { packageVersion } from '../version.ts'
+import { Watching } from '../watching.ts'
+import { plural } from '../words.ts'
+
+export const start: Command = {
+  name: 'start',
+  summary: 'Run the supervisor and the pools of the config.',
+  operands: '',
+  operandsMax: 0,
+  about:
+    'Starts the worker processes of all pools in the config and keeps them alive: one that dies is seen at once, its ' +
+    'work is given back at once, and it is started again; one that keeps crashing is given up, and `gleaner status` ' +
+    'says why. It runs in the foreground until it is told to stop.\n\n' +
+    'The first Ctrl-C (or SIGTERM) stops it in order: nothing more is claimed, and what runs gets the drain time of ' +
+    'the config (10 s) to finish. The second one ends it now: what is unfinished goes back and costs no attempt.\n\n' +
+    'There is one supervisor of each name per database; a second one is refused, and told who runs where since when.',
+  options: {
+    config: CONFIG_OPTION,
+    quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
+    json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
+  },
+  examples: [
+    ['gleaner start', 'With the nearest config.'],
+    ['gleaner start --json --quiet >> gleaner.log', 'For a log shipper.'],
+    ['GLEANER_DATABASE=postgres://db/app gleaner start', 'The same config on another database.'],
+  ],
+  run: (_operands, values, terminal) =>
+    withStore(values, terminal, async (store, config) => {
+      mustHavePools(config)
+      const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
+      const watching = new Watching(store, config, logger)
+      const supervisor = await openSupervisor({
+        store,
+        config: config.path,
+        pools: config.pools,
+        ...config.supervisor,
+        logger,
+        retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
+        onChange: (worker) => watching.changed(worker),
+      })
+      watching.watch(supervisor)
+      const count = supervisor.workers().length
+      const database = withoutPassword(config.engine.database)
+      logger.info(
+        { supervisor: supervisor.name },
+        `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
+      )
+      const { code } = await untilStopped(supervisor, logger)
+      await watching.stop()
+      logger.info({}, 'stopped')
+      return code
+    }),
+}
+
+function mustHavePools({ pools, path }: Config): void {
+  if (pools.length > 0) return
+  throw new InputError(`${path}: pools: there are none`, {
+    code: 'BAD_CONFIG',
+    hint: "Add one, e.g. pools: { main: { processes: 2, queues: ['default'] } }; or use `gleaner work`.",
+  })
+}
+
+/** As the task's own policy says. */
+function retryAfterMs({ engine }: Config, name: string, attempt: number): number {
+  const task = engine.tasks?.find((one) => one.name === name)
+  return task === undefined ? 0 : retryDelayMs(definitionOf(task).retry, attempt, Math.random())
+}
+
+/** It may also end by itself, when another supervisor is in office. */
+async function untilStopped(
+  supervisor: Awaited<ReturnType<typeof openSupervisor>>,
+  logger: ReturnType<typeof logTo>,
+): Promise<{ code: number }> {
+  let [isAsked, isForced] = [false, false]
+  const ignore = onSignals(
+    (signal) => {
+      isAsked = true
+      logger.info({ signal }, 'stopping: what runs may finish; once more ends it now')
+      void supervisor.stop()
+    },
+    () => {
+      isForced = true
+      logger.warn({}, 'stopping now: what is unfinished goes back')
+      void supervisor.stop({ drain: 0 })
+    },
+  )
+  await supervisor.ended
+  ignore()
+  return { code: isAsked && !isForced ? 0 : 1 }
+}

@@ -1,0 +1,23 @@
+import type { StoreOptions } from './open.ts'
+import { sqlitePath } from './open.ts'
+import { diagnoseSqlite } from './sqlite/diagnosis.ts'
+
+/** What can be known of a database without changing anything in it. */
+export interface Diagnosis {
+  /** `SQLite 3.51.3`, `PostgreSQL 18.0`. */
+  server: string
+  /** Of Gleaner's tables; 0: there are none yet. Null: there is not even a database, the first start makes one. */
+  version: number | null
+  /** What this Gleaner knows. */
+  latest: number
+  /** What does not fit, each with what to do. */
+  troubles: readonly { message: string; fix: string }[]
+}
+
+/** Throws what opening it would throw, when it cannot be reached. */
+export async function diagnose(database: string, options: StoreOptions = {}): Promise<Diagnosis> {
+  const path = sqlitePath(database)
+  if (path !== undefined) return diagnoseSqlite(path)
+  const { diagnosePostgres } = await import('./postgres/diagnosis.ts')
+  return diagnosePostgres({ url: database, ...options.postgres })
+}

@@ -1,0 +1,325 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineTask, openGleaner } from '../../src/index.ts'
+import { identifySelf } from '../../src/process-identity.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { openStore } from '../../src/store/open.ts'
+import { folderWith, GLEANER } from '../config/files.ts'
+import { gleaner } from './cli.ts'
+
+const CONFIG = `import { defineConfig, defineTask } from ${GLEANER}
+  const mail = defineTask({ name: 'mail', run: async () => 1 })
+  export default defineConfig({
+    database: 'sqlite:./app.db', tasks: [mail], pools: { mail: { processes: 2 } }, alerts: { backlog: 2 },
+  })`
+const mail = defineTask({ name: 'mail', run: async () => 1 })
+
+function project(config = CONFIG): string {
+  return folderWith({ 'gleaner.config.ts': config })
+}
+
+async function opened(folder: string): Promise<Store> {
+  const store = await openStore(`sqlite:${join(folder, 'app.db')}`)
+  onTestFinished(() => store.close())
+  return store
+}
+
+describe('gleaner init', () => {
+  test.each([
+    ['{ "type": "module" }', [], 'ts'],
+    ['{ "type": "module" }', ['--js'], 'js'],
+    ['{ "type": "commonjs" }', [], 'mjs'],
+    ['{}', ['--js'], 'mjs'],
+  ])('in a package %s with %j writes files that end in .%s', async (manifest, args, ending) => {
+    const folder = folderWith({})
+    writeFileSync(join(folder, 'package.json'), manifest)
+    const { code, stdout } = await gleaner(folder, 'init', ...args)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`wrote gleaner.config.${ending}\nwrote tasks.${ending}\n`)
+    expect(readFileSync(join(folder, `gleaner.config.${ending}`), 'utf8')).toContain(
+      `from './tasks.${ending}'`,
+    )
+  })
+
+  test('writes into a folder that it makes, and says how to go on', async () => {
+    const folder = folderWith({})
+    const { stdout } = await gleaner(folder, 'init', 'jobs')
+    expect(stdout).toContain('cd jobs && npx gleaner start')
+    expect(readdirSync(join(folder, 'jobs')).sort()).toEqual(['gleaner.config.ts', 'tasks.ts'])
+  })
+
+  test.each([['gleaner.config.mjs'], ['tasks.ts']])(
+    'overwrites nothing, and writes nothing beside %s',
+    async (name) => {
+      const folder = folderWith({ [name]: 'mine' })
+      const before = readdirSync(folder)
+      const { code, stderr } = await gleaner(folder, 'init')
+      expect(code).toBe(1)
+      expect(stderr).toMatch(new RegExp(`has ${name} already\\.?\nNothing was written`))
+      expect(readdirSync(folder)).toEqual(before)
+      expect(readFileSync(join(folder, name), 'utf8')).toBe('mine')
+    },
+  )
+})
+
+describe('gleaner status', () => {
+  test('shows supervisors, workers, why one was given up, queues and alerts', async () => {
+    const folder = project()
+    const store = await opened(folder)
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+    onTestFinished(() => app.close())
+    for (let i = 0; i < 3; i++) await app.enqueue(mail)
+    const term = await store.takeOffice('main', identifySelf(), null)
+    const now = Date.now()
+    const record = {
+      pool: 'mail',
+      host: 'here',
+      incarnation: 1,
+      phase: null,
+      current: [],
+      restarts: { recent: 0, total: 0 },
+      lastExit: null,
+      rss: null,
+      loopLagMs: null,
+      lastFrameAt: now,
+    }
+    const states = [
+      {
+        record: {
+          ...record,
+          id: 'worker:mail:0',
+          status: 'running',
+          health: 'healthy',
+          phase: 'processing',
+          pid: 4711,
+          rss: 80 * 2 ** 20,
+          current: [{ item: 'mail/7', since: now - 3_000, deadline: null }],
+        },
+      },
+      {
+        record: {
+          ...record,
+          id: 'worker:mail:1',
+          status: 'failed',
+          health: 'failed',
+          pid: null,
+          restarts: { recent: 5, total: 5 },
+          lastExit: {
+            at: now,
+            code: 1,
+            signal: null,
+            reason: '5 crashes within 5 min',
+            phase: null,
+            rss: null,
+          },
+        },
+      },
+    ]
+    await store.report({
+      name: 'main',
+      term: term!,
+      workers: JSON.stringify(states),
+      handled: null,
+      leaving: false,
+    })
+
+    const { code, stdout, stderr } = await gleaner(folder, 'status')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`supervisor main: pid ${process.pid} on `))
+    expect(stdout).toMatch(
+      /^worker:mail:0 {2}running {2}healthy {2}4711 {3}80 MB {9}0 {2}mail\/7 for 3\.\d s$/m,
+    )
+    expect(stdout).toMatch(/^worker:mail:1 {2}failed .*\b5 {2}failed$/m)
+    expect(stdout).toContain(
+      'worker:mail:1 was given up: 5 crashes within 5 min (exit code 1) `gleaner resume` gives',
+    )
+    expect(stdout).toMatch(/^default +3 +0 +0 +0 +0 +0$/m)
+    expect(stdout).toMatch(
+      /2 alerts\n {2}3 waiting in default that no live worker serves: mail\n {4}Start a worker/,
+    )
+    expect(stdout).toContain('3 wait in default, more than 2')
+
+    const json = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)
+    expect(json).toMatchObject({
+      supervisors: [{ name: 'main', running: true, pid: process.pid }],
+      workers: [
+        { id: 'worker:mail:0' },
+        { id: 'worker:mail:1', lastExit: { reason: '5 crashes within 5 min' } },
+      ],
+      queues: [{ name: 'default', queued: 3, paused: false }],
+      alerts: [{ kind: 'unserved' }, { kind: 'backlog' }],
+    })
+  })
+
+  test('shows workers that have no supervisor', async () => {
+    const folder = project()
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+    onTestFinished(() => app.close())
+    const worker = app.work()
+    await worker.drained()
+    const { stdout } = await gleaner(folder, 'status')
+    expect(stdout).toMatch(new RegExp(`^${worker.id} +running +- +${process.pid} .*no supervisor$`, 'm'))
+  })
+
+  test('of a config that is wrong says what to do', async () => {
+    const { code, stderr } = await gleaner(project('export default { database: "app.db" }'), 'status')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^error: .*gleaner\.config\.ts: database: this is not a database URL\.?\nUse 'sqlite:/,
+    )
+  })
+})
+
+describe('gleaner pause and resume', () => {
+  test('stop and begin a queue, and everything', async () => {
+    const folder = project()
+    const store = await opened(folder)
+    const paused = async () =>
+      (await store.listQueues()).filter((queue) => queue.paused).map(({ name }) => name)
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+    onTestFinished(() => app.close())
+    await app.enqueue(mail)
+    await app.enqueue(mail, undefined, { queue: 'other' })
+
+    expect((await gleaner(folder, 'pause', 'default')).stdout).toBe('queue default is paused\n')
+    expect(await paused()).toEqual(['default'])
+    expect((await gleaner(folder, 'pause', '--json')).stdout).toBe('{"queue":null,"paused":true}\n')
+    expect(await paused()).toEqual(['default', 'other'])
+    expect((await gleaner(folder, 'resume')).stdout).toBe('everything goes on\n')
+    expect(await paused()).toEqual(['default'])
+    expect((await gleaner(folder, 'resume', 'default')).stdout).toBe('queue default goes on\n')
+    expect(await paused()).toEqual([])
+  })
+
+  test('of a queue that nobody knows say so, and whether another was meant', async () => {
+    const { code, stderr } = await gleaner(project(), 'pause', 'defualt')
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'note: nothing was ever in a queue defualt; did you mean default?\n',
+    })
+    expect(await gleaner(project(), 'pause', 'a b')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not a name'),
+    })
+  })
+
+  test('without a queue reach the supervisors as well', async () => {
+    const folder = project()
+    const store = await opened(folder)
+    await store.takeOffice('main', identifySelf(), null)
+    await gleaner(folder, 'pause')
+    await gleaner(folder, 'resume')
+    expect((await store.commandsFor('main')).map(({ action, worker }) => [action, worker])).toEqual([
+      ['pause', null],
+      ['resume', null],
+    ])
+  })
+})
+
+describe('gleaner workers', () => {
+  test('tells supervisors what to do with one worker, if there is such a one', async () => {
+    const folder = project()
+    const store = await opened(folder)
+    expect(await gleaner(folder, 'workers')).toMatchObject({ code: 0, stdout: 'no supervised workers\n' })
+    expect(await gleaner(folder, 'workers', 'restart')).toMatchObject({
+      code: 1,
+      stdout: 'told 0 supervisors to restart all workers\n',
+    })
+    const term = await store.takeOffice('main', identifySelf(), null)
+    const record = {
+      id: 'worker:mail:0',
+      restarts: {},
+      current: [],
+      rss: null,
+      pid: 1,
+      status: 'running',
+      health: 'healthy',
+      host: 'h',
+    }
+    await store.report({
+      name: 'main',
+      term: term!,
+      workers: JSON.stringify([{ record }]),
+      handled: null,
+      leaving: false,
+    })
+    expect(await gleaner(folder, 'workers', 'pause', 'worker:mail:1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Did you mean worker:mail:0?'),
+    })
+    expect((await gleaner(folder, 'workers', 'pause', 'worker:mail:0')).code).toBe(0)
+    expect(await store.commandsFor('main')).toMatchObject([{ action: 'pause', worker: 'worker:mail:0' }])
+  })
+})
+
+describe('gleaner doctor', () => {
+  test('is content with a project that is well, and leaves everything as it is', async () => {
+    const folder = project()
+    const { code, stdout } = await gleaner(folder, 'doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ok {3}Node\.js: \d+/)
+    expect(stdout).toMatch(/ok {3}config: .*: 1 task, 1 pool\n/)
+    expect(stdout).toMatch(
+      /note database: .*has no tables of Gleaner's \(SQLite [\d.]+\)\n {5}The first start makes them\.\n$/,
+    )
+    expect(existsSync(join(folder, 'app.db'))).toBe(false)
+    await opened(folder)
+    expect((await gleaner(folder, 'doctor')).stdout).toMatch(
+      /ok {3}database: .*app\.db \(SQLite [\d.]+, version \d+\)\n$/,
+    )
+  })
+
+  test.each([
+    [
+      'a config that is wrong',
+      'export default {}',
+      /bad {2}config: .*database: undefined.*\n {5}Say where it is/,
+    ],
+    [
+      'a program that is not there',
+      `export default { database: 'sqlite:./app.db', pools: { py: { command: ['no-such-program'], queues: ['py'] } } }`,
+      /bad {2}pool py: no-such-program was not found\n/,
+    ],
+    [
+      'a folder that is not there',
+      `export default { database: 'sqlite:./data/app.db' }`,
+      /bad {2}database: .*data does not exist\n {5}Create the folder/,
+    ],
+    [
+      'a database in memory',
+      `export default { database: 'sqlite::memory:' }`,
+      /bad {2}database: a database in memory cannot be shared/,
+    ],
+    [
+      'a server that does not answer',
+      `export default { database: 'postgres://user:secret@127.0.0.1:1/app' }`,
+      /bad {2}database: (?!.*secret)/,
+    ],
+  ])('finds %s, and ends with 1', async (_what, config, expected) => {
+    const { code, stdout } = await gleaner(project(config), 'doctor')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(expected)
+  })
+
+  test('finds a file that is no database, and one that nobody may write', async () => {
+    const folder = project()
+    writeFileSync(
+      join(folder, 'app.db'),
+      'this is no database, but a text that is long enough to be taken for one',
+    )
+    expect((await gleaner(folder, 'doctor')).stdout).toMatch(/bad {2}database: /)
+  })
+
+  test('notes tasks that no pool serves', async () => {
+    const config = CONFIG.replace('{ processes: 2 }', "{ queues: ['other'] }")
+    const { code, stdout } = await gleaner(project(config), 'doctor', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toContainEqual({
+      what: 'task mail',
+      state: 'note',
+      detail: 'no pool serves its queue default',
+      fix: 'Add default to the queues of a pool.',
+    })
+  })
+})

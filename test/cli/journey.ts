@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { checkout } from '../config/files.ts'
+
+/** Generous: it only bounds a test that is failing anyway. */
+const PATIENCE_MS = 25_000
+
+/** `gleaner …` as a real process in a folder, and what it says. */
+export class Journey {
+  readonly child: ChildProcess
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  said = ''
+  readonly #heard = new Set<() => void>()
+
+  constructor(cwd: string, ...args: string[]) {
+    const { GLEANER_DATABASE: _, ...env } = process.env
+    this.child = spawn(process.execPath, [join(checkout, 'src/cli/bin.ts'), ...args], {
+      cwd,
+      env: {
+        ...env,
+        NODE_OPTIONS: '',
+        NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [this.child.stdout!, this.child.stderr!]) {
+      stream.on('data', (chunk) => {
+        this.said += chunk
+        for (const heard of this.#heard) heard()
+      })
+    }
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }))
+    onTestFinished(async () => {
+      if (this.child.exitCode === null) this.child.kill('SIGKILL')
+      await this.ended
+    })
+  }
+
+  /** The first time that it has said this, be it in the past or to come. */
+  hears(pattern: RegExp): Promise<RegExpMatchArray> {
+    return new Promise((resolve, reject) => {
+      const over = (why: string) =>
+        done(() => reject(new Error(`it never said ${pattern}: ${why}\n${this.said}`)))
+      const impatience = setTimeout(() => over('it took too long'), PATIENCE_MS)
+      const done = (then: () => void) => {
+        clearTimeout(impatience)
+        this.#heard.delete(look)
+        then()
+      }
+      const look = () => {
+        const match = this.said.match(pattern)
+        if (match !== null) done(() => resolve(match))
+      }
+      this.#heard.add(look)
+      void this.ended.then(() => {
+        look()
+        if (this.#heard.has(look)) over('it ended')
+      })
+      look()
+    })
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+}
