@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { discoveryOf } from '../define/discovery.ts'
 import { checkName } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
@@ -30,7 +31,7 @@ export function checkConfig(options: unknown, path: string, env: NodeJS.ProcessE
     supervisor: checkSupervisor(options.supervisor),
     alerts: checkAlerts(options.alerts),
   }
-  checkDiscoveriesAreKnown(config)
+  checkDiscoveries(config)
   return config
 }
 
@@ -56,19 +57,21 @@ function databaseOf({ database }: { database?: unknown }, path: string): string 
   return file === undefined || file === ':memory:' ? database : `sqlite:${resolve(dirname(path), file)}`
 }
 
-/** A pool that serves what does not exist would wait for ever. */
-function checkDiscoveriesAreKnown({ engine, pools }: Config): void {
-  const known = ((engine as { discoveries?: readonly { name: string }[] }).discoveries ?? []).map(
-    ({ name }) => name,
-  )
-  for (const { name, discoveries } of pools) {
-    const unknown = discoveries.find((discovery) => !known.includes(discovery))
-    if (unknown !== undefined)
-      throw badField(
-        `pools.${name}.discoveries`,
-        unknown,
-        `Add it to discoveries; known: ${known.join(', ') || 'none'}.`,
-      )
+/** A pool that serves what does not exist, or has no code for it, would wait for ever. */
+function checkDiscoveries({ engine, pools }: Config): void {
+  const known = new Map((engine.discoveries ?? []).map((one) => [one.name, discoveryOf(one)]))
+  for (const { name: pool, discoveries, command } of pools) {
+    for (const name of discoveries) {
+      const where = `pools.${pool}.discoveries`
+      if (!known.has(name))
+        throw badField(
+          where,
+          name,
+          `Add it to discoveries; known: ${[...known.keys()].join(', ') || 'none'}.`,
+        )
+      if (command === undefined && known.get(name)?.run === undefined)
+        throw badField(where, name, 'It has no run: give it one, or give the pool a command.')
+    }
   }
 }
 

@@ -53,7 +53,7 @@ export interface DiscoveryDefinition {
   readonly row: Std | undefined
   readonly retry: RetryPolicy
   readonly timeoutMs: number
-  readonly run: Handler
+  readonly run: Handler | undefined
   readonly done: (result: any, row: any) => unknown
 }
 
@@ -79,7 +79,8 @@ export function defineDiscovery<R, S extends Std | undefined = undefined>(
   options: DiscoveryOptions & {
     /** Types and checks the row. A row that does not fit is put aside, with the reason. */
     row?: S
-    run: (row: RowOf<S>, ctx: Context) => R
+    /** Left out, a program of a foreign pool does it: its results are given to `done` here. */
+    run?: (row: RowOf<S>, ctx: Context) => R
     /** The columns to set when it is done; afterwards `where` must not hold for the row any more. */
     done: (result: NoInfer<Awaited<R>>, row: RowOf<S>) => Record<string, ColumnValue>
   },
@@ -101,10 +102,19 @@ export function defineDiscovery<R, S extends Std | undefined = undefined>(
     row: checkSchema(options.row, `${what}: row`),
     retry: retryPolicy(options.retry, `${what}: retry`),
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
-    run: checkHandler(options.run, what),
+    run: options.run === undefined ? undefined : checkHandler(options.run, what),
     done: checkDone(options.done, what),
   }
-  return Object.freeze({ name, [BRAND]: Object.freeze(definition) })
+  return brand(definition)
+}
+
+/** The same discovery, done by something else than its own code. */
+export function rowsDoneBy(discovery: Discovery, run: Handler): Discovery {
+  return brand({ ...discoveryOf(discovery), run })
+}
+
+function brand(definition: DiscoveryDefinition): Discovery {
+  return Object.freeze({ name: definition.name, [BRAND]: Object.freeze(definition) })
 }
 
 export function discoveryOf(discovery: unknown): DiscoveryDefinition {

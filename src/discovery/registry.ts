@@ -25,6 +25,11 @@ export class DiscoveryRegistry {
     return [...this.#definitions.keys()]
   }
 
+  /** Those that can be worked on here. */
+  get runnable(): string[] {
+    return this.names.filter((name) => this.#definitions.get(name)?.run !== undefined)
+  }
+
   get(name: string): DiscoveryDefinition | undefined {
     return this.#definitions.get(name)
   }
@@ -50,7 +55,13 @@ export class DiscoveryRegistry {
 
   #known(name: string): DiscoveryDefinition {
     const definition = this.#definitions.get(name)
-    if (definition !== undefined) return definition
+    if (definition?.run !== undefined) return definition
+    if (definition !== undefined) {
+      throw new InputError(`discovery ${shown(name)} has no run here`, {
+        code: 'BAD_DEFINITION',
+        hint: 'Give it one, or let a pool with a command work on it.',
+      })
+    }
     throw new InputError(`discovery ${shown(name)} is unknown here`, {
       code: 'UNKNOWN_DISCOVERY',
       hint: `Add it to openGleaner({ discoveries: [… ] }); known: ${this.names.join(', ') || 'none'}.`,

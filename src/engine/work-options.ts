@@ -25,7 +25,7 @@ export function checkWork(options: WorkOptions, known: Known) {
   }
   const isNamed = options.queues !== undefined || options.discoveries !== undefined
   const queues = options.queues ?? (isNamed ? [] : known.registry.queues())
-  const discoveries = options.discoveries ?? (isNamed ? [] : known.discoveries.names)
+  const discoveries = options.discoveries ?? (isNamed ? [] : known.discoveries.runnable)
   if (!Array.isArray(queues)) throw bad('queues', queues, "Use names, e.g. ['default'].")
   if (!Array.isArray(discoveries)) throw bad('discoveries', discoveries, "Use names, e.g. ['tag-files'].")
   if (isNamed && queues.length + discoveries.length === 0)

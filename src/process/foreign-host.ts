@@ -4,11 +4,11 @@ import type { Config } from '../config/types.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { type ForeignOptions, ForeignProgram, type ProgramEnd } from './foreign-program.ts'
-import { doneByProgram } from './foreign-tasks.ts'
+import { doneByProgram, rowsDoneByProgram } from './foreign-tasks.ts'
 
 export interface Hosted {
-  /** The engine's options, with tasks that the program does. */
-  engine: Pick<GleanerOptions, 'tasks'>
+  /** Of the engine's options, those of what the program does. */
+  engine: Pick<GleanerOptions, 'tasks' | 'discoveries'>
   stop(): Promise<void>
   /** As if it had crashed. */
   kill(): void
@@ -30,6 +30,7 @@ export async function hostProgram(
   { componentId, onFrame = () => {}, ...rest }: HostOptions,
 ): Promise<Hosted | null> {
   if (command === undefined) return null
+  const { tasks = [], discoveries = [] } = config.engine
   const { GLEANER_WORKER: _, ...env } = process.env
   const program = await ForeignProgram.start({
     command,
@@ -43,7 +44,10 @@ export async function hostProgram(
     ...rest,
   })
   return {
-    engine: { tasks: doneByProgram(config.engine.tasks ?? [], program) },
+    engine: {
+      tasks: doneByProgram(tasks, program),
+      discoveries: rowsDoneByProgram(discoveries, program),
+    },
     stop: () => program.stop(),
     kill: () => program.kill(),
   }

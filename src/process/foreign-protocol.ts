@@ -33,7 +33,18 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 const RETRY_MAX_MS = 3650 * 86_400_000
 
 export function encodeMessage(message: ToProgram): string {
-  return `${PREFIX}${JSON.stringify(message)}\n`
+  return `${PREFIX}${JSON.stringify(message, plain)}\n`
+}
+
+/** Node has it, TypeScript does not know it yet. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }
+
+/** A row may hold what JSON has no words for: a large integer is written as one, bytes in base64. */
+function plain(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return rawJson(String(value))
+  // What it is before its own toJSON has been asked.
+  const held = this[key]
+  return held instanceof Uint8Array ? Buffer.from(held).toString('base64') : value
 }
 
 export function decodeMessage(line: string): FromProgram | Other | Bad {

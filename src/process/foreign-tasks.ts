@@ -1,3 +1,4 @@
+import { type Discovery, rowsDoneBy } from '../define/discovery.ts'
 import { checkAgainst } from '../define/schema.ts'
 import { doneBy } from '../define/task.ts'
 import type { Task } from '../define/types.ts'
@@ -11,5 +12,12 @@ export function doneByProgram(tasks: readonly Task[], program: ForeignProgram): 
       const result = await program.run(name, input, ctx as RunContext)
       return output === undefined ? result : checkAgainst(output, result, `result of ${name}`)
     }),
+  )
+}
+
+/** Rows of these discoveries, all worked on by a program; `done` is on our side. */
+export function rowsDoneByProgram(discoveries: readonly Discovery[], program: ForeignProgram): Discovery[] {
+  return discoveries.map((discovery) =>
+    rowsDoneBy(discovery, (row, ctx) => program.run(discovery.name, row, ctx as RunContext)),
   )
 }

@@ -44,7 +44,7 @@ export class RowExecution extends Execution {
 
   protected handle(row: unknown): unknown {
     this.#row = row
-    return this.#definition.run(row, this.context)
+    return this.#definition.run!(row, this.context)
   }
 
   completed(result: unknown): RowOutcome {

@@ -15,11 +15,13 @@ export class Journey {
   said = ''
   readonly #heard = new Set<() => void>()
 
-  constructor(cwd: string, ...args: string[]) {
-    const { GLEANER_DATABASE: _, ...env } = process.env
+  constructor(place: string | { cwd: string; env: NodeJS.ProcessEnv }, ...args: string[]) {
+    const { GLEANER_DATABASE: _, ...inherited } = process.env
+    const { cwd, env } = typeof place === 'string' ? { cwd: place, env: {} } : place
     this.child = spawn(process.execPath, [join(checkout, 'src/cli/bin.ts'), ...args], {
       cwd,
       env: {
+        ...inherited,
         ...env,
         NODE_OPTIONS: '',
         NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { checkConfig } from '../../src/config/check.ts'
-import { defineConfig, defineTask } from '../../src/index.ts'
+import { defineConfig, defineDiscovery, defineTask } from '../../src/index.ts'
 
+const rows = defineDiscovery({
+  name: 'rows',
+  table: 't',
+  key: 'id',
+  where: 'todo',
+  done: () => ({ todo: 0 }),
+})
 const task = defineTask({ name: 'a', run: async () => 1 })
 const check = (more: object) =>
   checkConfig({ database: 'sqlite:./app.db', tasks: [task], ...more }, '/srv/app/gleaner.config.ts', {})
@@ -71,6 +78,11 @@ describe('what a config may not say is refused, with the field and the fix', () 
       'a discovery that is unknown',
       pool({ discoveries: ['tag'] }),
       /pools\.ml\.discoveries: "tag".*Add it to discoveries/,
+    ],
+    [
+      'a discovery without a run in a pool without a command',
+      { discoveries: [rows], ...pool({ discoveries: ['rows'] }) },
+      /pools\.ml\.discoveries: "rows".*It has no run/,
     ],
     ['capabilities as a list', pool({ capabilities: ['gpu'] }), /pools\.ml\.capabilities: an array/],
     [
