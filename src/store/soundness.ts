@@ -1,3 +1,4 @@
+import { NEVER } from '../model/ledger.ts'
 import { FINISHED_STATUSES } from '../model/task.ts'
 import type { Finding } from './upkeep.ts'
 
@@ -54,6 +55,25 @@ const EVERYWHERE: readonly Flaw[] = [
           WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)
              OR NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.base)
              OR NOT EXISTS (SELECT 1 FROM gleaner.gates g WHERE g.id = t.gate)`,
+  },
+  {
+    what: 'a row is claimed by a session that is over',
+    sql: `SELECT c.discovery, c.row_key, c.session FROM gleaner.claims c LEFT JOIN gleaner.sessions s ON s.id = c.session
+          WHERE s.id IS NULL OR s.ended_at IS NOT NULL`,
+  },
+  {
+    what: 'a claim or a ledger entry of no discovery',
+    sql: ['claims', 'ledger']
+      .map(
+        (table) => `SELECT '${table}' AS part, p.discovery, p.row_key FROM gleaner.${table} p
+                    WHERE NOT EXISTS (SELECT 1 FROM gleaner.discoveries d WHERE d.name = p.discovery)`,
+      )
+      .join(' UNION ALL '),
+  },
+  {
+    what: 'a quarantined row has an end, or one that backs off has none',
+    sql: `SELECT discovery, row_key, blocked_until FROM gleaner.ledger
+          WHERE (CAST(quarantined AS integer) = 1) <> (blocked_until = ${NEVER})`,
   },
   // Not a key: one that was taken for ever outlives its task.
   {

@@ -38,7 +38,9 @@ export const FLAWS: readonly Flaw[] = [
   },
   {
     what: 'a fence beyond the sequence',
-    sql: `SELECT id, fence FROM gleaner.tasks
+    sql: `SELECT CAST(id AS TEXT) AS id, fence FROM gleaner.tasks
+          WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')
+          UNION ALL SELECT discovery || '/' || row_key, fence FROM gleaner.claims
           WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')`,
   },
 ]

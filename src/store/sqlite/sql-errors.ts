@@ -6,6 +6,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)
 }
 
+/** What was asked cannot be answered: a column is gone, a function fails on a value. Neither the lock nor the file is at fault. */
+export function isUnanswerable(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(ERROR|MISMATCH|TOOBIG|RANGE)$/.test(error.code)
+}
+
 /** The file itself is at fault. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)

@@ -144,6 +144,22 @@ export const rowsPlanning: Theme = (specify, expect) => {
     expect((await worker.end('stop')).returned).toBe(3)
   })
 
+  specify('a discovery whose condition fails on some row is paused, and the others go on', async (world) => {
+    await withFiles(world, 3)
+    const { tables } = world.database
+    const where = 'needs = 1 AND abs(-9223372036854775807 - edited) > 0'
+    await world.store.planDiscoveries([fileSource(world, { name: 'failing', where })])
+    const worker = await rowWorker(world, { discoveries: ['failing', 'tag-files'] })
+    const claim = await worker.claimOne()
+    expect(claim.discovery).toBe('failing')
+    await tables.run('UPDATE files SET edited = 1')
+    expect(await worker.complete(claim)).toMatchObject({ kind: 'paused' })
+    expect((await world.store.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
+    await world.store.setDiscoveryPaused('failing', false)
+    expect(keysOf(await worker.claimAll())).toEqual(['1', '2', '3'])
+    expect((await world.store.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
+  })
+
   specify('a column that comes later is part of the row', async (world) => {
     await withFiles(world, 1)
     const worker = await rowWorker(world)

@@ -1,6 +1,7 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
 import type { RowClaim, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { isLive, markUseful } from '../sessions.ts'
+import { isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
 import { claimBehind, claimingFor, claimSuspect } from './claim.ts'
@@ -97,16 +98,27 @@ function claimRows(
   const claims: RowClaim[] = []
   const open = openHere(db, memory, want)
   for (const known of want.empty ? open : []) {
-    const suspect = claimSuspect(db, known, claiming)
+    const suspect = unlessBroken(db, known, () => claimSuspect(db, known, claiming))
     if (suspect !== null) return [suspect]
   }
   for (const known of open) {
     if (claims.length >= want.start + want.ahead) break
-    const some = claimBehind(db, known, want, claiming, claims.length)
+    const some = unlessBroken(db, known, () => claimBehind(db, known, want, claiming, claims.length)) ?? []
     if (some.length > 0) memory.served = known.name
     claims.push(...some)
   }
   return claims
+}
+
+/** A condition that fails on some row is paused, with what the database says of it: it must not stop the others. */
+function unlessBroken<T>(db: Statements, { name, rows }: Known, work: () => T): T | null {
+  try {
+    return work()
+  } catch (error) {
+    if (!isUnanswerable(error)) throw error
+    pause(db, name, `where: ${rows.source.where} fails: ${(error as Error).message}`)
+    return null
+  }
 }
 
 /** Beginning with the one whose turn it is. A discovery whose table is not what it was is paused, and harms no other. */

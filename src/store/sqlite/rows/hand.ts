@@ -35,14 +35,14 @@ export class Hand {
   round(nowMs: number, thorough: boolean): Round {
     const rests = !thorough && nowMs < this.#restsUntilMs
     const legs = this.places().map((from) => ({ from, short: rests && from === null && this.#headFirst }))
-    if (this.#headFirst && !rests) return new Round(this, [{ from: null, short: false }], nowMs)
+    if (this.#headFirst && !rests) return new Round(this, [{ from: null, short: false }])
     if (!rests && this.#position !== null) legs.push({ from: null, short: false })
-    return new Round(this, legs, nowMs)
+    return new Round(this, legs)
   }
 
   /** What comes in behind the position is found at any time; a whole round after a costly one has to wait. */
-  rest(tookMs: number, nowMs: number): void {
-    this.#restsUntilMs = nowMs + tookMs * REST_FACTOR
+  rest(workMs: number, nowMs: number): void {
+    this.#restsUntilMs = nowMs + workMs * REST_FACTOR
   }
 
   restsMs(nowMs: number): number {
@@ -60,13 +60,12 @@ interface Leg {
 export class Round {
   readonly #hand: Hand
   readonly #legs: Leg[]
-  readonly #beganMs: number
   #examined = 0
+  #workMs = 0
 
-  constructor(hand: Hand, legs: Leg[], nowMs: number) {
+  constructor(hand: Hand, legs: Leg[]) {
     this.#hand = hand
     this.#legs = legs
-    this.#beganMs = nowMs
   }
 
   get isOver(): boolean {
@@ -82,9 +81,10 @@ export class Round {
     this.#hand.found(this.position)
   }
 
-  /** There was nothing. */
-  passed({ examined, place, atEnd }: Walked, nowMs: number): void {
+  /** There was nothing; to see that took so long. */
+  passed({ examined, place, atEnd }: Walked, workMs: number, nowMs: number): void {
     const leg = this.#legs[0]!
+    this.#workMs += workMs
     this.#examined += examined
     leg.from = place ?? leg.from
     if (!atEnd && !leg.short) return
@@ -92,6 +92,6 @@ export class Round {
     if (!this.isOver) return
     // Whatever comes in behind it is found without walking over all that is kept back.
     this.#hand.found(leg.from)
-    if (this.#examined > COSTLY_ROUND) this.#hand.rest(nowMs - this.#beganMs, nowMs)
+    if (this.#examined > COSTLY_ROUND) this.#hand.rest(this.#workMs, nowMs)
   }
 }

@@ -47,7 +47,7 @@ export function sqliteRows(services: RowServices): Rows {
   const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)
     for (let step = 0; step < LOOKS_MAX; step++) {
-      const look = await read(() => around.step(session, want, now(), performance.now()))
+      const look = await read(() => around.step(session, want, now()))
       switch (look.kind) {
         case 'session-over':
           return { ...NOTHING, sessionEnded: true }

@@ -1,5 +1,6 @@
 import type { RowWant } from '../../rows.ts'
 import { isLive } from '../sessions.ts'
+import { isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { waitingSuspects } from './claim.ts'
@@ -28,7 +29,7 @@ export class LookAround {
     this.#book = book
   }
 
-  step(session: string, want: RowWant, now: number, nowMs: number): Look {
+  step(session: string, want: RowWant, now: number): Look {
     const db = this.#db
     if (!isLive(db, Number(session))) return { kind: 'session-over' }
     const open = this.#book.open(want.discoveries)
@@ -37,18 +38,30 @@ export class LookAround {
     const known = open.flatMap((one) => one.known ?? [])
     const suspects = known.some(({ name }) => waitingSuspects(db, name, now, 1).length > 0)
     if (want.empty && suspects) return { kind: 'something' }
-    for (const one of known) {
-      const found = this.#stepIn(one, want.thorough === true, now, nowMs)
-      if (found !== null) return found
-    }
-    for (const one of known) {
-      const keys = outdatedEntries(db, one, one.review)
-      if (keys.length > 0) return { kind: 'outdated', discovery: one.name, keys }
-    }
+    const found = this.#lookAt(known, want.thorough === true, now)
+    if (found !== null) return found
     return {
       kind: 'nothing',
       suspectsWaiting: !want.empty && suspects,
-      nextDueInMs: nextDueInMs(db, known, now, nowMs),
+      nextDueInMs: nextDueInMs(db, known, now, performance.now()),
+    }
+  }
+
+  #lookAt(known: readonly Known[], thorough: boolean, now: number): Look | null {
+    try {
+      for (const one of known) {
+        const found = this.#stepIn(one, thorough, now)
+        if (found !== null) return found
+      }
+      for (const one of known) {
+        const keys = outdatedEntries(this.#db, one, one.review)
+        if (keys.length > 0) return { kind: 'outdated', discovery: one.name, keys }
+      }
+      return null
+    } catch (error) {
+      if (!isUnanswerable(error)) throw error
+      // Whose condition fails is paused by a claim.
+      return { kind: 'something' }
     }
   }
 
@@ -57,10 +70,11 @@ export class LookAround {
     this.#rounds.clear()
   }
 
-  #stepIn(known: Known, thorough: boolean, now: number, nowMs: number): Look | null {
+  #stepIn(known: Known, thorough: boolean, now: number): Look | null {
+    const beganMs = performance.now()
     let round = this.#rounds.get(known.name)
     if (round === undefined) {
-      round = known.hand.round(nowMs, thorough)
+      round = known.hand.round(beganMs, thorough)
       this.#rounds.set(known.name, round)
     }
     if (round.isOver) return null
@@ -68,7 +82,9 @@ export class LookAround {
       round.found()
       return { kind: 'something' }
     }
-    round.passed(walkedBehind(this.#db, known, round.position), nowMs)
+    const walked = walkedBehind(this.#db, known, round.position)
+    const nowMs = performance.now()
+    round.passed(walked, nowMs - beganMs, nowMs)
     return round.isOver ? null : { kind: 'further' }
   }
 }

@@ -1,3 +1,4 @@
+import { isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { endClaim } from './held.ts'
@@ -58,9 +59,14 @@ export function repairRows(
     .all(place.discovery, place.key, step.limit) as { discovery: string; key: string }[]
   let removed = 0
   for (const [discovery, keys] of byDiscovery(some)) {
-    const known = knownOrNull(book, discovery)
-    if (place.table === 'claims') removed += endClaims(db, known, discovery, keys)
-    else if (known !== null) removed += forgetOutdated(db, known, keys)
+    try {
+      const known = knownOrNull(book, discovery)
+      if (place.table === 'claims') removed += endNeedless(db, known, discovery, keys)
+      else if (known !== null) removed += forgetOutdated(db, known, keys)
+    } catch (error) {
+      // A condition that fails on some row: whoever claims next pauses it.
+      if (!isUnanswerable(error)) throw error
+    }
   }
   const last = some.at(-1)
   if (some.length < step.limit || last === undefined) {
@@ -73,7 +79,12 @@ export function repairRows(
 }
 
 /** Whose session is over, and whose row needs nothing any more: who still runs it works in vain. */
-function endClaims(db: Statements, known: Known | null, discovery: string, keys: readonly string[]): number {
+function endNeedless(
+  db: Statements,
+  known: Known | null,
+  discovery: string,
+  keys: readonly string[],
+): number {
   const needed =
     known === null
       ? ''

@@ -3,7 +3,7 @@ import { decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
 import type { Run } from '../../contract.ts'
-import { isBusy } from '../sql-errors.ts'
+import { isBusy, isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
 import { endClaim, endClaims, type HeldRow, rowHeldBy } from './held.ts'
@@ -96,6 +96,9 @@ export function settleRow(settling: Settling, handedIn: HandedIn, effects: () =>
     if (wrong !== null) return paused(to, wrong)
   }
   const version = versionOf(db, known, key)
+  if (version instanceof Error) {
+    return paused(to, `where: ${known.rows.source.where} fails: ${version.message}`)
+  }
   if (version === null) return gone(to)
   if (version !== held.version && outcome.kind !== 'later') {
     const changed = editedMeanwhile(to, version, outcome)
@@ -141,13 +144,13 @@ function writeDone(
   effects()
   try {
     updateRow(db, known, held.key, values)
+    return isEligible(db, known, held.key)
+      ? `what done returned leaves the row eligible (${known.rows.source.where}): it would be found again and again`
+      : null
   } catch (error) {
     if (isBusy(error) || !db.raw.inTransaction) throw error
     return `what done returned could not be written: ${(error as Error).message}`
   }
-  return isEligible(db, known, held.key)
-    ? `what done returned leaves the row eligible (${known.rows.source.where}): it would be found again and again`
-    : null
 }
 
 function failed(to: Row, version: string, failure: Failure, retryAfterMs: number | null): RowAnswer {
@@ -211,9 +214,14 @@ function remember(
   writeEntry(db, discovery, key, version, next(before === undefined ? null : entryOf(before)), now)
 }
 
-/** Null: it is gone, or not eligible. */
-function versionOf(db: Statements, { wording }: Known, key: string): string | null {
-  return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
+/** Null: it is gone, or not eligible. An error: its condition fails on it. */
+function versionOf(db: Statements, { wording }: Known, key: string): string | null | Error {
+  try {
+    return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
+  } catch (error) {
+    if (isUnanswerable(error)) return error as Error
+    throw error
+  }
 }
 
 /** After the triggers of the user's own, which RETURNING would not see. */
