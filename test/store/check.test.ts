@@ -65,6 +65,16 @@ const EVERYWHERE: [what: string, sql: string][] = [
   ['a log line or attempt of no task', `DELETE FROM gleaner.tasks WHERE status = 'failed'`],
   ['a task that waits has no place in its queue, or no time', 'UPDATE gleaner.tasks SET rank = NULL'],
   ['a task of a lane that does not exist', 'UPDATE gleaner.tasks SET lane = 4711'],
+  [
+    'a row is claimed by a session that is over',
+    `INSERT INTO gleaner.discoveries (name, source) VALUES ('d', '{}');
+     INSERT INTO gleaner.claims VALUES ('d', '1', 1, 1, 'v', 1, 0, 0)`,
+  ],
+  [
+    'a quarantined row has an end, or one that backs off has none',
+    `INSERT INTO gleaner.ledger VALUES ('d', '1', 'v', 1, 0, 0, CAST(0 AS boolean), CAST(1 AS boolean), 5, NULL, '[]', 0)`,
+  ],
+  ['a claim or a ledger entry of no discovery', 'DELETE FROM gleaner.discoveries'],
 ]
 
 describe.each(PLACES)('a check on %s', (_, open) => {

@@ -48,6 +48,7 @@ export async function openPostgresDatabase(
       named: (table) => `${schema}.${table}`,
       run: async (sql) => void (await users.query(sql)),
       rows: async (sql) => (await users.query(sql)).rows,
+      deleteLedger: async () => void (await users.query(`DELETE FROM ${schema}.ledger`)),
       within: (tx, sql) => (tx as pg.Client).query(sql.replaceAll('files', `${schema}.files`)),
     },
     async transact(work) {

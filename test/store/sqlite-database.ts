@@ -21,6 +21,8 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
   const stores: Store[] = []
   const users = new Database(path)
   users.pragma('journal_mode = WAL')
+  // What a sync of the user's own costs is no subject of any test.
+  users.pragma('synchronous = OFF')
   users.exec('CREATE TABLE notes (text TEXT NOT NULL)')
   return {
     path,
@@ -42,6 +44,7 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
       named: (table) => table,
       run: async (sql) => void users.exec(sql),
       rows: async (sql) => users.prepare(sql).all() as Record<string, unknown>[],
+      deleteLedger: async () => void users.exec('DELETE FROM gleaner_ledger'),
       within: (tx, sql) => void (tx as Database.Database).prepare(sql).run(),
     },
     async transact(work) {

@@ -43,6 +43,8 @@ export interface UserTables {
   run(sql: string): Promise<void>
   /** Numbers up to 2^31, text and null. */
   rows(sql: string): Promise<Record<string, any>[]>
+  /** All that is remembered of rows: whoever does it must do no harm. */
+  deleteLedger(): Promise<void>
   /** A row edited by the handler itself, in the transaction that completes it. */
   within(tx: unknown, sql: string): unknown
 }
