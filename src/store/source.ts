@@ -63,14 +63,14 @@ const TOKEN =
  * The condition is put into our statements between brackets: it must not reach beyond them. Whether it means something is
  * for the database to say.
  */
-export function checkCondition({ name, where }: DiscoverySource): void {
+export function checkCondition({ name, where }: DiscoverySource, parameter = /^[?:$@]$/): void {
   const bad = (problem: string, hint: string) => badDiscovery(name, `where: ${problem}`, hint)
   const hint = 'Use one condition, as it would stand after WHERE: `needs_tagging = 1 AND is_valid = 1`.'
   if (where.trim() === '') throw bad('it is empty', hint)
   let depth = 0
   for (const [token] of where.matchAll(TOKEN)) {
     if (token === ';') throw bad('it holds a second statement', hint)
-    if (token === '?' || token === ':' || token === '$' || token === '@') {
+    if (parameter.test(token)) {
       throw bad(
         `it holds a parameter or an operator with ${token}`,
         'Write the value itself into the condition.',

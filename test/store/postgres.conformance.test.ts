@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { storeConformance } from '../../src/testing/conformance/index.ts'
+import { rowConformance, storeConformance } from '../../src/testing/conformance/index.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
 
 storeConformance({ test, expect, describe, openDatabase: openPostgresDatabase })
+rowConformance({ test, expect, describe, openDatabase: openPostgresDatabase })

@@ -18,8 +18,21 @@ export interface Manner {
   durable?: boolean
   /** Its statements find rows by their place in an index only; see `BY_INDEX`. */
   byIndex?: boolean
+  /** What somebody else has locked for longer than that is an error; default 10 s. */
+  lockTimeoutMs?: number
   /** Its statements are few, and come again and again: each connection has them planned once. */
   prepared?: boolean
+}
+
+/** By the extended protocol, which takes no second statement. */
+export type Ask = (text: string) => Promise<any[]>
+
+/** One of those that are sent together; its rows come as arrays. */
+export interface Statement {
+  text: string
+  values: readonly unknown[]
+  /** How values are read, if not as the engine reads its own. */
+  types?: pg.CustomTypesConfig
 }
 
 const NOT_SYNCED = ['synchronous_commit = off']
@@ -50,7 +63,8 @@ export class Database {
         hint: "Use small letters, digits and underscores; names that begin with 'pg_' are the server's.",
       })
     }
-    this.#pool = new pg.Pool({ ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES })
+    const config = { ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES }
+    this.#pool = new pg.Pool({ ...config, pipeline: true })
     // A connection that breaks while it rests is replaced; whoever needs one next will see.
     this.#pool.on('error', () => {})
     this.#prepares = options.notify !== false
@@ -104,6 +118,60 @@ export class Database {
     }
   }
 
+  /**
+   * One transaction in one round trip: everything is sent at once, its end included. So the server never waits for us
+   * inside it, however long a handler keeps our event loop busy, and nobody waits for what it has locked.
+   */
+  async volley(statements: readonly Statement[], manner: Manner = {}): Promise<pg.QueryArrayResult[]> {
+    const client = await this.#pool.connect().catch((error) => {
+      throw driverFailed(error)
+    })
+    let broken: Error | undefined
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      const asked = [
+        client.query(beginning(manner)),
+        ...statements.map(({ text, values, types }) => {
+          const named = this.#named(text, values as unknown[])
+          return client.query({ ...named, rowMode: 'array' as const, ...(types && { types }) })
+        }),
+        client.query('COMMIT'),
+      ]
+      const answers = await Promise.allSettled(asked)
+      const failed = answers.find((answer) => answer.status === 'rejected')
+      if (failed === undefined) {
+        return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<any>).value)
+      }
+      if (isLostConnection(failed.reason)) broken = failed.reason as Error
+      throw failed.reason
+    } catch (error) {
+      throw translated(error)
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. */
+  async trial<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    const kept = new Error('rolled back')
+    let value: T
+    try {
+      await this.transaction(async (_, client) => {
+        const extended = { queryMode: 'extended' }
+        const ask: Ask = async (text) => (await client.query({ text, ...extended })).rows
+        value = await work(ask)
+        throw kept
+      })
+    } catch (error) {
+      if (error !== kept) throw error
+    }
+    return value!
+  }
+
   /** Outside any transaction, for as long as it takes; the connection is not used again. */
   async unhurried<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error) => {
@@ -126,8 +194,12 @@ export class Database {
 }
 
 /** One round trip. */
-function beginning({ durable = true, byIndex = false }: Manner): string {
-  const settings = [...(durable ? [] : NOT_SYNCED), ...(byIndex ? BY_INDEX : [])]
+function beginning({ durable = true, byIndex = false, lockTimeoutMs }: Manner): string {
+  const settings = [
+    ...(durable ? [] : NOT_SYNCED),
+    ...(byIndex ? BY_INDEX : []),
+    ...(lockTimeoutMs === undefined ? [] : [`lock_timeout = ${lockTimeoutMs}`]),
+  ]
   return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }
 

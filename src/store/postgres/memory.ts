@@ -2,10 +2,11 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
 import { BatchBook } from './batches.ts'
+import type { Database } from './database.ts'
 import { LaneBook } from './lanes.ts'
 import { LowWater } from './low-water.ts'
 import { QueueBook } from './queue-book.ts'
-import type { Sql } from './sql.ts'
+import { DiscoveryBook } from './rows/book.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
@@ -15,14 +16,16 @@ export interface Memory {
   batches: BatchBook
   turns: Turns
   runners: Runners
+  discoveries: DiscoveryBook
 }
 
 /** `onOutdated`: something was drawn by an order that has changed. */
 export function emptyMemory(
-  sql: Sql,
+  database: Database,
   { clock = systemClock, random = Math.random }: { clock?: Clock; random?: () => number },
   onOutdated: () => void,
 ): Memory {
+  const { sql } = database
   return {
     lanes: new LaneBook(sql),
     queues: new QueueBook(sql, random, onOutdated),
@@ -30,5 +33,6 @@ export function emptyMemory(
     batches: new BatchBook(),
     turns: new Turns(),
     runners: new Runners(),
+    discoveries: new DiscoveryBook(database),
   }
 }

@@ -1,8 +1,10 @@
+import { readRowId } from '../../model/row.ts'
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
 import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Memory } from './memory.ts'
 import { leaveRaces } from './races.ts'
+import { forgiveRows, giveRowsBack, takeRowsFrom } from './rows/giving-back.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, apply } from './transition.ts'
@@ -114,37 +116,33 @@ export async function endSession(
   if (condition !== undefined && condition.renewals !== session.renewals) return null
 
   const now = clockMs ?? session.now
-  const held = await allHeldBy(
-    sql,
-    sessions.map((one) => one.id),
-  )
+  const ids = sessions.map((one) => one.id)
+  const tasks = await allHeldBy(sql, ids)
+  const rows = await takeRowsFrom(sql, ids)
+  const held = [...tasks, ...rows.map((row) => ({ ...row.held, session: row.session }))]
   const culprit = sessions.find((one) => one.id === held[0]?.session) ?? session
   const useless = cause === 'crash' && sessions.every((one) => one.completed === 0)
   const verdict = giveBack(cause, held, useless ? await blamedBefore(sql, culprit) : [])
   const tally = new Tally()
   const ended: string[] = []
-  for (const task of held) {
+  for (const task of tasks) {
     const transition = verdict.transitions.get(task.id)!
     await apply(sql, memory, task, transition, now, tally)
     if (transition.to !== 'waiting') ended.push(task.id)
   }
   await tally.write(sql)
-  await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [
-    sessions.map((one) => one.id),
-  ])
+  const quarantined = await giveRowsBack(sql, memory.discoveries, rows, verdict.transitions, now)
+  await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [ids])
   const freed = await tally.slots.write(sql)
   await forgive(sql, verdict.forgiven)
-  await leaveRaces(
-    sql,
-    sessions.map((one) => one.id),
-  )
+  await leaveRaces(sql, ids)
   await sql.run(
     `UPDATE gleaner.sessions SET ended_at = $1, cause = $2, blamed = CASE WHEN id = $3 THEN $4::text END
      WHERE id = ANY($5::bigint[])`,
-    [now, cause, culprit.id, verdict.blamed, sessions.map((one) => one.id)],
+    [now, cause, culprit.id, verdict.blamed, ids],
   )
   const { blamed, workerBroken } = verdict
-  return { returned: held.length - ended.length, blamed, workerBroken, ended, freed }
+  return { returned: held.length - ended.length - quarantined, blamed, workerBroken, ended, freed }
 }
 
 /** In the order of their ids, so that two who end the same process do not wait for each other. */
@@ -175,7 +173,9 @@ async function blamedBefore(sql: Sql, { worker, id }: SessionRow): Promise<strin
 }
 
 /** The worker was broken, not these: what they were charged is taken back. */
-async function forgive(sql: Sql, tasks: readonly string[]): Promise<void> {
+async function forgive(sql: Sql, items: readonly string[]): Promise<void> {
+  await forgiveRows(sql, items)
+  const tasks = items.filter((id) => readRowId(id) === null)
   if (tasks.length === 0) return
   await sql.run(
     `UPDATE gleaner.tasks SET crashes = crashes - 1, attempts = greatest(0, attempts - 1)

@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { rowsNotYet } from '../rows-not-yet.ts'
 import { Database, type Manner } from './database.ts'
 import { insertTasks } from './enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './exchange.ts'
@@ -19,6 +18,7 @@ import type { PostgresOptions } from './options.ts'
 import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank, watchAgain } from './ordering.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import { advanceRaces } from './races.ts'
+import { postgresRows } from './rows/index.ts'
 import {
   changedSchedules,
   dueSchedules,
@@ -64,14 +64,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /** Each verb: one transaction, or one statement. */
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
-  const memory = emptyMemory(sql, options, () => void inOrder().catch(() => {}))
+  const memory = emptyMemory(database, options, () => void inOrder().catch(() => {}))
   const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
   let expectant = false
+  let wakes = 0
   const tell = (change: Change) => {
-    if (change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)) expectant = true
+    if (change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)) {
+      expectant = true
+      wakes += 1
+    }
     for (const listener of listeners) listener(change)
   }
   const wakeups = new Wakeups(options, sql, tell)
@@ -125,18 +129,16 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     await read(() => watchAgain(sql))
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
-  const upkeep = postgresUpkeep({
-    database,
-    now: async () => clockMs() ?? (await serverTime(sql)),
-    read,
-    write,
-    spread,
-  })
+  const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
+  const shared = {
+    ...{ database, sql, memory, clockMs, serverTime, now, promised },
+    ...{ wakes: () => wakes, read, write, spread },
+  }
 
   return {
     remote: true,
-    ...upkeep,
-    ...rowsNotYet('PostgreSQL'),
+    ...postgresUpkeep(shared),
+    ...postgresRows(shared),
     enqueue: (tasks) => started(() => enqueueing.add(tasks)),
     within: (transaction) =>
       withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
@@ -220,7 +222,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return answer
     },
     ...supervision({ sql, clockMs, read, write }),
-    ...insight({ sql, memory, clockMs, serverTime, read, write, spread }),
+    ...insight(shared),
     endings: (ids) => read(() => readEndings(sql, ids)),
 
     listQueues: () => read(() => listQueues(sql, clockMs())),

@@ -5,6 +5,7 @@ import { Database } from '../../../src/store/postgres/database.ts'
 import { LaneBook } from '../../../src/store/postgres/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/low-water.ts'
 import { QueueBook } from '../../../src/store/postgres/queue-book.ts'
+import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
 import {
   changedSchedules,
   dueSchedules,
@@ -84,6 +85,7 @@ async function scene(place: Place) {
     turns: new Turns(),
     runners: new Runners(),
     batches: new BatchBook(),
+    discoveries: new DiscoveryBook(database),
   }
   await lanes.learn([task])
   await queues.known()

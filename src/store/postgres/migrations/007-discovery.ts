@@ -1,10 +1,20 @@
 import type { Migration } from '../migrate.ts'
 
-/** Work found in the user's own tables. A row's key is text here: of several columns a JSON array. */
+/**
+ * Work found in the user's own tables; the tables mean the same as on SQLite. A row's key is text here: of several columns a
+ * JSON array. What a row was like is its version column as text, or else its xmin and a hash of all its values: it has not
+ * changed if either is the same.
+ */
 export const discovery: Migration = {
   version: 7,
   name: 'discovery',
   sql: (schema) => `
+INSERT INTO ${schema}.settings VALUES ('discoveries', 0); -- grows when one is planned otherwise than before
+
+-- Undoes a statement that has found out too late.
+CREATE FUNCTION ${schema}.refuse(what text) RETURNS boolean LANGUAGE plpgsql
+  AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''GL001'', MESSAGE = what; END';
+
 CREATE TABLE ${schema}.discoveries (
   name          text PRIMARY KEY,
   source        text NOT NULL, -- what was declared, as JSON
@@ -19,18 +29,21 @@ CREATE TABLE ${schema}.claims (
   row_key     text NOT NULL,
   session     bigint NOT NULL,
   fence       bigint NOT NULL,
-  row_version text NOT NULL,
+  row_version text,
+  row_hash    bigint,
   attempt     integer NOT NULL,
   claimed_at  bigint NOT NULL,
   started_at  bigint, -- null while it is held ahead
   PRIMARY KEY (discovery, row_key)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);
+CREATE INDEX claims_session ON ${schema}.claims (session);
 
 -- What is remembered of rows that failed; it holds for the row as it was then (row_version). Deleting any of it is safe.
 CREATE TABLE ${schema}.ledger (
   discovery     text NOT NULL,
   row_key       text NOT NULL,
-  row_version   text NOT NULL,
+  row_version   text,
+  row_hash      bigint,
   attempts      integer NOT NULL,
   crashes       integer NOT NULL,
   changes       integer NOT NULL,

@@ -1,0 +1,74 @@
+import type { DiscoverySource } from '../../rows.ts'
+import { orderOf } from '../../source.ts'
+import type { Ask } from '../database.ts'
+import { quoted, type Shape } from './shape.ts'
+import type { RowSource, Way } from './source.ts'
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  Filter?: string
+  Plans?: Plan[]
+}
+
+/** More pages than that take a while to index: not while nobody can write. */
+const SMALL_PAGES = 1_000
+
+/** Whatever could serve is preferred to reading the table, however small it is now. */
+const NOT_PREFERRED = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort']
+
+export interface Advice {
+  way: Way
+  createIndex: string | null
+}
+
+/** Whether an index leads from one eligible row to the next, and which one would if not. Nothing of it is run. */
+export async function adviceFor(ask: Ask, source: RowSource, shape: Shape): Promise<Advice> {
+  for (const setting of NOT_PREFERRED) await ask(`SET LOCAL ${setting} = off`)
+  const [row] = await ask(
+    `EXPLAIN (FORMAT JSON) SELECT 1 FROM ${source.from} WHERE ${source.eligible} ORDER BY ${source.order} LIMIT 100`,
+  )
+  const nodes = nodesOf(row['QUERY PLAN'][0].Plan)
+  // The scans of a condition's own subqueries come after those of the rows.
+  const [first, ...others] = nodes.filter((node) => node['Relation Name'] !== undefined)
+  const scans = [first!, ...others.filter((node) => node['Node Type'] === first!['Node Type'])]
+  const sorts = nodes.some((node) => node['Node Type'].includes('Sort'))
+  const indexed = !sorts && scans.every((node) => node['Node Type'].startsWith('Index'))
+  if (indexed && scans.every((node) => node.Filter === undefined)) return { way: 'index', createIndex: null }
+  const helped = indexed && scans.every((node) => node['Index Cond'] !== undefined)
+  return { way: helped ? 'index' : 'window', createIndex: await missingIndex(ask, source.declared, shape) }
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+/** Tried on an empty table of the same shape: not every condition can stand in an index (`now()` cannot). */
+async function missingIndex(ask: Ask, declared: DiscoverySource, shape: Shape): Promise<string | null> {
+  const table = quoted(shape.table)
+  const ordered = orderOf(declared)
+  const columns = [
+    ...ordered.map(({ column, descending }) => `${quoted(column)}${descending ? ' DESC' : ''}`),
+    ...declared.key.filter((name) => !ordered.some(({ column }) => column === name)).map(quoted),
+  ]
+  const where = ` (${columns.join(', ')}) WHERE ${conditionOf(declared)}`
+  const concurrently = shape.pages > SMALL_PAGES ? ' CONCURRENTLY' : ''
+  const real = `CREATE INDEX${concurrently} ON ${quoted(shape.schema)}.${table}`
+  await ask('SAVEPOINT trial')
+  try {
+    await ask(`CREATE TEMPORARY TABLE ${table} (LIKE ${quoted(shape.schema)}.${table}) ON COMMIT DROP`)
+    await ask(`CREATE INDEX ON pg_temp.${table}${where}`)
+    return real + where
+  } catch {
+    // In key order there is an index already, which does not know the condition.
+    return ordered.length > 0 ? `${real} (${columns.join(', ')})` : null
+  } finally {
+    await ask('ROLLBACK TO trial')
+  }
+}
+
+/** As it was written; between brackets, if it ends in a comment. */
+function conditionOf({ where }: DiscoverySource): string {
+  return where.includes('--') ? `(${where}\n)` : where.trim()
+}

@@ -1,0 +1,92 @@
+import type { DiscoverySource } from '../../rows.ts'
+import { unknownDiscovery } from '../../source.ts'
+import type { Database } from '../database.ts'
+import { claimSql, type Look } from './claim-sql.ts'
+import { lookOver } from './look-over.ts'
+import { settleSql } from './settle-sql.ts'
+import type { Column } from './shape.ts'
+import type { RowSource } from './source.ts'
+import { Walk } from './walk.ts'
+
+/** A discovery as this store works on it. */
+export class Known {
+  readonly name: string
+  readonly declared: DiscoverySource
+  readonly source: RowSource
+  /** Of the declarations, when it was learnt. */
+  readonly version: number
+  readonly walk: Walk
+  readonly #schema: string
+  readonly #texts = new Map<string, string>()
+  /** Part of each text: what was prepared for a table that has changed since is not used again. */
+  readonly #edition: number
+
+  constructor(source: RowSource, schema: string, version: number, edition: number) {
+    this.source = source
+    this.declared = source.declared
+    this.name = source.declared.name
+    this.version = version
+    this.walk = new Walk(source.way, source.declared.orderBy !== null)
+    this.#schema = `"${schema}"`
+    this.#edition = edition
+  }
+
+  claimText(at: Look['at']): string {
+    return this.#text(at, () => claimSql(this.source, this.#schema, at))
+  }
+
+  settleText(columns: readonly Column[]): string {
+    const names = columns.map(({ name }) => name)
+    return this.#text(JSON.stringify(names), () => settleSql(this.source, this.#schema, columns))
+  }
+
+  #text(key: string, make: () => string): string {
+    const known = this.#texts.get(key)
+    if (known !== undefined) return known
+    const text = `/* ${this.#edition} */ ${make()}`
+    this.#texts.set(key, text)
+    return text
+  }
+
+  column(name: string): Column | undefined {
+    return this.source.columns.find((column) => column.name === name)
+  }
+}
+
+/** What this store knows of discoveries: each as the last process that planned it said. */
+export class DiscoveryBook {
+  readonly #database: Database
+  readonly #known = new Map<string, Promise<Known>>()
+  #edition = 0
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Throws UNKNOWN_DISCOVERY, and BAD_DISCOVERY when the table is not what it was any more. */
+  get(name: string): Promise<Known> {
+    const known = this.#known.get(name) ?? this.#learn(name)
+    this.#known.set(name, known)
+    known.catch(() => this.#known.delete(name))
+    return known
+  }
+
+  /** Looks it over once more: it was planned anew, or its table was altered. */
+  again(name: string): Promise<Known> {
+    this.#known.delete(name)
+    return this.get(name)
+  }
+
+  async #learn(name: string): Promise<Known> {
+    const { sql } = this.#database
+    const row = await sql.row<{ source: string; version: number }>(
+      `SELECT source, (SELECT value FROM gleaner.settings WHERE key = 'discoveries') AS version
+       FROM gleaner.discoveries WHERE name = $1`,
+      [name],
+    )
+    if (row === undefined) throw unknownDiscovery(name)
+    const { source } = await lookOver(this.#database, JSON.parse(row.source) as DiscoverySource)
+    this.#edition += 1
+    return new Known(source, sql.schema, row.version, this.#edition)
+  }
+}

@@ -1,0 +1,79 @@
+import { rowId } from '../../../model/row.ts'
+import type { RowClaim, RowWant } from '../../rows.ts'
+import type { Statement } from '../database.ts'
+import type { Known } from './book.ts'
+import { LEAD, type Look } from './claim-sql.ts'
+import { USER_TYPES } from './values.ts'
+
+/** What is still wanted. */
+export interface Wanted {
+  start: number
+  total: number
+}
+
+export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
+  return { start: Math.max(0, start - taken), total: start + ahead - taken }
+}
+
+export function claimStatement(
+  known: Known,
+  session: string,
+  clockMs: number | null,
+  look: Look,
+  wanted: Wanted,
+  rows: number,
+  /** Discoveries whose suspects go first. */
+  first: readonly string[] = [],
+): Statement {
+  const place = look.at === 'place' ? [look.place] : []
+  return {
+    text: known.claimText(look.at),
+    values: [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...place],
+    types: USER_TYPES,
+  }
+}
+
+export interface Claimed {
+  /** False: it did not look, because something was paused, planned anew or altered. */
+  looked: boolean
+  claims: RowClaim[]
+  /** Free when it looked; with those that it did not get a race was lost. */
+  found: number
+  place: string | null
+  last: string | null
+}
+
+export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
+  const [first] = rows
+  const found = first![LEAD.found] as number
+  const won = first![LEAD.won] === null ? null : new Set(first![LEAD.won] as string[])
+  const free = found === 0 ? [] : rows
+  const claims = free.flatMap((row, at) =>
+    won === null || won.has(row[LEAD.key])
+      ? [claimOf(known, row, first![LEAD.fence], at < wanted.start)]
+      : [],
+  )
+  return {
+    looked: first![LEAD.now] !== null,
+    claims,
+    found,
+    place: free.at(-1)?.[LEAD.place] ?? null,
+    last: first![LEAD.last],
+  }
+}
+
+function claimOf(known: Known, row: readonly any[], fence: number, started: boolean): RowClaim {
+  const key = row[LEAD.key] as string
+  const { columns } = known.source
+  return {
+    id: rowId(known.name, key),
+    fence,
+    discovery: known.name,
+    key,
+    row: Object.fromEntries(columns.map(({ name }, at) => [name, row[LEAD.user + at]])),
+    attempt: row[LEAD.attempt],
+    maxAttempts: known.declared.maxAttempts,
+    started,
+    suspect: row[LEAD.suspect],
+  }
+}

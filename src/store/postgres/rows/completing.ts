@@ -1,0 +1,88 @@
+import type { RowOutcome } from '../../../model/row.ts'
+import type { Statement } from '../database.ts'
+import type { Known } from './book.ts'
+import { type Answers, failureOf, type HandedIn, type Judged } from './handing-in.ts'
+import type { EndedClaim } from './ledger.ts'
+import { heldRow } from './ledger.ts'
+import { REFUSED } from './settle-sql.ts'
+import type { Column } from './shape.ts'
+import { asText } from './values.ts'
+
+/** Rows that were completed with values for the same columns: one statement writes them. */
+export interface Group {
+  known: Known
+  columns: Column[]
+  rows: HandedIn[]
+}
+
+/** Why these columns cannot be written whatever the row: a mistake in the code. Null: they can. */
+export function wrongColumns({ declared, source }: Known, names: readonly string[]): string | null {
+  const columns = source.columns.map(({ name }) => name)
+  const unknown = names.find((name) => !columns.includes(name))
+  if (unknown !== undefined)
+    return `done sets ${unknown}, which is no column; there are: ${columns.join(', ')}`
+  const changed = names.find((name) => declared.key.includes(name))
+  return changed === undefined ? null : `done sets ${changed}, which is the key of the row`
+}
+
+export function groupOf(known: Known, names: readonly string[]): Group {
+  return { known, columns: names.map((name) => known.column(name)!), rows: [] }
+}
+
+export function settleStatement({ known, columns, rows }: Group, session: string): Statement {
+  const values = columns.map((column) => rows.map((row) => asText(valuesOf(row)[column.name], column)))
+  const keys = rows.map((row) => row.key)
+  const fences = rows.map((row) => row.fence)
+  return { text: known.settleText(columns), values: [session, keys, fences, ...values] }
+}
+
+export function valuesOf({ outcome }: HandedIn) {
+  return (outcome as Extract<RowOutcome, { kind: 'completed' }>).values
+}
+
+type Unwritten = [place: number, version: string | null, hash: string | null, attempt: number]
+
+/** What the statement says became of them; it answers those that were ended without being written. */
+export function readSettled(group: Group, [row]: readonly any[][], answers: Answers): Judged[] {
+  const [, ours, unwritten] = row as [null, number[] | null, Unwritten[] | null]
+  const isOurs = ours === null ? null : new Set(ours)
+  for (const [at, handedIn] of group.rows.entries()) {
+    answers.set(handedIn, isOurs === null || isOurs.has(at + 1) ? { kind: 'done' } : { kind: 'refused' })
+  }
+  return (unwritten ?? []).map(([place, version, hash, attempt]) => {
+    const handedIn = group.rows[place - 1]!
+    const { discovery, key, id } = handedIn
+    const held = { ...heldRow(group.known.declared, id, attempt, null), started: true }
+    const claim: EndedClaim = { discovery, key, version, hash, session: 0, attempt, entry: null, held }
+    return { row: handedIn, claim }
+  })
+}
+
+const LOCKED = '55P03'
+
+/** The server's code, if it is the fault of a row, a condition or a table, and not of the server; as it is, or in words of the store. */
+export function faultOf(error: unknown): string | null {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
+  const said = cause?.code ?? code
+  return typeof said === 'string' &&
+    /^(0A|21|22|23|27|2F|38|39|40|42|44|55P03|P0|GL)\w*$/.test(said) &&
+    said.length === 5
+    ? said
+    : null
+}
+
+/** What a row that could not be written alone is handed in as. */
+export function asFailed(row: HandedIn, error: unknown, known: Known): HandedIn {
+  const { retryAfterMs } = row.outcome as Extract<RowOutcome, { kind: 'completed' }>
+  const { message: words } = ((error as Error).cause ?? error) as Error
+  const message =
+    faultOf(error) === REFUSED
+      ? `what done returned leaves the row eligible (${known.declared.where}): it would be found again and again`
+      : `what done returned could not be written: ${words}`
+  return { ...row, outcome: { kind: 'failed', failure: failureOf(message), retryAfterMs } }
+}
+
+/** Somebody keeps the row locked: he is about to edit it. */
+export function isLocked(error: unknown): boolean {
+  return faultOf(error) === LOCKED
+}

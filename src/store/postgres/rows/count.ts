@@ -1,0 +1,34 @@
+import type { RowCounts } from '../../../model/row.ts'
+import type { Sql } from '../sql.ts'
+import type { Known } from './book.ts'
+import { thenOf } from './source.ts'
+
+/** On one snapshot. Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
+export async function countRows(sql: Sql, { source }: Known, clockMs: number | null): Promise<RowCounts> {
+  const { table, name } = source
+  const schema = `"${sql.schema}"`
+  const there = (key: string) =>
+    `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(table, key)} AND ${source.eligible}`
+  const same = source.same(table, `${table}.xmin::text`, thenOf('l'))
+  const text = `SELECT moment.now, claimed.n AS claimed, kept.n AS kept, kept.quarantined,
+      (SELECT count(*) FROM ${source.from} WHERE ${source.eligible}) AS eligible
+    FROM (SELECT coalesce($1::bigint, ${schema}.now_ms()) AS now) moment
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS n FROM ${schema}.claims c WHERE c.discovery = ${name} AND EXISTS (${there('c.row_key')})
+    ) claimed
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS n, count(*) FILTER (WHERE l.quarantined) AS quarantined FROM ${schema}.ledger l
+      WHERE l.discovery = ${name} AND l.blocked_until > moment.now
+        AND NOT EXISTS (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = l.row_key)
+        AND EXISTS (${there('l.row_key')} AND ${same})
+    ) kept`
+  const { rows } = await sql.raw.query(text, [clockMs])
+  const { now, eligible, claimed, kept, quarantined } = rows[0]!
+  return {
+    waiting: eligible - claimed - kept,
+    claimed,
+    backingOff: kept - quarantined,
+    quarantined,
+    asOf: now,
+  }
+}

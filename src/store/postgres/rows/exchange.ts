@@ -1,0 +1,269 @@
+import { type RowAnswer, readRowId } from '../../../model/row.ts'
+import type { Run } from '../../contract.ts'
+import type { RowExchange, RowsExchanged } from '../../rows.ts'
+import type { Sql } from '../sql.ts'
+import {
+  asFailed,
+  faultOf,
+  type Group,
+  groupOf,
+  isLocked,
+  readSettled,
+  settleStatement,
+  valuesOf,
+  wrongColumns,
+} from './completing.ts'
+import { type Answers, endOurs, type HandedIn, handedIn, type Judged, judge } from './handing-in.ts'
+import { endClaims } from './ledger.ts'
+import { Looking } from './looking.ts'
+import { type Outlook, outlook, readOutlook } from './outlook.ts'
+import { pause } from './pausing.ts'
+import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
+
+/** What an exchange changed that others wait for. `freed`: something may be claimable that was not. */
+export interface RowEffect {
+  answer: RowsExchanged
+  freed: boolean
+}
+
+/**
+ * Hands in what is finished, and takes what is next. What simply succeeds goes in one volley together with the claim; should
+ * one of them be refused by the database, nothing of that has happened, and each is handed in alone.
+ */
+export async function exchangeRows(services: RowServices, exchange: RowExchange): Promise<RowEffect> {
+  const { session, want } = exchange
+  const answers: Answers = new Map()
+  const rows = handedIn(exchange.outcomes)
+  const { groups, others } = await sorted(services, rows)
+  const apart = others.length > 0 || exchange.starts.length > 0 || exchange.holding !== undefined
+  const told = apart ? await handInApart(services, exchange, others, answers) : { live: true, refused: [] }
+  if (!told.live) return { answer: sessionOver(exchange), freed: false }
+
+  const looking = want === null ? null : new Looking(services, session, want)
+  let seen =
+    groups.length > 0 || looking !== null ? await together(services, session, groups, looking, answers) : null
+  if (seen?.live && looking !== null) seen = await looking.go(seen)
+  if (seen !== null && !seen.live) return { answer: sessionOver(exchange), freed: false }
+
+  const all = rows.map((row) => answers.get(row)!)
+  const answer: RowsExchanged = {
+    claims: looking?.claims ?? [],
+    answers: all,
+    refused: told.refused,
+    sessionEnded: false,
+    suspectsWaiting: want !== null && !want.empty && looking!.claims.length === 0 && seen!.suspects,
+    nextDueInMs: looking === null ? null : looking.nextDueInMs(seen!),
+  }
+  return { answer, freed: exchange.holding !== undefined || all.some(isFreed) }
+}
+
+function sessionOver({ outcomes, starts }: RowExchange): RowsExchanged {
+  return {
+    claims: [],
+    answers: outcomes.map((): RowAnswer => ({ kind: 'refused' })),
+    refused: starts.map(({ id }) => id),
+    sessionEnded: true,
+    suspectsWaiting: false,
+    nextDueInMs: null,
+  }
+}
+
+/** It waits again, at once. */
+function isFreed(answer: RowAnswer): boolean {
+  return answer.kind === 'changed' || (answer.kind === 'returned' && answer.afterMs === 0)
+}
+
+/** A row that was handed in with values that no row can take. */
+interface Wrong {
+  row: HandedIn
+  reason: string
+}
+
+/** Rows that may simply succeed, by what is to be written; and all others. */
+async function sorted(services: RowServices, rows: readonly HandedIn[]) {
+  const groups = new Map<string, Group>()
+  const others: (HandedIn | Wrong)[] = []
+  for (const row of rows) {
+    if (row.outcome.kind !== 'completed') {
+      others.push(row)
+      continue
+    }
+    let known = await services.book.get(row.discovery)
+    const names = Object.keys(valuesOf(row)).sort()
+    // A column that was added a moment ago is one.
+    if (wrongColumns(known, names) !== null) known = await services.book.again(row.discovery)
+    const reason = wrongColumns(known, names)
+    if (reason !== null) {
+      others.push({ row, reason })
+      continue
+    }
+    const key = JSON.stringify([row.discovery, ...names])
+    const group = groups.get(key) ?? groupOf(known, names)
+    groups.set(key, group)
+    group.rows.push(row)
+  }
+  return { groups: [...groups.values()], others }
+}
+
+/** One transaction, which asks nothing of rows that others might have locked. */
+async function handInApart(
+  services: RowServices,
+  { session, starts, holding }: RowExchange,
+  others: readonly (HandedIn | Wrong)[],
+  answers: Answers,
+): Promise<{ live: boolean; refused: string[] }> {
+  return services.database.transaction(async (sql) => {
+    const moment = await lockSession(sql, session, services.clockMs())
+    if (!moment.live) return { live: false, refused: [] }
+    const wrong = others.filter((one) => 'reason' in one)
+    const rows = others.map((one) => ('reason' in one ? one.row : one))
+    const ended = await endOurs(sql, session, rows, answers)
+    for (const { row, reason } of wrong) {
+      if (answers.has(row)) continue
+      await pause(sql, row.discovery, reason)
+      answers.set(row, { kind: 'paused', reason })
+    }
+    for (const { row } of ended) {
+      if (row.outcome.kind === 'returned') answers.set(row, { kind: 'returned', afterMs: 0 })
+    }
+    await judgeAll(
+      services,
+      sql,
+      ended.filter(({ row }) => !answers.has(row)),
+      answers,
+      moment.now,
+    )
+    await handBackUnknown(sql, session, holding)
+    return { live: true, refused: await noteStarts(sql, session, starts) }
+  }, QUIETLY)
+}
+
+/** Whoever wants to end the session waits for our commit. */
+export async function lockSession(
+  sql: Sql,
+  session: string,
+  clockMs: number | null,
+): Promise<{ live: boolean; now: number }> {
+  const row = await sql.row<{ live: boolean; now: number }>(
+    `SELECT ended_at IS NULL AS live, coalesce($2::bigint, gleaner.now_ms()) AS now
+     FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`,
+    [session, clockMs],
+  )
+  return row ?? { live: false, now: 0 }
+}
+
+async function judgeAll(
+  { book }: RowServices,
+  sql: Sql,
+  ended: readonly Judged[],
+  answers: Answers,
+  now: number,
+): Promise<void> {
+  for (const name of new Set(ended.map(({ row }) => row.discovery))) {
+    const { source } = await book.get(name)
+    await judge(
+      sql,
+      source,
+      ended.filter(({ row }) => row.discovery === name),
+      answers,
+      now,
+    )
+  }
+}
+
+async function handBackUnknown(
+  sql: Sql,
+  session: string,
+  holding: readonly string[] | undefined,
+): Promise<void> {
+  if (holding === undefined) return
+  const known = holding.map((id) => readRowId(id)).filter((row) => row !== null)
+  await endClaims(
+    sql,
+    `c.session = $1 AND (c.discovery, c.row_key) NOT IN (SELECT * FROM unnest($2::text[], $3::text[]))`,
+    [session, known.map((row) => row.discovery), known.map((row) => row.key)],
+  )
+}
+
+async function noteStarts(sql: Sql, session: string, starts: readonly Run[]): Promise<string[]> {
+  if (starts.length === 0) return []
+  const rows = starts.map((run) => readRowId(run.id)!)
+  const noted = await sql.rows<{ n: number }>(
+    `UPDATE gleaner.claims c SET started_at = given.started_at
+     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY given(discovery, row_key, fence, started_at, n)
+     WHERE c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session = $5
+     RETURNING given.n`,
+    [
+      rows.map((row) => row.discovery),
+      rows.map((row) => row.key),
+      starts.map((run) => run.fence),
+      starts.map((run) => run.startedAt),
+      session,
+    ],
+  )
+  const ours = new Set(noted.map(({ n }) => n - 1))
+  return starts.filter((_, at) => !ours.has(at)).map(({ id }) => id)
+}
+
+/** Everything in one volley; or, if that was refused, one by one. */
+async function together(
+  services: RowServices,
+  session: string,
+  groups: readonly Group[],
+  looking: Looking | null,
+  answers: Answers,
+): Promise<Outlook> {
+  const { database, seen } = services
+  const first = looking?.outlook() ?? outlook(database.sql.schema, session, [], services.clockMs())
+  const guess = (await looking?.guess()) ?? null
+  const settling = groups.map((group) => settleStatement(group, session))
+  const statements = [first, ...settling, ...(guess === null ? [] : [guess.statement])]
+  try {
+    const [outlookRows, ...results] = await database.volley(
+      statements,
+      groups.length > 0 ? IN_PASSING : QUIETLY,
+    )
+    seen.outlook = readOutlook(outlookRows!.rows)
+    if (guess !== null) guess.take(results.at(-1)!.rows)
+    const unwritten = groups.map((group, at) => readSettled(group, results[at]!.rows, answers))
+    await judgeLater(services, unwritten.flat(), answers)
+    return seen.outlook
+  } catch (error) {
+    if (faultOf(error) === null) throw error
+  }
+  for (const group of groups)
+    for (const row of group.rows) await alone(services, session, { ...group, rows: [row] }, answers)
+  const [outlookRows] = await database.volley([first], QUIETLY)
+  seen.outlook = readOutlook(outlookRows!.rows)
+  return seen.outlook
+}
+
+/** Their claims are over already: nobody can tell from here whether somebody else has them now, and the ledger need not know. */
+async function judgeLater(
+  services: RowServices,
+  unwritten: readonly Judged[],
+  answers: Answers,
+): Promise<void> {
+  if (unwritten.length === 0) return
+  await services.database.transaction(async (sql) => {
+    const now = services.clockMs() ?? (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
+    await judgeAll(services, sql, unwritten, answers, now)
+  }, QUIETLY)
+}
+
+async function alone(services: RowServices, session: string, group: Group, answers: Answers): Promise<void> {
+  const row = group.rows[0]!
+  try {
+    const [result] = await services.database.volley([settleStatement(group, session)], QUIETLY)
+    await judgeLater(services, readSettled(group, result!.rows, answers), answers)
+  } catch (error) {
+    if (faultOf(error) === null) throw error
+    const failed = isLocked(error) ? { ...row, locked: true } : asFailed(row, error, group.known)
+    await services.database.transaction(async (sql) => {
+      const moment = await lockSession(sql, session, services.clockMs())
+      const ended = moment.live ? await endOurs(sql, session, [failed], answers) : []
+      await judgeAll(services, sql, ended, answers, moment.now)
+    }, QUIETLY)
+    answers.set(row, answers.get(failed) ?? { kind: 'refused' })
+  }
+}

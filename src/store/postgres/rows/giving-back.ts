@@ -1,0 +1,105 @@
+import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
+import { readRowId } from '../../../model/row.ts'
+import type { GiveBack } from '../../../model/session.ts'
+import type { DiscoverySource } from '../../rows.ts'
+import type { Sql } from '../sql.ts'
+import type { DiscoveryBook } from './book.ts'
+import { lookAt } from './handing-in.ts'
+import { type EndedClaim, endClaims, heldRow, type Remembered, readEntries, remember } from './ledger.ts'
+
+/** In a transaction: ends all claims of these sessions, and answers what they were, for the verdict. */
+export async function takeRowsFrom(sql: Sql, sessions: readonly number[]): Promise<EndedClaim[]> {
+  const claims = await endClaims(sql, 'c.session = ANY($1::bigint[])', [sessions])
+  if (claims.length === 0) return []
+  const entries = await readEntries(sql, claims)
+  const rows = await sql.rows<{ source: string }>(
+    'SELECT source FROM gleaner.discoveries WHERE name = ANY($1)',
+    [[...new Set(claims.map(({ discovery }) => discovery))]],
+  )
+  const declared = new Map(
+    rows.map(({ source }) => JSON.parse(source)).map((one: DiscoverySource) => [one.name, one]),
+  )
+  return claims.map((claim) => {
+    const { id, started } = claim.held
+    const entry = entries.get(id) ?? null
+    const held = {
+      ...heldRow(declared.get(claim.discovery) ?? claim.held, id, claim.attempt, entry),
+      started,
+    }
+    return { ...claim, entry, held }
+  })
+}
+
+/** In a transaction: executes the verdict. Answers how many of them are not to be had again. */
+export async function giveRowsBack(
+  sql: Sql,
+  book: DiscoveryBook,
+  claims: readonly EndedClaim[],
+  transitions: GiveBack['transitions'],
+  now: number,
+): Promise<number> {
+  const changed: { claim: EndedClaim; transition: RowTransition }[] = []
+  let quarantined = 0
+  for (const claim of claims) {
+    const transition = transitions.get(claim.held.id) as RowTransition
+    if (transition.to === 'failed') quarantined += 1
+    // Nothing is remembered of it, and nothing need be: as most of what is given back.
+    const entry = entryAfter(claim.entry, claim.attempt, transition, now)
+    if (claim.entry !== null || entry !== null) changed.push({ claim, transition })
+  }
+  for (const name of new Set(changed.map(({ claim }) => claim.discovery))) {
+    const some = changed.filter(({ claim }) => claim.discovery === name)
+    await remember(sql, await rememberedNow(sql, book, name, some, now), now)
+  }
+  return quarantined
+}
+
+/** The ledger speaks of the row as it is now: what its handler wrote before it died must not make it look edited. */
+async function rememberedNow(
+  sql: Sql,
+  book: DiscoveryBook,
+  name: string,
+  rows: readonly { claim: EndedClaim; transition: RowTransition }[],
+  now: number,
+): Promise<Remembered[]> {
+  const seen = await seenNow(
+    sql,
+    book,
+    name,
+    rows.map(({ claim }) => claim),
+  )
+  return rows.map(({ claim, transition }) => {
+    const { discovery, key } = claim
+    const { version = null, hash = null } = seen.get(key) ?? {}
+    const entry = seen.has(key) ? entryAfter(claim.entry, claim.attempt, transition, now) : null
+    return { discovery, key, version, hash, entry }
+  })
+}
+
+/** A table that is not what it was must not keep a session from ending: whatever comes of it is a new row. */
+async function seenNow(sql: Sql, book: DiscoveryBook, name: string, claims: readonly EndedClaim[]) {
+  await sql.run('SAVEPOINT look')
+  try {
+    const { source } = await book.get(name)
+    return await lookAt(sql, source, claims)
+  } catch {
+    await sql.run('ROLLBACK TO look')
+    return new Map<string, { version: string | null; hash: string | null }>()
+  }
+}
+
+/** The worker was broken, not these rows: what they were charged is taken back. */
+export async function forgiveRows(sql: Sql, ids: readonly string[]): Promise<void> {
+  const rows = ids.map(readRowId).filter((row) => row !== null)
+  if (rows.length === 0) return
+  await sql.run(
+    `WITH given AS (SELECT * FROM unnest($1::text[], $2::text[]) given(discovery, row_key)), forgiven AS (
+       UPDATE gleaner.ledger l SET crashes = crashes - 1, attempts = greatest(0, attempts - 1) FROM given
+       WHERE l.discovery = given.discovery AND l.row_key = given.row_key AND crashes > 0 AND NOT quarantined
+       RETURNING l.discovery, l.row_key
+     )
+     UPDATE gleaner.claims c SET attempt = greatest(1, attempt - 1) FROM forgiven
+     WHERE c.discovery = forgiven.discovery AND c.row_key = forgiven.row_key`,
+    [rows.map((row) => row.discovery), rows.map((row) => row.key)],
+  )
+}

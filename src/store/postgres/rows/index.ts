@@ -1,0 +1,105 @@
+import type { RowCounts } from '../../../model/row.ts'
+import type { Change, Rows } from '../../contract.ts'
+import type { Database, Manner } from '../database.ts'
+import type { Memory } from '../memory.ts'
+import type { Sql } from '../sql.ts'
+import { rowid } from '../task-records.ts'
+import { completeRowWith } from './complete-with.ts'
+import { countRows } from './count.ts'
+import { exchangeRows } from './exchange.ts'
+import { lookOver } from './look-over.ts'
+import { releaseRow, releaseRows, setDiscoveryPaused, stateToRetry } from './manage.ts'
+import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
+import { listRows, readRow, readRowCircumstances } from './records.ts'
+import { repairRows } from './repair.ts'
+import { QUIETLY, RowTurns } from './services.ts'
+
+export interface RowsOf {
+  database: Database
+  memory: Memory
+  clockMs: () => number | null
+  wakes: () => number
+  now: (sql: Sql) => Promise<number>
+  promised: boolean
+  read<T>(work: () => Promise<T>): Promise<T>
+  write<T>(work: (sql: Sql) => Promise<T>, manner?: Manner): Promise<T>
+  spread(change: Change): void
+}
+
+/** The verbs for work found in the user's own tables. */
+export function postgresRows(shared: RowsOf): Rows {
+  const { database, clockMs, now, read, write, spread } = shared
+  const book = shared.memory.discoveries
+  const { sql } = database
+  const services = { ...shared, book, turns: new RowTurns(), seen: { outlook: null } }
+  const counting = new Map<string, Promise<RowCounts>>()
+  return {
+    async planDiscoveries(sources) {
+      const plans = await read(() => Promise.all(sources.map((source) => lookOver(database, source))))
+      const changed = await read(() => changedPlans(sql, plans))
+      if (changed.length > 0) {
+        await write((own) => writePlans(own, changed))
+        spread({ kind: 'work' })
+      }
+      return plans.map(plannedOf)
+    },
+
+    async exchangeRows(asked) {
+      const exchange = { ...asked, session: rowid(asked.session) }
+      const { answer, freed } = await read(() => exchangeRows(services, exchange))
+      if (freed) spread({ kind: 'work' })
+      return answer
+    },
+    async completeRowWith(session, run, completed, effects) {
+      const manner = { durable: shared.promised }
+      const answer = await read(() =>
+        completeRowWith(services, rowid(session), run, completed, effects, manner),
+      )
+      if (answer.kind === 'changed' || answer.kind === 'paused') spread({ kind: 'work' })
+      return answer
+    },
+
+    repairRows: (step) =>
+      read(() => repairRows({ sql, book, write: (work) => database.transaction(work, QUIETLY) }, step)),
+
+    listDiscoveries: () => read(() => listDiscoveries(sql)),
+    countRows: (discovery) =>
+      read(async () => {
+        const known = await book.get(discovery)
+        return aside(counting, discovery, () => database.unhurried((own) => countRows(own, known, clockMs())))
+      }),
+    listRows: (discovery, filter, page) =>
+      read(async () => listRows(sql, await book.get(discovery), filter, page, await now(sql))),
+    getRow: (discovery, key) =>
+      read(async () => readRow(sql, await book.get(discovery), key, await now(sql))),
+    rowCircumstances: (discovery, key) =>
+      read(async () => readRowCircumstances(sql, await book.get(discovery), key, await now(sql))),
+    async retryRow(discovery, key) {
+      const known = await read(() => book.get(discovery))
+      const state = await read(async () => stateToRetry(sql, known, key, await now(sql)))
+      if (state === 'gone' || state === 'claimed') return state
+      await write(async (own) => releaseRow(own, known, key, await now(own)))
+      if (state === 'retried') spread({ kind: 'work' })
+      return state
+    },
+    async releaseRows(discovery, step) {
+      const known = await read(() => book.get(discovery))
+      const answer = await write(async (own) => releaseRows(own, known, step, await now(own)))
+      if (answer.released > 0) spread({ kind: 'work' })
+      return answer
+    },
+    async setDiscoveryPaused(discovery, paused) {
+      await write((own) => setDiscoveryPaused(own, discovery, paused))
+      if (!paused) spread({ kind: 'work' })
+    },
+  }
+}
+
+/** Who asks while it is being counted gets the same answer. */
+function aside<T>(underWay: Map<string, Promise<T>>, name: string, count: () => Promise<T>): Promise<T> {
+  const before = underWay.get(name)
+  if (before !== undefined) return before
+  const counting = count().finally(() => underWay.delete(name))
+  underWay.set(name, counting)
+  return counting
+}

@@ -1,0 +1,180 @@
+import type { RowClaim, RowWant } from '../../rows.ts'
+import type { Statement } from '../database.ts'
+import type { Known } from './book.ts'
+import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
+import type { Look } from './claim-sql.ts'
+import { type Outlook, outlook, readOutlook } from './outlook.ts'
+import { isOwnFault, pauseFor } from './pausing.ts'
+import { QUIETLY, type RowServices } from './services.ts'
+import type { Step, Stepped, Walked } from './walk.ts'
+
+/** Entries of the ledger that one look compares with their rows. */
+const LEDGER_ROWS = 200
+/** Who loses a race tries again at once; not for ever, should he be the slowest of many. */
+const RACES_MAX = 10
+/** How often a table may be altered, or its discovery planned anew, before we have looked at it. */
+const EDITIONS_MAX = 3
+
+type Steps = Generator<Step, Walked, Stepped>
+
+/** A claim that goes with what is handed in. */
+export interface Guess {
+  statement: Statement
+  /** It was sent along: this is its answer. */
+  take(rows: readonly any[][]): void
+}
+
+/** Thrown when a claim did not look. */
+class Outdated extends Error {}
+
+/** The claiming part of one exchange. */
+export class Looking {
+  readonly claims: RowClaim[] = []
+  readonly #services: RowServices
+  readonly #session: string
+  readonly #want: RowWant
+  readonly #wakes: number
+  #now: Outlook | null = null
+  #walked: Known[] = []
+  #begun: { known: Known; steps: Steps; step: IteratorResult<Step, Walked> } | null = null
+  #unfinished = false
+
+  constructor(services: RowServices, session: string, want: RowWant) {
+    this.#services = services
+    this.#session = session
+    this.#want = want
+    this.#wakes = services.wakes()
+  }
+
+  outlook(): Statement {
+    const { database, clockMs } = this.#services
+    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs())
+  }
+
+  /** Null: perhaps something else comes first. */
+  async guess(): Promise<Guess | null> {
+    const { book, turns, seen } = this.#services
+    const [name] = turns.of(this.#want.discoveries)
+    const known = name === undefined ? null : await book.get(name).catch(() => null)
+    if (known === null || seen.outlook === null || seen.outlook.due || seen.outlook.suspects) return null
+    const wanted = wantedOf(this.#want, 0)
+    const steps = this.#steps(known, wanted)
+    const { value } = steps.next() as IteratorYieldResult<Step>
+    const { discoveries, empty } = this.#want
+    const statement = this.#statement(known, lookOf(value), wanted, value.rows, empty ? discoveries : [])
+    const take = (rows: readonly any[][]) => {
+      const claimed = readClaimed(known, rows, wanted)
+      if (!claimed.looked) return
+      this.#begun = { known, steps, step: steps.next(this.#took(known, claimed)) }
+    }
+    return { statement, take }
+  }
+
+  /** Goes on until there is something, or everything was looked at. */
+  async go(seen: Outlook): Promise<Outlook> {
+    this.#now = seen
+    const names = this.#services.turns.of(this.#want.discoveries)
+    if (this.#want.empty && seen.suspects) {
+      for (const name of names) {
+        if (this.claims.length === 0) await this.#within(name, (known) => this.#takeSuspect(known))
+      }
+      if (this.claims.some(({ suspect }) => suspect)) return this.#now
+    }
+    for (const name of names) if (!this.#isEnough) await this.#within(name, (known) => this.#seek(known))
+    return this.#now
+  }
+
+  /** When it is worth while to ask again, should nobody wake us; null: never. */
+  nextDueInMs({ nextAt, now }: Outlook): number | null {
+    if (this.claims.length >= this.#want.start) return null
+    if (this.#unfinished) return 0
+    const nowMs = performance.now()
+    const rests = this.#walked.map(({ walk }) => Math.ceil(walk.restsMs(nowMs))).filter((ms) => ms > 0)
+    const soonest = Math.min(nextAt === null ? Number.POSITIVE_INFINITY : nextAt - now, ...rests)
+    return soonest === Number.POSITIVE_INFINITY ? null : Math.max(0, soonest)
+  }
+
+  get #isEnough(): boolean {
+    return this.claims.length >= this.#want.start + this.#want.ahead
+  }
+
+  #isOpen(name: string): boolean {
+    const { live, everythingPaused, paused } = this.#now!
+    return live && !everythingPaused && !paused.includes(name)
+  }
+
+  /** What was planned anew or altered is looked over once more; what cannot be worked on is paused, and harms no other. */
+  async #within(name: string, work: (known: Known) => Promise<void>): Promise<void> {
+    const { book } = this.#services
+    for (let edition = 1; this.#isOpen(name); edition++) {
+      try {
+        return await work(await (edition === 1 ? book.get(name) : book.again(name)))
+      } catch (error) {
+        if (edition < EDITIONS_MAX && (error instanceof Outdated || isOwnFault(error))) continue
+        return pauseFor(this.#services, name, error)
+      }
+    }
+  }
+
+  async #takeSuspect(known: Known): Promise<void> {
+    await this.#look(known, { at: 'suspects' }, { start: 1, total: 1 }, LEDGER_ROWS)
+  }
+
+  async #seek(known: Known): Promise<void> {
+    this.#walked.push(known)
+    if (this.#now!.due) {
+      await this.#look(known, { at: 'due' }, wantedOf(this.#want, this.claims.length), LEDGER_ROWS)
+    }
+    for (let race = 0; race < RACES_MAX && !this.#isEnough && this.#now!.live; race++) {
+      const walked = await this.#walk(known)
+      if (walked === 'unfinished') this.#unfinished = true
+      // What it saw may be in other hands now: there is perhaps more behind it.
+      if (walked !== 'enough') return
+    }
+    if (!this.#isEnough) this.#unfinished = true
+  }
+
+  async #walk(known: Known): Promise<Walked> {
+    const wanted = wantedOf(this.#want, this.claims.length)
+    const begun = this.#begun?.known === known ? this.#begun : null
+    this.#begun = null
+    const steps = begun?.steps ?? this.#steps(known, wanted)
+    let step = begun?.step ?? steps.next()
+    while (!step.done) {
+      const { value } = step
+      const brought = await this.#look(known, lookOf(value), wanted, value.rows)
+      step = steps.next(brought)
+    }
+    return step.value
+  }
+
+  #steps({ walk }: Known, wanted: Wanted): Steps {
+    const thorough = this.#want.thorough === true
+    return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
+  }
+
+  #statement(known: Known, look: Look, wanted: Wanted, rows: number, first?: readonly string[]): Statement {
+    return claimStatement(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
+  }
+
+  /** One statement, with an outlook. */
+  async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
+    const { database, seen } = this.#services
+    const statements = [this.outlook(), this.#statement(known, look, wanted, rows)]
+    const [now, answer] = await database.volley(statements, QUIETLY)
+    this.#now = seen.outlook = readOutlook(now!.rows)
+    const claimed = readClaimed(known, answer!.rows, wanted)
+    if (!claimed.looked) throw new Outdated()
+    return this.#took(known, claimed)
+  }
+
+  #took(known: Known, { claims, found, place, last }: Claimed): Stepped {
+    this.claims.push(...claims)
+    if (claims.length > 0) this.#services.turns.served(this.#want.discoveries, known.name)
+    return { found, place, last }
+  }
+}
+
+function lookOf({ behind }: Step): Look {
+  return behind === null ? { at: 'beginning' } : { at: 'place', place: behind }
+}

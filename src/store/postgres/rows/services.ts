@@ -1,0 +1,34 @@
+import type { Database, Manner } from '../database.ts'
+import type { DiscoveryBook } from './book.ts'
+import type { Outlook } from './outlook.ts'
+
+/** What the verbs for rows share. */
+export interface RowServices {
+  database: Database
+  book: DiscoveryBook
+  turns: RowTurns
+  clockMs: () => number | null
+  /** How often something to do was told of. */
+  wakes: () => number
+  /** The last one of this store: what is probably so. */
+  seen: { outlook: Outlook | null }
+}
+
+/** Which discovery is next, of those that a worker has. */
+export class RowTurns {
+  readonly #next = new WeakMap<readonly string[], number>()
+
+  of(discoveries: readonly string[]): string[] {
+    const first = this.#next.get(discoveries) ?? 0
+    return [...discoveries.slice(first), ...discoveries.slice(0, first)]
+  }
+
+  served(discoveries: readonly string[], name: string): void {
+    this.#next.set(discoveries, (discoveries.indexOf(name) + 1) % discoveries.length)
+  }
+}
+
+/** Nothing of it is promised: whatever is lost with a crash of the server is done again. */
+export const QUIETLY: Manner = { durable: false, byIndex: true }
+/** A row that the user keeps locked is left alone, before his own transaction is the one that is given up for a deadlock. */
+export const IN_PASSING: Manner = { ...QUIETLY, lockTimeoutMs: 250 }

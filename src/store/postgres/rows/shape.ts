@@ -1,0 +1,143 @@
+import type { DiscoverySource } from '../../rows.ts'
+import { badDiscovery as bad, checkColumns, realColumns } from '../../source.ts'
+import type { Sql } from '../sql.ts'
+
+/** A column of the user's table. */
+export interface Column {
+  name: string
+  /** Without its length: a value that is too long is refused, not cut. */
+  type: string
+  /** A letter of the server's: N numbers, D dates, B booleans, S texts, U others. */
+  category: string
+  notNull: boolean
+}
+
+/** What the server says of the user's table. */
+export interface Shape {
+  schema: string
+  table: string
+  columns: readonly Column[]
+  /** Its size when it was last looked at, in pages. */
+  pages: number
+  oid: number
+  /** How many columns it ever had: another number, and it is to be looked over again. */
+  attributes: number
+}
+
+interface Relation {
+  oid: number
+  attributes: number
+  schema: string
+  name: string
+  kind: string
+  pages: number
+  readable: boolean
+  writable: boolean
+}
+
+/** Relations that hold no rows of their own. */
+const NOT_A_TABLE: Record<string, string> = {
+  v: 'is a view',
+  m: 'is a materialized view',
+  f: 'is a foreign table: its rows are in another database',
+  S: 'is a sequence',
+}
+
+/** Looks the table over. Throws what is wrong with the declaration. */
+export async function shapeOf(sql: Sql, source: DiscoverySource): Promise<Shape> {
+  const relation = await relationOf(sql, source)
+  const columns = await columnsOf(sql, relation.oid)
+  checkColumns(
+    source,
+    columns.map(({ name }) => name),
+  )
+  await checkKey(sql, source, relation.oid, columns)
+  checkRights(source, relation)
+  const { schema, name, pages, oid, attributes } = relation
+  return { schema, table: name, columns, pages, oid, attributes }
+}
+
+async function relationOf(sql: Sql, { name, table }: DiscoverySource): Promise<Relation> {
+  const dot = table.indexOf('.')
+  // As it is spelled: no letter is folded. The part before the dot is a schema, unless a table has such a name.
+  const [found] = await sql.rows<Relation>(
+    `SELECT c.oid::int8 AS oid, n.nspname AS schema, c.relname AS name, c.relkind AS kind, c.relpages AS pages,
+            c.relnatts AS attributes,
+            has_table_privilege(c.oid, 'SELECT') AS readable, has_any_column_privilege(c.oid, 'UPDATE') AS writable
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+       AND ((c.relname = $1 AND pg_table_is_visible(c.oid)) OR (n.nspname = $2 AND c.relname = $3))
+     ORDER BY c.relname = $1 DESC LIMIT 1`,
+    [table, table.slice(0, Math.max(0, dot)), table.slice(dot + 1)],
+  )
+  if (found === undefined) throw await noTable(sql, name, table)
+  const problem = NOT_A_TABLE[found.kind]
+  if (problem !== undefined) {
+    throw bad(name, `${table} ${problem}`, 'It has no rows of its own to claim; use the table it is made of.')
+  }
+  return found
+}
+
+async function noTable(sql: Sql, name: string, table: string): Promise<Error> {
+  if (table.split('.').length > 2) {
+    const hint = 'Gleaner must be opened on the database that holds the table; name it as schema.table.'
+    return bad(name, `${table} is not in the engine's own database`, hint)
+  }
+  const tables = await sql.rows<{ name: string }>(
+    `SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', $1)
+       AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
+     ORDER BY pg_table_is_visible(c.oid) DESC, c.relname LIMIT 20`,
+    [sql.schema],
+  )
+  const names = tables.map((one) => one.name).join(', ')
+  const hint = names === '' ? 'The database has no tables yet.' : `There are: ${names}.`
+  return bad(name, `there is no table ${table}`, hint)
+}
+
+function columnsOf(sql: Sql, oid: number): Promise<Column[]> {
+  return sql.rows(
+    `SELECT a.attname AS name, format_type(a.atttypid, -1) AS type, t.typcategory AS category,
+            a.attnotnull AS "notNull"
+     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+     WHERE a.attrelid = $1::int8::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
+    [oid],
+  )
+}
+
+async function checkKey(
+  sql: Sql,
+  { name, table, key }: DiscoverySource,
+  oid: number,
+  columns: readonly Column[],
+): Promise<void> {
+  const names = columns.map((column) => column.name)
+  const unique = await sql.rows<{ columns: string[] }>(
+    `SELECT ARRAY(SELECT a.attname::text FROM unnest(i.indkey[0:i.indnkeyatts - 1]) k(n)
+                  JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.n) AS columns
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+     WHERE i.indrelid = $1::int8::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+       AND m.amname = 'btree'`,
+    [oid],
+  )
+  const isUnique = unique.some((index) => index.columns.every((column) => key.includes(column)))
+  if (!isUnique) {
+    const hint = `Use the primary key, or CREATE UNIQUE INDEX … (${key.map(quoted).join(', ')}). ${realColumns(table, names)}`
+    throw bad(name, `key: ${key.join(', ')} is not unique in ${table}`, hint)
+  }
+}
+
+function checkRights({ name, table }: DiscoverySource, { readable, writable }: Relation): void {
+  if (readable && writable) return
+  const right = readable ? 'UPDATE' : 'SELECT'
+  throw bad(
+    name,
+    `the user of the database URL has no right to ${right} ${table}`,
+    `GRANT SELECT, UPDATE ON it.`,
+  )
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,161 @@
+import type { DiscoverySource } from '../../rows.ts'
+import { type OrderColumn, orderOf } from '../../source.ts'
+import { type Column, quoted, type Shape } from './shape.ts'
+
+/** How the rows that may be next are found. */
+export type Way =
+  /** An index leads from one eligible row to the next. */
+  | 'index'
+  /** No index does: so many rows are looked at in key order, eligible or not. */
+  | 'window'
+
+/** A discovery in words of SQL. `of` names what the columns belong to: the table, or a subquery that repeats them. */
+export interface RowSource {
+  readonly declared: DiscoverySource
+  readonly columns: readonly Column[]
+  readonly way: Way
+  /** The name as a literal. */
+  readonly name: string
+  /** `"app"."files" AS "files"` */
+  readonly from: string
+  readonly table: string
+  readonly eligible: string
+  /** The table is what it was when it was looked over. */
+  readonly unchanged: string
+  keyText(of: string): string
+  /** `t."id" = '42'::bigint`: the row with the key that the text expression gives. */
+  hasKey(of: string, text: string): string
+  /** What a claim remembers of the row, to see whether it has changed. `xmin`: as text. */
+  version(of: string, xmin: string): string
+  hash(of: string): string
+  /** It is as it was when `then` was written. */
+  same(of: string, xmin: string, then: Then): string
+  readonly order: string
+  /** Where a row stands in that order, as text. */
+  place(of: string): string
+  /** It stands behind that place. */
+  behind(of: string, place: string): string
+}
+
+/** What a claim or an entry of the ledger remembers of its row. */
+export interface Then {
+  version: string
+  hash: string
+}
+
+export function thenOf(remembered: string): Then {
+  return { version: `${remembered}.row_version`, hash: `${remembered}.row_hash` }
+}
+
+/** Columns of our own beside the user's: no name that somebody would take. */
+export const OWN = { key: '"gleaner:key"', xmin: '"gleaner:xmin"', eligible: '"gleaner:eligible"' } as const
+
+export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): RowSource {
+  const table = quoted(shape.table)
+  const byName = new Map(shape.columns.map((column) => [column.name, column]))
+  const key = declared.key.map((name) => byName.get(name)!)
+  const version = declared.version === null ? null : byName.get(declared.version)!
+  const ordered = orderOf(declared)
+  const order = inOrder(ordered, byName, key)
+  const keyText = (of: string) => keyAsText(of, key)
+  const hash = (of: string) => (version === null ? hashOf(of, shape.columns) : 'NULL::bigint')
+  return {
+    declared,
+    columns: shape.columns,
+    way,
+    name: literal(declared.name),
+    from: `${quoted(shape.schema)}.${table} AS ${table}`,
+    table,
+    eligible: eligibleOf(declared.where, table, key),
+    unchanged: `EXISTS (SELECT 1 FROM pg_class WHERE oid = ${shape.oid} AND relnatts = ${shape.attributes})`,
+    keyText,
+    hasKey: (of, text) => `(${namesOf(of, key)}) = (${keyFromText(text, key)})`,
+    version: (of, xmin) => (version === null ? xmin : `${of}.${quoted(version.name)}::text`),
+    hash,
+    same: (of, xmin, then) =>
+      version === null
+        ? `(${then.version} = ${xmin} OR ${then.hash} = ${hash(of)})`
+        : `(${of}.${quoted(version.name)} IS NOT DISTINCT FROM ${then.version}::${version.type})`,
+    order: order
+      .map(({ column, descending }) => `${table}.${quoted(column.name)}${descending ? ' DESC' : ''}`)
+      .join(', '),
+    place: (of) => (ordered.length === 0 ? keyText(of) : placeOf(of, order)),
+    behind: (of, place) =>
+      ordered.length === 0
+        ? `(${namesOf(of, key)}) > (${keyFromText(place, key)})`
+        : behindPlace(of, place, order, 0),
+  }
+}
+
+/** The condition between brackets: a newline ends a comment in it. What has no key cannot be claimed. */
+function eligibleOf(where: string, table: string, key: readonly Column[]): string {
+  const keyed = key
+    .filter(({ notNull }) => !notNull)
+    .map(({ name }) => `${table}.${quoted(name)} IS NOT NULL`)
+  return keyed.length === 0 ? `(\n${where}\n)` : `((\n${where}\n) AND ${keyed.join(' AND ')})`
+}
+
+function namesOf(of: string, columns: readonly Column[]): string {
+  return columns.map(({ name }) => `${of}.${quoted(name)}`).join(', ')
+}
+
+/** One column as it is; several as JSON.stringify would write them. */
+function keyAsText(of: string, key: readonly Column[]): string {
+  const [first, ...more] = key.map(({ name }) => `${of}.${quoted(name)}`)
+  if (more.length === 0) return `${first}::text`
+  return `('[' || ${[first, ...more].map((column) => `to_jsonb(${column})::text`).join(` || ',' || `)} || ']')`
+}
+
+function keyFromText(text: string, key: readonly Column[]): string {
+  if (key.length === 1) return `(${text})::${key[0]!.type}`
+  return key.map(({ type }, at) => `((${text})::jsonb ->> ${at})::${type}`).join(', ')
+}
+
+/** Of all values with their types: what is written anew without a change stays the same, whoever wrote it. */
+function hashOf(of: string, columns: readonly Column[]): string {
+  return `hashtextextended(ROW(${namesOf(of, columns)})::text, 0)`
+}
+
+interface Ordered {
+  column: Column
+  descending: boolean
+}
+
+/** The key comes last, so that no two rows stand at the same place. */
+function inOrder(
+  ordered: readonly OrderColumn[],
+  byName: ReadonlyMap<string, Column>,
+  key: readonly Column[],
+): Ordered[] {
+  const first = ordered.map(({ column, descending }) => ({ column: byName.get(column)!, descending }))
+  const rest = key.filter(({ name }) => !ordered.some(({ column }) => column === name))
+  return [...first, ...rest.map((column) => ({ column, descending: false }))]
+}
+
+function placeOf(of: string, order: readonly Ordered[]): string {
+  return `jsonb_build_array(${order.map(({ column }) => `${of}.${quoted(column.name)}::text`).join(', ')})::text`
+}
+
+/** The same, column by column: each way has its own end for NULL. */
+function behindPlace(of: string, place: string, order: readonly Ordered[], at: number): string {
+  const { column, descending } = order[at]!
+  const here = `${of}.${quoted(column.name)}`
+  const there = `((${place})::jsonb ->> ${at})::${column.type}`
+  const further = descending
+    ? `(${here} < ${there} OR (${there} IS NULL AND ${here} IS NOT NULL))`
+    : `(${here} > ${there} OR (${here} IS NULL AND ${there} IS NOT NULL))`
+  const behind =
+    at === order.length - 1
+      ? further
+      : `(${further} OR (${here} IS NOT DISTINCT FROM ${there} AND ${behindPlace(of, place, order, at + 1)}))`
+  if (at > 0 || !column.notNull) return behind
+  // Says the same once more, in words that an index understands.
+  return `${here} ${descending ? '<=' : '>='} ${there} AND ${behind}`
+}
+
+export function literal(text: string): string {
+  // With a backslash the server's setting would decide what it means.
+  return text.includes('\\')
+    ? ` E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+    : `'${text.replaceAll("'", "''")}'`
+}
