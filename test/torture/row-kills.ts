@@ -35,6 +35,8 @@ export interface RowBill {
   ledger: number
   problems: string[]
   flaws: string[]
+  /** Until the last row was done that is no poison, and until all was over. */
+  goodMs: number
   elapsedMs: number
 }
 
@@ -50,9 +52,15 @@ export async function tortureRows(ground: Ground, options: RowTorture): Promise<
   const crew = new Crew(ground, options)
   try {
     const startedMs = performance.now()
-    await crew.workUntil(() => isOver(overseer, options))
+    let goodMs = 0
+    await crew.workUntil(async () => {
+      const stats = await overseer.discoveries.stats(NAME)
+      const unquarantined = stats.waiting + stats.claimed + stats.backingOff
+      if (unquarantined + stats.quarantined <= options.poison) goodMs ||= performance.now() - startedMs
+      return unquarantined === 0 && (await onlyPoisonIsLeft(overseer, options))
+    })
     const elapsedMs = performance.now() - startedMs
-    return { ...crew.losses, elapsedMs, ...(await bill(ground, overseer)) }
+    return { ...crew.losses, goodMs, elapsedMs, ...(await bill(ground, overseer)) }
   } finally {
     await crew.dismiss()
     await overseer.close()
@@ -60,11 +68,45 @@ export async function tortureRows(ground: Ground, options: RowTorture): Promise<
   }
 }
 
+/** Nothing, if all is well. */
+export function brokenRowPromises(bill: RowBill, { rows, poison, kills }: RowTorture): string[] {
+  const must = (what: string, is: number, expected: number) =>
+    is === expected ? [] : [`${what}: ${is}, not ${expected}`]
+  const reasons = bill.quarantined.filter(({ key, state, error }) => {
+    const kind = (['error', 'timeout', 'crash'] as const)[Number(key) % 3]
+    return state !== 'quarantined' || error?.kind !== kind
+  })
+  return [
+    ...must('rows done', bill.done, rows - poison),
+    ...must('effects', bill.effects, rows - poison),
+    ...must('rows put aside', bill.quarantined.length, poison),
+    ...must('claims left', bill.claims, 0),
+    ...must('entries of the ledger', bill.ledger, poison),
+    ...must('kills', bill.kills, kills),
+    ...reasons.map(({ key, state, error }) => `row ${key} is ${state} for ${error?.kind ?? 'no reason'}`),
+    ...bill.flaws,
+    ...(poison === 0 ? bill.problems : []),
+  ]
+}
+
+export function rowSummary({
+  done,
+  effects,
+  quarantined,
+  kills,
+  aborted,
+  goodMs,
+  elapsedMs,
+}: RowBill): string {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  return (
+    `${done} rows done in ${seconds(goodMs)} (all over in ${seconds(elapsedMs)}), ${effects} effects, ` +
+    `${quarantined.length} put aside, ${kills} processes killed, ${aborted} taken down by a row`
+  )
+}
+
 /** A row that the kills hit three times was put aside; it is tried once more. */
-async function isOver(overseer: Gleaner, { poison }: RowTorture): Promise<boolean> {
-  const { waiting, claimed, backingOff, quarantined } = await overseer.discoveries.stats(NAME)
-  if (waiting + claimed + backingOff > 0) return false
-  if (quarantined === 0) return true
+async function onlyPoisonIsLeft(overseer: Gleaner, { poison }: RowTorture): Promise<boolean> {
   const innocent = (await allRows(overseer)).filter((row) => Number(row.key) > poison)
   for (const { key } of innocent) await overseer.discoveries.release(NAME, key)
   return innocent.length === 0

@@ -7,6 +7,7 @@ import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
 import { keptItsRate, minuteOfARate } from './rates.ts'
+import { brokenRowPromises, rowSummary, tortureRows } from './row-kills.ts'
 
 // npm run torture [-- --database sqlite|postgres --kills <n> --seed <n>]
 const { values } = parseArgs({
@@ -29,6 +30,7 @@ if (database !== 'postgres') {
   await killAtRandom('SQLite', new SqliteGround())
   await backUpEverySecond()
   await keepARate('SQLite', new SqliteGround())
+  await workOffRows('SQLite', async () => new SqliteGround())
 }
 if (database !== 'sqlite') {
   killBetweenSteps('PostgreSQL')
@@ -36,6 +38,7 @@ if (database !== 'sqlite') {
   try {
     await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url))
     await keepARate('PostgreSQL', await PostgresGround.fresh(server.url))
+    await workOffRows('PostgreSQL', () => PostgresGround.fresh(server.url))
   } finally {
     await server.stop()
   }
@@ -46,6 +49,27 @@ async function keepARate(name: string, ground: Ground): Promise<void> {
   const minute = await minuteOfARate(ground)
   console.log(`${name}: ${minute.starts} starts, 101 of them within ${minute.closestMs} ms at the least`)
   if (!keptItsRate(minute)) process.exitCode = 1
+}
+
+/** Rows of a user's table, with kills from outside; then with poison at the head, beside what it takes without. */
+async function workOffRows(name: string, fresh: () => Promise<Ground>): Promise<void> {
+  const crew = { rows: 20_000, processes: 4, concurrency: 4, seed }
+  const rounds = [
+    { ...crew, poison: 0, kills: 40 },
+    { ...crew, poison: 0, kills: 0 },
+    { ...crew, poison: 100, kills: 0 },
+  ]
+  for (const round of rounds) {
+    console.log(
+      `${name}: ${round.rows} rows, ${round.poison} of them poison, ${round.kills} kills, seed ${seed}`,
+    )
+    const bill = await tortureRows(await fresh(), round)
+    console.log(`${name}: ${rowSummary(bill)}`)
+    for (const broken of brokenRowPromises(bill, round)) {
+      console.error(`${name}: ${broken}`)
+      process.exitCode = 1
+    }
+  }
 }
 
 /** In every gap between two statements. */
