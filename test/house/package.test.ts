@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -20,6 +21,7 @@ const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-package-')))
 const build = join(scratch, 'build')
 const project = join(scratch, 'project')
 const installed = join(project, 'node_modules/gleaner')
+const gleaner = join(project, 'node_modules/.bin/gleaner')
 
 /** What the user's programs use besides, at the versions that we test with. */
 const { devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
@@ -70,6 +72,11 @@ describe('the package', () => {
       typeof entry === 'string' ? [entry] : Object.values(entry as Record<string, string>),
     )
     expect(promised.filter((path) => !existsSync(join(installed, path)))).toEqual([])
+  })
+
+  test('has the command that it promises, in the version that it is', () => {
+    const { version } = JSON.parse(textOf('package.json'))
+    expect(run(gleaner, '--version')).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' })
   })
 })
 
@@ -200,6 +207,39 @@ describe('in an empty project', () => {
     expect(run(process.execPath, tsc, '-p', 'tsconfig.json')).toEqual({ status: 0, stdout: '', stderr: '' })
   })
 
+  test('gleaner init writes a project that gleaner start runs', { timeout: 60_000 }, async () => {
+    expect(run(gleaner, 'init', 'begun')).toMatchObject({ status: 0, stderr: '' })
+    expect(run(gleaner, 'doctor', '--config', 'begun/gleaner.config.ts')).toMatchObject({
+      status: 0,
+      stderr: '',
+    })
+    write(
+      'begun/enqueue.ts',
+      `import { openGleaner } from 'gleaner'
+       import config from './gleaner.config.ts'
+       import { hello } from './tasks.ts'
+
+       const gleaner = await openGleaner({ database: 'sqlite:' + import.meta.dirname + '/gleaner.db', tasks: config.tasks })
+       const { greeted } = await (await gleaner.enqueue(hello)).result({ timeout: '40s' })
+       console.log(typeof greeted)
+       await gleaner.close()`,
+    )
+    const start = spawn(gleaner, ['start'], {
+      cwd: join(project, 'begun'),
+      env: environment(),
+      stdio: 'ignore',
+    })
+    const ended = once(start, 'exit')
+    try {
+      expect(run(process.execPath, 'begun/enqueue.ts')).toEqual({ status: 0, stdout: 'string\n', stderr: '' })
+      const { stdout } = run(gleaner, 'status', '--config', 'begun/gleaner.config.ts')
+      expect(stdout).toMatch(/^worker:main:1 +(starting|running) /m)
+    } finally {
+      start.kill('SIGTERM')
+    }
+    expect(await ended).toEqual([0, null])
+  })
+
   // A Node that says it is old is always at hand; real ones also crash in native code, where there are any.
   const pretending = {
     name: 'a Node that says it is 20.0.0',
@@ -217,6 +257,10 @@ describe('in an empty project', () => {
         // A number: killed by a signal it would be null.
         expect(status).toBe(1)
       }
+      const bin = join(installed, JSON.parse(textOf('package.json')).bin.gleaner)
+      const { status, stdout, stderr } = run(command[0]!, ...command.slice(1), bin, 'status')
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+      expect(stderr).toMatch(/^Gleaner needs Node\.js 22\.18 or newer; this is 20\.[^\n]*\n$/)
     },
   )
 })
@@ -234,10 +278,16 @@ function write(path: string, text: string): void {
 function run(command: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(command, args, {
     cwd: project,
+    env: environment(),
     encoding: 'utf8',
     timeout: 50_000,
   })
   return { status, stdout, stderr }
+}
+
+/** What begins with `#!/usr/bin/env node` finds ours first. */
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` }
 }
 
 /** From the installed package, not from npm's word for it. */
