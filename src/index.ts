@@ -80,6 +80,7 @@ export type {
   TaskRecord,
   TaskStatus,
 } from './model/task.ts'
+export type { Health, LastExit, WorkerRecord, WorkerStatus } from './model/worker.ts'
 export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { MetricsOptions } from './queue/metrics.ts'
@@ -89,6 +90,7 @@ export type { DiscoveryRecord, Refusal } from './store/contract.ts'
 export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'
+export type { WorkerManagement } from './worker/manage.ts'
 export type {
   CurrentItem,
   Phase,

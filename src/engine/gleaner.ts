@@ -20,6 +20,7 @@ import type { MetricsOptions } from '../queue/metrics.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
+import type { WorkerManagement } from '../worker/manage.ts'
 
 export interface GleanerOptions {
   /** `'sqlite:./app.db'`: a file of its own, or the app's. `'postgres://…'` when one machine is not enough. */
@@ -118,6 +119,7 @@ export interface Gleaner {
   readonly queues: QueueManagement
   /** Rows of your own tables that need work. */
   readonly discoveries: DiscoveryManagement
+  readonly workers: WorkerManagement
   /** What recurs. */
   readonly schedules: ScheduleManagement
   /** Depth, rates, errors and durations: over all, per queue and per task. */

@@ -27,6 +27,7 @@ import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
 import { Household } from '../worker/household.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper.ts'
+import { workerManagement } from '../worker/manage.ts'
 import type { RunWatch } from '../worker/runs.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
@@ -215,6 +216,7 @@ function engine(
     },
     tasks: taskManagement(store),
     queues: queueManagement(store),
+    workers: workerManagement(store),
     discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(office, registry, occurrences, meter),
     metrics: (options) => readMetrics(store, meter, options),

@@ -68,6 +68,7 @@ export class Estate {
       NODE_COMPILE_CACHE: COMPILED,
       GLEANER_CHILD: '1',
       GLEANER_DATABASE: this.place.database,
+      GLEANER_CRASH_FILE: this.file('crash'),
       ...more,
     }
   }
@@ -90,6 +91,11 @@ export class Estate {
     })
     this.#supervisors.push(supervisor)
     return supervisor
+  }
+
+  /** Processes that are started from now on crash, as `programs/config.ts` understands it. */
+  breaks(crash: string): void {
+    writeFileSync(this.file('crash'), crash)
   }
 
   /** A supervisor in a process of its own. */

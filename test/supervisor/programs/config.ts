@@ -1,8 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { readAssignment } from '../../../src/process/assignment.ts'
 import { tasks } from '../tasks.ts'
 
 /** `GLEANER_CRASH`: when, and in which pool: 'start main', 'ready main', 'item main'. */
-const [when, where] = (process.env.GLEANER_CRASH ?? '').split(' ')
+const file = process.env.GLEANER_CRASH_FILE ?? ''
+const crash = existsSync(file) ? readFileSync(file, 'utf8') : process.env.GLEANER_CRASH
+const [when, where] = (crash ?? '').split(' ')
 const crashes = where === readAssignment()?.pool
 if (crashes && when === 'start') process.exit(7)
 if (crashes && when === 'ready') setTimeout(() => process.exit(7), 700)

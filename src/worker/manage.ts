@@ -1,0 +1,76 @@
+import { shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import type { WorkerRecord } from '../model/worker.ts'
+import type { LiveSession, Store } from '../store/contract.ts'
+import type { SupervisorRow, WorkerAction } from '../store/supervision.ts'
+
+/** Workers of all processes and hosts, as far as this database knows them. */
+export interface WorkerManagement {
+  /** Those under a supervisor as it last reported them, and those that run inside a program. */
+  list(): Promise<WorkerRecord[]>
+  /** What runs is finished, nothing is claimed; processes stay. One of them, or all that have a supervisor. */
+  pause(id?: string): Promise<void>
+  /** Also gives those another chance that were given up. */
+  resume(id?: string): Promise<void>
+  /** Replaces the process, without a gap. */
+  restart(id?: string): Promise<void>
+}
+
+/** Three reports were missed: what a supervisor last said is not true any more. */
+const SILENT_MS = 15_000
+
+export function workerManagement(store: Store): WorkerManagement {
+  const command = async (action: WorkerAction, id?: string) => {
+    const supervisors = await store.supervisors()
+    if (id === undefined) {
+      await store.command({ action, worker: null, supervisor: null })
+      return
+    }
+    const owner = supervisors.find((row) => recordsOf(row).some((worker) => worker.id === id))
+    if (owner === undefined) throw unknown(id)
+    await store.command({ action, worker: id, supervisor: owner.name })
+  }
+  return {
+    async list() {
+      const supervised = (await store.supervisors()).flatMap(recordsOf)
+      const inside = (await store.liveSessions()).filter(({ supervisor }) => supervisor === null)
+      return [...supervised, ...inside.map(recordOf)]
+    },
+    pause: (id) => command('pause', id),
+    resume: (id) => command('resume', id),
+    restart: (id) => command('restart', id),
+  }
+}
+
+function recordsOf({ workers, left, unseenMs }: SupervisorRow): WorkerRecord[] {
+  const records = (JSON.parse(workers) as { record: WorkerRecord }[]).map(({ record }) => record)
+  if (left || unseenMs < SILENT_MS) return records
+  return records.map((record) => ({ ...record, health: 'unhealthy' }))
+}
+
+/** A worker inside a program: that it renews its session is all that is known of it. */
+function recordOf({ id, worker, process }: LiveSession): WorkerRecord {
+  return {
+    id: worker,
+    pool: '',
+    status: 'running',
+    health: 'healthy',
+    phase: null,
+    pid: process.pid,
+    host: process.host,
+    incarnation: Number(id),
+    current: [],
+    restarts: { recent: 0, total: 0 },
+    lastExit: null,
+    rss: null,
+    loopLagMs: null,
+    lastFrameAt: null,
+  }
+}
+
+function unknown(id: string): InputError {
+  return new InputError(`there is no supervised worker ${shown(id)}`, {
+    code: 'UNKNOWN_WORKER',
+    hint: 'gleaner.workers.list() names them. A worker inside a program is steered by that program, or with gleaner.queues.',
+  })
+}
