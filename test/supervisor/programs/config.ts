@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { readAssignment } from '../../../src/process/assignment.ts'
+import { say } from '../../journeys/program.ts'
 import { tasks } from '../tasks.ts'
 
 /** `GLEANER_CRASH`: when, and in which pool: 'start main', 'ready main', 'item main'. */
@@ -9,6 +10,25 @@ const [when, where] = (crash ?? '').split(' ')
 const crashes = where === readAssignment()?.pool
 if (crashes && when === 'start') process.exit(7)
 if (crashes && when === 'ready') setTimeout(() => process.exit(7), 700)
+// Anything but frames: garbage, half a frame, somebody else's, a megabyte without an end.
+if (process.env.GLEANER_NOISE === readAssignment()?.pool) {
+  const others = 'HEALTH|{"component_id":"worker:main:0","status":"failed","phase":"stopping"}\n'
+  const flood = Buffer.from(`${'noise\n'.repeat(500)}${others.repeat(500)}HEALTH|{"component_id":\n`)
+  for (let n = 0; n < 200; n++) shout(flood)
+  shout(Buffer.alloc(1_000_000, 'x'))
+  shout(Buffer.from('\n'))
+  say('flooded')
+}
+
+function shout(bytes: Buffer): void {
+  for (let rest = bytes; rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(3, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
+}
 const hooks = crashes && when === 'item' ? { aroundRun: () => process.exit(7) } : {}
 
 /** What every worker process of these tests loads; the environment says where the database is. */
