@@ -14,7 +14,10 @@ import { Place } from '../journeys/place.ts'
 import { until } from '../until.ts'
 import { tasks } from './tasks.ts'
 
-export const CONFIG = join(import.meta.dirname, 'programs/config.ts')
+/** `npm run torture`: real lengths, and many times. */
+export const TORTURE = process.env.GLEANER_TORTURE === '1'
+
+const CONFIG = join(import.meta.dirname, 'programs/config.ts')
 const PROGRAM = join(import.meta.dirname, 'programs/supervisor.ts')
 const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { z } from 'zod'
-import { defineTask, PermanentError } from '../../src/index.ts'
+import { defineTask } from '../../src/index.ts'
 import { say } from '../journeys/program.ts'
 
 /** A task shows what it does by what it says, with the time; its supervisor hears it. */
@@ -76,11 +76,35 @@ export const hoard = defineTask({
   },
 })
 
-export const hopeless = defineTask({
-  name: 'hopeless',
-  run: () => {
-    throw new PermanentError('no')
+/** Its effect, in the same database: a second one would violate the table's key. */
+export const EFFECTS = 'CREATE TABLE effects (task INTEGER PRIMARY KEY, pid INTEGER NOT NULL)'
+
+/** Heeds no signal: when the file is there it tries to write. */
+export const late = defineTask({
+  name: 'late',
+  input: z.object({ file: z.string() }),
+  run: async ({ file }, ctx) => {
+    running(ctx)
+    while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5))
+    try {
+      return await ctx.complete(process.pid, (tx) => {
+        tx.prepare('INSERT INTO effects (task, pid) VALUES (?, ?)').run(Number(ctx.id), process.pid)
+      })
+    } catch (error) {
+      say('refused', { pid: process.pid, code: (error as { code?: string }).code })
+      throw error
+    }
   },
 })
 
-export const tasks = [quick, untilThere, blocking, poison, parent, hoard, hopeless]
+/** Leaves a mark of each run. */
+export const marked = defineTask({
+  name: 'marked',
+  input: z.object({ file: z.string(), ms: z.number() }),
+  run: async ({ file, ms }, ctx) => {
+    appendFileSync(file, `${ctx.id}\n`)
+    await new Promise((resolve) => setTimeout(resolve, ms))
+  },
+})
+
+export const tasks = [quick, untilThere, blocking, poison, parent, hoard, late, marked]
