@@ -29,7 +29,7 @@ export type FromHealthLine = { control: Control } | { orphaned: true }
 const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 const CONCURRENCY_DEFAULT = 10
 /** How often the event loop says that it turns. */
-const TURN_EVERY_MS = 500
+const TURN_EVERY_MS = 1_000
 
 /** The worker's side of its health pipe: the keeper's thread writes on it, and hears the supervisor. */
 export class HealthLine {

@@ -6,6 +6,7 @@ import { MANAGEMENT } from './management.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
 import { STRATEGIES } from './strategies.ts'
+import { SUPERVISOR } from './supervisor.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -1665,4 +1666,5 @@ export const GUARDS: readonly Guard[] = [
   ...POSTGRES_BATCHES,
   ...MAINTENANCE,
   ...DISCOVERY_WORKER,
+  ...SUPERVISOR,
 ]
