@@ -25,6 +25,11 @@ export type ErrorCode =
   | 'NOT_SUPPORTED'
   | 'NODE_TOO_OLD'
   | 'PERMANENT'
+  | 'RESOURCE'
+  | 'RESOURCE_ERRORS'
+  | 'RESOURCE_LOAD'
+  | 'RESOURCE_PROBE'
+  | 'RESOURCE_UNLOAD'
   | 'RETRY_LATER'
   | 'RESULT_TOO_LARGE'
   | 'ROW_GONE'
@@ -172,6 +177,16 @@ export class RetryLater extends GleanerError {
   }
 }
 
+/**
+ * Throw it in a handler: the worker is broken, not the item. The attempt is returned and the item backs off; a worker that
+ * meets too many of them in a row ends. Also what a resource fails with that cannot be probed, loaded or unloaded.
+ */
+export class ResourceError extends GleanerError {
+  constructor(message: string, cause?: unknown, { code = 'RESOURCE', hint }: Partial<ErrorOptions> = {}) {
+    super(message, { code, hint, cause })
+  }
+}
+
 /** `instanceof`: an error of another copy is one of ours, because a handler may have been loaded with another copy. */
 function isInstance(this: object, value: unknown): boolean {
   if (Function.prototype[Symbol.hasInstance].call(this, value)) return true
@@ -203,6 +218,7 @@ for (const ours of [
   WaitTimeout,
   PermanentError,
   RetryLater,
+  ResourceError,
 ])
   Object.defineProperty(ours, BRAND, { value: ours.name })
 

@@ -17,6 +17,13 @@ export {
 } from './define/discovery.ts'
 export type { LimitOptions, RateOptions } from './define/limit.ts'
 export type { QueueOptions } from './define/queue.ts'
+export {
+  defineResource,
+  type Resource,
+  type ResourceOptions,
+  type Resources,
+  type Unavailable,
+} from './define/resource.ts'
 export { defineTask, implement } from './define/task.ts'
 export type {
   Context,
@@ -52,6 +59,7 @@ export {
   GleanerError,
   InputError,
   PermanentError,
+  ResourceError,
   RetryLater,
   StoppedError,
   StoreError,
@@ -64,9 +72,10 @@ export {
 export type { MaintenanceManagement } from './maintenance/manage.ts'
 export { restoreBackup } from './maintenance/restore.ts'
 export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
-export type { Explanation, Reason } from './model/explanation.ts'
+export type { Explanation } from './model/explanation.ts'
 export type { Gauges, Metrics } from './model/metrics.ts'
 export type { QueueRecord, Strategy } from './model/queue.ts'
+export type { Reason } from './model/reasons.ts'
 export type { ColumnValue, RowAttempt, RowRecord, RowState } from './model/row.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export type {
@@ -92,8 +101,7 @@ export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'
 export type { WorkerManagement } from './worker/manage.ts'
 export type {
-  CurrentItem,
-  Phase,
+  HeldItem,
   ResourceSnapshot,
   SourceAverage,
   WorkerCounters,

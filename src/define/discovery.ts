@@ -4,6 +4,7 @@ import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { ColumnValue } from '../model/row.ts'
 import { checkName, shown } from './names.ts'
+import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
 import { checkHandler, checkSchema, type Handler } from './task.ts'
 import type { Context, Retry } from './types.ts'
@@ -14,7 +15,8 @@ const CONDITION_MAX = 10_000
 const IDENTIFIER_MAX = 200
 const KEY_COLUMNS_MAX = 8
 
-export interface DiscoveryOptions {
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export interface DiscoveryOptions<U extends Resources = {}> {
   name: string
   /** In the engine's own database. */
   table: string
@@ -30,6 +32,8 @@ export interface DiscoveryOptions {
   retry?: Retry
   /** Default 1 h. */
   timeout?: Duration
+  /** What `run` finds in `ctx.use`; loaded before it, once per process. */
+  uses?: U
 }
 
 declare const types: unique symbol
@@ -53,6 +57,7 @@ export interface DiscoveryDefinition {
   readonly row: Std | undefined
   readonly retry: RetryPolicy
   readonly timeoutMs: number
+  readonly uses: Uses | null
   readonly run: Handler | undefined
   readonly done: (result: any, row: any) => unknown
 }
@@ -70,17 +75,19 @@ const OPTIONS = [
   'row',
   'retry',
   'timeout',
+  'uses',
   'run',
   'done',
 ]
 
 /** Rows of a table of your own that need work: workers find them, claim them, run your code, and mark them done. */
-export function defineDiscovery<R, S extends Std | undefined = undefined>(
-  options: DiscoveryOptions & {
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export function defineDiscovery<R, S extends Std | undefined = undefined, U extends Resources = {}>(
+  options: DiscoveryOptions<U> & {
     /** Types and checks the row. A row that does not fit is put aside, with the reason. */
     row?: S
     /** Left out, a program of a foreign pool does it: its results are given to `done` here. */
-    run?: (row: RowOf<S>, ctx: Context) => R
+    run?: (row: RowOf<S>, ctx: Context<U>) => R
     /** The columns to set when it is done; afterwards `where` must not hold for the row any more. */
     done: (result: NoInfer<Awaited<R>>, row: RowOf<S>) => Record<string, ColumnValue>
   },
@@ -102,6 +109,7 @@ export function defineDiscovery<R, S extends Std | undefined = undefined>(
     row: checkSchema(options.row, `${what}: row`),
     retry: retryPolicy(options.retry, `${what}: retry`),
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
+    uses: checkUses(options.uses, what),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
     done: checkDone(options.done, what),
   }

@@ -5,6 +5,7 @@ import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
+import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
 import { checkRecurrence, type Recurrence } from './schedule.ts'
 import { isSchema } from './schema.ts'
@@ -23,10 +24,11 @@ export interface TaskDefinition {
   readonly requires: Requires | null
   readonly recurrence: Recurrence | null
   readonly limit: KeyLimit | null
+  readonly uses: Uses | null
   readonly run: Handler | undefined
 }
 
-export type Handler = (input: any, ctx: Context) => unknown
+export type Handler = (input: any, ctx: Context<any>) => unknown
 
 /** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
 const BRAND = Symbol.for('gleaner.task')
@@ -35,8 +37,10 @@ export function defineTask<
   R = unknown,
   S extends Std | undefined = undefined,
   O extends Std | undefined = undefined,
+  // biome-ignore lint/complexity/noBannedTypes: no resources
+  U extends Resources = {},
 >(
-  options: TaskOptions & {
+  options: TaskOptions<U> & {
     /** Checked when enqueued and again before it runs. */
     input?: S
     /** Types (and checks) the result where `run` lives elsewhere. */
@@ -45,7 +49,7 @@ export function defineTask<
     everyInput?: NoInfer<InputOf<S>>
     /** How many of the same key run at the same time, or start in a time, in all processes together. */
     limit?: LimitOptions<NoInfer<ParsedOf<S>>>
-    run?(input: ParsedOf<S>, ctx: Context): R
+    run?(input: ParsedOf<S>, ctx: Context<U>): R
   },
 ): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
   const name = checkName(options.name, 'defineTask: name', 'BAD_DEFINITION')
@@ -60,14 +64,16 @@ export function defineTask<
     requires: options.requires === undefined ? null : checkRequires(options.requires, what),
     recurrence: checkRecurrence(options, what),
     limit: checkKeyLimit(options.limit, `${what}: limit`),
+    uses: checkUses(options.uses, what),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
   })
 }
 
 /** The code of a task that was defined without `run`, so that a process that only enqueues does not load it. */
-export function implement<I, R, P>(
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export function implement<I, R, P, U extends Resources = {}>(
   task: Task<I, R, P>,
-  implementation: { run(input: P, ctx: Context): R | Promise<R> },
+  implementation: { uses?: U; run(input: P, ctx: Context<U>): R | Promise<R> },
 ): Task<I, R, P> {
   const definition = definitionOf(task)
   if (definition.run !== undefined) {
@@ -76,7 +82,9 @@ export function implement<I, R, P>(
       hint: 'Leave `run` out of defineTask to implement it elsewhere.',
     })
   }
-  return brand({ ...definition, run: checkHandler(implementation?.run, `task ${definition.name}`) })
+  const what = `task ${definition.name}`
+  const uses = checkUses(implementation?.uses, what) ?? definition.uses
+  return brand({ ...definition, uses, run: checkHandler(implementation?.run, what) })
 }
 
 /** The same task, done by something else than its own code. */

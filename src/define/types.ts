@@ -2,6 +2,7 @@ import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
 import type { Duration } from '../duration.ts'
 import type { Backoff } from '../model/retry.ts'
 import type { LogLevel, Requires } from '../model/task.ts'
+import type { Resources, Used } from './resource.ts'
 
 /** Open for users: `declare module 'gleaner' { interface Register { tx: PoolClient } }`. */
 // biome-ignore lint/suspicious/noEmptyInterface: declaration merging needs an interface
@@ -37,7 +38,8 @@ export type Stored<T> = T extends { toJSON(): infer J }
           : unknown
 
 /** What a handler is given beside its input. */
-export interface Context {
+// biome-ignore lint/complexity/noBannedTypes: no resources, which is what most handlers use
+export interface Context<U extends Resources = {}> {
   readonly id: string
   readonly name: string
   /** From 1. */
@@ -46,6 +48,8 @@ export interface Context {
   readonly fence: number
   /** Aborts on cancel, time-out, stop and loss of the claim; `reason` says which. */
   readonly signal: AbortSignal
+  /** What the resources of `uses` loaded. */
+  readonly use: Used<U>
   readonly log: Record<LogLevel, (message: string, details?: object) => void>
   progress(fraction: number, message?: string): Promise<void>
   enqueue: Enqueue
@@ -75,7 +79,8 @@ export interface Task<I = any, R = any, P = any> {
   readonly [types]?: { input: (i: I) => I; parsed: P; result: R }
 }
 
-export interface TaskOptions {
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export interface TaskOptions<U extends Resources = {}> {
   name: string
   /** Default 'default'. */
   queue?: string
@@ -85,6 +90,8 @@ export interface TaskOptions {
   timeout?: Duration
   /** Only workers with these capabilities run it. */
   requires?: Requires
+  /** What `run` finds in `ctx.use`; loaded before it, once per process. */
+  uses?: U
   /** Recurs: at an interval (`'10m'`), or by a cron expression of 5 fields, or of 6 with seconds (`'0 3 * * *'`). */
   every?: Duration | string
   /** Of the cron expression; default `'UTC'`. */

@@ -11,6 +11,7 @@ import type {
 } from '../define/types.ts'
 import type { DiscoveryManagement } from '../discovery/manage.ts'
 import type { Duration } from '../duration.ts'
+import type { GleanerError } from '../errors.ts'
 import type { MaintenanceManagement } from '../maintenance/manage.ts'
 import type { RetentionOptions } from '../maintenance/retention.ts'
 import type { Capabilities } from '../model/capabilities.ts'
@@ -21,6 +22,8 @@ import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
+import type { OnPhase } from '../worker/phases.ts'
+import type { WorkerSnapshot } from '../worker/snapshot.ts'
 
 export interface GleanerOptions {
   /** `'sqlite:./app.db'`: a file of its own, or the app's. `'postgres://…'` when one machine is not enough. */
@@ -92,6 +95,8 @@ export interface WorkOptions {
   /** Items at the same time; default 10. */
   concurrency?: number
   capabilities?: Capabilities
+  /** Resource errors in a row after which the worker gives up; default 10. */
+  resourceErrorLimit?: number
 }
 
 export interface RunningWorker {
@@ -100,6 +105,12 @@ export interface RunningWorker {
   drained(options?: { includeDelayed?: boolean }): Promise<void>
   /** Finishes what runs, within `drain` (10 s); what is unfinished then goes back and costs no attempt. */
   stop(options?: { drain?: Duration }): Promise<void>
+  /** Its phase, what it runs, what it has counted, what it lacks: as it is now. */
+  snapshot(): WorkerSnapshot
+  /** Told when its phase changes; the answer unsubscribes. */
+  onPhase(listener: OnPhase): () => void
+  /** Why it gave up, after too many resource errors in a row; null while it has not. Then it has stopped, or is about to. */
+  readonly failed: GleanerError | null
 }
 
 export interface Gleaner {

@@ -34,7 +34,7 @@ import type { WorkerOptions } from '../worker/worker-options.ts'
 import type { Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { reportLostWorker } from './lost-workers.ts'
 import { bad, checkPostgres, checkTimings } from './settings.ts'
-import { checkWork, sourcesOf } from './work-options.ts'
+import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
 const OPTIONS = [
   'database',
@@ -205,6 +205,7 @@ function engine(
           paused,
           capabilities: serving.capabilities,
           concurrency: serving.concurrency,
+          resourceErrorLimit: serving.resourceErrorLimit,
           sources: sourcesOf(serving, store, checked),
           payloadLimit,
           timings,
@@ -246,13 +247,13 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     throw bad('durability', durability, "Use 'full' or 'normal'.")
   if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
-  const registry = new Registry(tasks)
+  const known = { registry: new Registry(tasks), discoveries: new DiscoveryRegistry(discoveries) }
+  checkResources(known)
   const queues = checkQueues(options.queues ?? {})
   return {
-    registry,
-    discoveries: new DiscoveryRegistry(discoveries),
+    ...known,
     queues,
-    limits: [...limitsOf(queues), ...registry.limits()],
+    limits: [...limitsOf(queues), ...known.registry.limits()],
     durability,
     payloadLimit,
     hooks,

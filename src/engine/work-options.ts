@@ -1,4 +1,5 @@
 import { checkName } from '../define/names.ts'
+import { checkDistinct } from '../define/resource.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Registry } from '../queue/registry.ts'
@@ -10,11 +11,19 @@ import type { WorkOptions } from './gleaner.ts'
 import { bad } from './settings.ts'
 
 const CONCURRENCY_DEFAULT = 10
+/** One or two may be chance. */
+const RESOURCE_ERROR_LIMIT = 10
 const CONCURRENCY_MAX = 10_000
 
 export interface Known {
   registry: Registry
   discoveries: DiscoveryRegistry
+}
+
+/** A name stands for one resource, whoever uses it. */
+export function checkResources({ registry, discoveries }: Known): void {
+  const rows = [...discoveries.pick(discoveries.names).values()]
+  checkDistinct([...registry.runnable(), ...rows].map(({ uses }) => uses))
 }
 
 /** What a worker is to serve, checked. Who names queues or discoveries means only those; who names neither means all. */
@@ -23,6 +32,9 @@ export function checkWork(options: WorkOptions, known: Known) {
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)
   }
+  const { resourceErrorLimit = RESOURCE_ERROR_LIMIT } = options
+  if (!Number.isInteger(resourceErrorLimit) || resourceErrorLimit < 1)
+    throw bad('resourceErrorLimit', resourceErrorLimit, 'Use a whole number from 1 on.')
   const isNamed = options.queues !== undefined || options.discoveries !== undefined
   const queues = options.queues ?? (isNamed ? [] : known.registry.queues())
   const discoveries = options.discoveries ?? (isNamed ? [] : known.discoveries.runnable)
@@ -36,6 +48,7 @@ export function checkWork(options: WorkOptions, known: Known) {
     throw bad('work', 'no task with a run', 'Give openGleaner the tasks this worker can run.')
   return {
     concurrency,
+    resourceErrorLimit,
     capabilities,
     queues: queues.map((queue) => checkName(queue, 'queue', 'BAD_QUEUE')),
     names,

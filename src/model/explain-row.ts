@@ -1,14 +1,5 @@
-import {
-  duration,
-  type Explanation,
-  failed,
-  namesOf,
-  passed,
-  quoted,
-  type Reason,
-  time,
-  times,
-} from './explanation.ts'
+import { type Explanation, namesOf, resourceReasons } from './explanation.ts'
+import { duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
 import type { RowCircumstances } from './row-explanation.ts'
 
 /** Why a row is not worked on: each condition in order, pass or fail. A missing index is told, and holds up nobody. */
@@ -40,7 +31,7 @@ function waiting(at: RowCircumstances): Reason[] {
     backoffReason(at),
     pausedReason(at),
     discoveryReason(at),
-    workerReason(at),
+    ...workerReasons(at),
   ]
   if (!at.suspect) return reasons
   const alone = 'its worker died with it in its hands: it waits for a process that runs nothing else'
@@ -89,15 +80,18 @@ function discoveryReason({ discovery, paused, pausedReason }: RowCircumstances):
   )
 }
 
-function workerReason({ discovery, workers }: RowCircumstances): Reason {
+function workerReasons({ discovery, workers }: RowCircumstances): Reason[] {
   const serving = workers.filter((worker) => worker.discoveries.includes(discovery))
-  if (serving.length > 0) return passed('worker-serves-discovery', `served by ${namesOf(serving)}`)
+  const served = passed('worker-serves-discovery', `served by ${namesOf(serving)}`)
+  if (serving.length > 0) return [served, ...resourceReasons(discovery, serving)]
   const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
-  return failed(
-    'worker-serves-discovery',
-    `no live worker serves discovery ${discovery}; ${others}`,
-    `Start one: gleaner.work({ discoveries: ['${discovery}'] }).`,
-  )
+  return [
+    failed(
+      'worker-serves-discovery',
+      `no live worker serves discovery ${discovery}; ${others}`,
+      `Start one: gleaner.work({ discoveries: ['${discovery}'] }).`,
+    ),
+  ]
 }
 
 function indexReason({ discovery, createIndex }: RowCircumstances): Reason {

@@ -1,6 +1,8 @@
 import type { ProcessIdentity } from '../process-identity.ts'
 import { type Capabilities, satisfies } from './capabilities.ts'
+import type { Holdup } from './holdup.ts'
 import type { LimitState } from './limit.ts'
+import { duration, failed, passed, quoted, type Reason, SHOWN_MAX, time, times } from './reasons.ts'
 import { isFinished, type TaskRecord } from './task.ts'
 
 /** Why a task does not run: each condition in order, pass or fail. */
@@ -9,34 +11,6 @@ export interface Explanation {
   runnable: boolean
   reasons: Reason[]
 }
-
-export interface Reason {
-  check: Check
-  ok: boolean
-  detail: string
-  /** What to do; null when nothing is to be done, or nobody can. */
-  fix: string | null
-}
-
-export type Check =
-  | 'unfinished'
-  | 'not-quarantined'
-  | 'key-free'
-  | 'not-held'
-  | 'due'
-  | 'not-backing-off'
-  | 'not-paused'
-  | 'queue-not-paused'
-  | 'within-limits'
-  | 'worker-serves-queue'
-  | 'worker-knows-task'
-  | 'worker-has-capabilities'
-  | 'runs-alone'
-  | 'row-exists'
-  | 'needs-work'
-  | 'discovery-not-paused'
-  | 'worker-serves-discovery'
-  | 'found-by-index'
 
 /** All that decides whether a task can run now. */
 export interface Circumstances {
@@ -64,19 +38,13 @@ export interface Serving {
   names: readonly string[]
   capabilities: Capabilities
   discoveries: readonly string[]
+  /** What it waits for, and does not claim meanwhile. */
+  holdups: readonly Holdup[]
 }
 
 export function explain(at: Circumstances): Explanation {
   const reasons = isFinished(at.task.status) ? ended(at) : waiting(at)
   return { runnable: reasons.every((reason) => reason.ok), reasons }
-}
-
-export function passed(check: Check, detail: string): Reason {
-  return { check, ok: true, detail, fix: null }
-}
-
-export function failed(check: Check, detail: string, fix: string | null): Reason {
-  return { check, ok: false, detail, fix }
 }
 
 function ended({ task, keyHolder }: Circumstances): Reason[] {
@@ -179,7 +147,7 @@ function heldReason({ task, held, cancelRequested }: Circumstances): Reason {
 
 function dueReason({ task, now }: Circumstances): Reason {
   const { runAfter } = task
-  if (task.status !== 'scheduled' || hasFailed(task)) return passed('due', 'its time has come')
+  if (task.status !== 'scheduled' || backsOff(task)) return passed('due', 'its time has come')
   return failed(
     'due',
     `it is to run at ${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
@@ -189,18 +157,20 @@ function dueReason({ task, now }: Circumstances): Reason {
 
 function backoffReason({ task, now }: Circumstances): Reason {
   const { runAfter, attempts, maxAttempts, error } = task
-  if (task.status !== 'scheduled' || !hasFailed(task))
+  if (task.status !== 'scheduled' || !backsOff(task))
     return passed('not-backing-off', 'it is not backing off')
   return failed(
     'not-backing-off',
-    `attempt ${attempts} of ${maxAttempts} failed (${error?.message ?? 'unknown'}); it is tried again at ` +
+    `${attempts === 0 ? 'an attempt was given back' : `attempt ${attempts} of ${maxAttempts} failed`} ` +
+      `(${error?.message ?? 'unknown'}); it is tried again at ` +
       `${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
     'Wait for it. How long is decided by `retry` of the task.',
   )
 }
 
-function hasFailed({ attempts }: TaskRecord): boolean {
-  return attempts > 0
+/** It failed, or its worker said that it is broken. */
+function backsOff({ attempts, error }: TaskRecord): boolean {
+  return attempts > 0 || error !== null
 }
 
 function pausedReason({ everythingPaused }: Circumstances): Reason {
@@ -238,10 +208,8 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
   reasons.push(passed('worker-knows-task', `${namesOf(knowing)} can run ${name}`))
   const able = knowing.filter((worker) => satisfies(requires, worker.capabilities))
   if (able.length > 0) {
-    reasons.push(
-      passed('worker-has-capabilities', requires === null ? 'it requires nothing' : `fits ${namesOf(able)}`),
-    )
-    return reasons
+    const fits = requires === null ? 'it requires nothing' : `fits ${namesOf(able)}`
+    return [...reasons, passed('worker-has-capabilities', fits), ...resourceReasons(name, able)]
   }
   const offered = knowing
     .slice(0, SHOWN_MAX)
@@ -256,29 +224,32 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
   ]
 }
 
-const SHOWN_MAX = 5
+/** Said only where somebody lacks something: most need no resource. */
+export function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
+  const waiting = able.flatMap(({ worker, holdups }) =>
+    holdups.filter(({ holds }) => holds.includes(name)).map((holdup) => ({ worker, ...holdup })),
+  )
+  if (waiting.length === 0) return []
+  const said = waiting
+    .slice(0, SHOWN_MAX)
+    .map(
+      ({ worker, resource, reason, until }) =>
+        `${worker} waits for ${resource} (${reason}) and looks again at ${time(until)}`,
+    )
+    .join('; ')
+  const free = able.filter(({ worker }) => !waiting.some((one) => one.worker === worker))
+  if (free.length > 0) return [passed('resources-available', `${said}; ${namesOf(free)} can run it`)]
+  return [
+    failed(
+      'resources-available',
+      `a resource it needs is backing off: ${said}`,
+      'Wait for it, or make the resource available: its probe says what is missing.',
+    ),
+  ]
+}
 
 export function namesOf(workers: readonly Serving[]): string {
   const shown = workers.slice(0, SHOWN_MAX).map(({ worker }) => worker)
   const more = workers.length - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
-}
-
-export function quoted(text: string): string {
-  return JSON.stringify(text)
-}
-
-export function time(ms: number | null): string {
-  return ms === null ? 'an unknown time' : new Date(ms).toISOString()
-}
-
-export function times(n: number): string {
-  return n === 1 ? 'once' : `${n} times`
-}
-
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, ms)} ms`
-  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
-  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
-  return `${Math.round(ms / 3_600_000)} h`
 }

@@ -5,8 +5,8 @@ export type Outcome =
   | { kind: 'completed'; result: string | null }
   /** `retryAfterMs` is null when the failure is final whatever attempts are left. */
   | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
-  /** Not a failure: the handler asked for another time. The attempt is returned. */
-  | { kind: 'later'; afterMs: number }
+  /** Not a failure of the item: the handler asked for another time, or its worker is broken. The attempt is returned. */
+  | { kind: 'later'; afterMs: number; failure?: Failure }
   /** Handed back unfinished or never started. The attempt is returned. */
   | { kind: 'returned' }
   | { kind: 'cancelled' }
@@ -56,7 +56,12 @@ export function decide(task: Held, outcome: Outcome): Transition {
     case 'failed':
       return afterFailure(task, outcome.failure, outcome.retryAfterMs)
     case 'later':
-      return { ...returned(task, 'later'), afterMs: outcome.afterMs, keepsPlace: false }
+      return {
+        ...returned(task, 'later'),
+        afterMs: outcome.afterMs,
+        keepsPlace: false,
+        failure: outcome.failure ?? null,
+      }
     case 'returned':
       return returned(task, task.started ? 'returned' : null)
   }

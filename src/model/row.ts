@@ -49,8 +49,8 @@ export type RowOutcome =
   | { kind: 'completed'; values: RowValues; retryAfterMs: number }
   /** `retryAfterMs` is null when the failure is final whatever attempts are left. */
   | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
-  /** Not a failure: the handler asked for another time. The attempt is returned. */
-  | { kind: 'later'; afterMs: number }
+  /** Not a failure of the row: the handler asked for another time, or its worker is broken. The attempt is returned. */
+  | { kind: 'later'; afterMs: number; failure?: Failure }
   /** Handed back unfinished or never started. The attempt is returned. */
   | { kind: 'returned' }
 

@@ -16,6 +16,7 @@ import type {
   TaskRecord,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { Change } from './change.ts'
 import type {
   CancelAnswer,
   Ending,
@@ -31,6 +32,7 @@ import type { Rows } from './rows.ts'
 import type { Supervision } from './supervision.ts'
 import type { Upkeep } from './upkeep.ts'
 
+export type * from './change.ts'
 export type * from './managing.ts'
 export type * from './rows.ts'
 
@@ -283,18 +285,11 @@ export interface Exchanged {
   suspectsWaiting: boolean
   /** When the next delayed task of these queues becomes due, if any. */
   nextDueInMs: number | null
+  /** Everything is paused; left out when nothing was asked for. */
+  paused?: boolean
+  /** What it saw, and somebody else took first. */
+  conflicts?: number
 }
 
 /** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */
 export type Effects = (tx: any) => unknown
-
-export type Change =
-  /** Something may be claimable. */
-  | { kind: 'work' }
-  /** Something that recurs was planned anew. */
-  | { kind: 'schedules' }
-  /** Somebody is asked to stop what he runs. */
-  | { kind: 'cancel' }
-  | { kind: 'ended'; ids: readonly string[] }
-  /** Another connection, perhaps of another process, wrote something. */
-  | { kind: 'elsewhere'; only?: 'ended' }

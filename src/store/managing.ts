@@ -1,5 +1,6 @@
 import type { Demand } from '../model/alerts.ts'
 import type { Circumstances } from '../model/explanation.ts'
+import type { Holdup } from '../model/holdup.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
 import type { HealthBook } from './health-row.ts'
@@ -12,6 +13,8 @@ export interface Insight extends HealthBook {
   circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
   changeTasks(step: BulkStep): Promise<BulkStepDone>
+  /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
+  noteHoldups(session: string, holdups: readonly Holdup[]): Promise<void>
   /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
   addMetrics(measured: readonly Measured[]): Promise<void>
   /** What there is now, and what happened within this time. */

@@ -1,5 +1,9 @@
 import type { Serving } from '../model/explanation.ts'
 
+/** The columns that it is read from. */
+export const SERVING =
+  'worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, holdups'
+
 /** A live session's row, in either store, as far as it says what its worker serves. */
 export interface ServingRow {
   worker: string
@@ -11,6 +15,7 @@ export interface ServingRow {
   names: string
   capabilities: string
   discoveries: string
+  holdups: string | null
 }
 
 export function serving(row: ServingRow): Serving {
@@ -22,5 +27,6 @@ export function serving(row: ServingRow): Serving {
     names: JSON.parse(row.names),
     capabilities: JSON.parse(row.capabilities),
     discoveries: JSON.parse(row.discoveries),
+    holdups: row.holdups === null ? [] : JSON.parse(row.holdups),
   }
 }

@@ -9,6 +9,7 @@ import type { TaskStatus } from '../model/task.ts'
 import { Connection } from '../store/sqlite/connection.ts'
 import { openSqliteStoreOn } from '../store/sqlite/store.ts'
 import type { Hooks } from '../worker/hooks.ts'
+import { poolOn } from '../worker/resources/pool.ts'
 import type { Worker } from '../worker/worker.ts'
 import { Bell } from './bell.ts'
 import { RunStuckError } from './errors.ts'
@@ -40,6 +41,8 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   const bell = new Bell()
   const clock = new ManualClock(startAt, bell.ring)
   const runs = new Runs(clock, bell.ring)
+  const { calls } = poolOn(clock)
+  calls.watch((resource, call) => runs.track({ name: `resource ${resource}` }, call), bell.ring)
   // Nothing outlives the process anyway: there is no disk to wait for.
   const memory = { path: ':memory:', clock, durability: 'normal' } as const
   const connection = new Connection(memory.path)
@@ -57,10 +60,19 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
     },
   )
   const workers = new Set<Worker>()
-  const passage = new Passage({ clock, gate, runs, bell, workers, runLimit, patienceMs })
+  const passage = new Passage({ clock, gate, runs, calls, bell, workers, runLimit, patienceMs })
   let hasWorked = false
   let closing: Promise<void> | undefined
   engine.on('started', ({ name }) => passage.started(name))
+
+  async function leave(worker: Worker, stopOptions?: Parameters<Worker['stop']>[0]): Promise<void> {
+    await worker.stop(stopOptions)
+    workers.delete(worker)
+    bell.ring()
+  }
+  engine.on('worker-failed', ({ worker: id }) => {
+    for (const worker of workers) if (worker.id === id) void leave(worker)
+  })
 
   function work(workOptions?: WorkOptions): RunningWorker {
     const worker = engine.work(workOptions)
@@ -72,10 +84,11 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
         if (includeDelayed) throw timeStandsStill()
         await passage.advance(0)
       },
-      async stop(stopOptions) {
-        await worker.stop(stopOptions)
-        workers.delete(worker)
-        bell.ring()
+      stop: (stopOptions) => leave(worker, stopOptions),
+      snapshot: () => worker.snapshot(),
+      onPhase: (listener) => worker.onPhase(listener),
+      get failed() {
+        return worker.failed
       },
     }
   }

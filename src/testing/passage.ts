@@ -1,4 +1,5 @@
 import { closedError } from '../errors.ts'
+import type { Calls } from '../worker/resources/calls.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Bell } from './bell.ts'
 import { RunLimitError, RunStuckError } from './errors.ts'
@@ -13,6 +14,8 @@ export interface PassageOptions {
   clock: ManualClock
   gate: Gate
   runs: Runs
+  /** Of the code of resources. */
+  calls: Calls
   bell: Bell
   workers: ReadonlySet<Worker>
   runLimit: number
@@ -81,9 +84,9 @@ export class Passage {
   }
 
   #isQuiet(): boolean {
-    const { gate, runs, workers } = this.#options
+    const { gate, runs, calls, workers } = this.#options
     if (this.#isOver) return true
-    let running = 0
+    let running = calls.underWay
     for (const worker of workers) {
       if (!worker.isResting) return false
       running += worker.running

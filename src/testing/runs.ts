@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../clock.ts'
-import type { Context } from '../define/types.ts'
 
 interface Run {
   name: string
@@ -35,8 +34,8 @@ export class Runs {
     return [...new Set(this.#awake().map((run) => run.name))]
   }
 
-  async track(ctx: Context, handler: () => unknown): Promise<unknown> {
-    const run: Run = { name: ctx.name, sleeps: 0 }
+  async track<T>({ name }: { name: string }, handler: () => T | Promise<T>): Promise<T> {
+    const run: Run = { name, sleeps: 0 }
     this.#running.add(run)
     try {
       return await this.#current.run(run, handler)

@@ -5,6 +5,7 @@ import type { LogLevel } from '../model/task.ts'
 import type { Desk } from './desk.ts'
 import type { Execution } from './execution.ts'
 
+const NOTHING = Object.freeze({})
 const LINE_MAX = 4_000
 const DETAILS_MAX = 16_000
 
@@ -17,6 +18,7 @@ export class RunContext implements Context {
   /** The transaction whose effects are being written. */
   #completing: Tx | undefined
   abortReason: Error | undefined
+  use: Record<string, any> = NOTHING
 
   constructor(execution: Execution, desk: Desk) {
     this.#execution = execution

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import type { NewLogLine } from '../store/contract.ts'
 import type { Execution } from './execution.ts'
@@ -13,6 +14,8 @@ export interface Desk {
   readonly enqueue: Enqueue
   /** Takes part in the transaction that completes the item. */
   enqueueWithin(tx: Tx): Enqueue
+  /** Waits until it has what its handler needs; its time begins then. */
+  equip(execution: Execution, uses: Uses): Promise<void>
   note(execution: Execution, line: NewLogLine): void
   progress(execution: Execution, fraction: number, message: string | null): void
   /** An error: nothing was written, and nothing more can be of this run. */

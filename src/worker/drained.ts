@@ -1,6 +1,7 @@
 interface Waiter {
   includeDelayed: boolean
   resolve: () => void
+  reject: (error: Error) => void
 }
 
 /** Those who wait until a worker has nothing left to do. */
@@ -17,7 +18,7 @@ export class Drained {
   }
 
   wait(includeDelayed: boolean): Promise<void> {
-    return new Promise((resolve) => this.#waiters.push({ includeDelayed, resolve }))
+    return new Promise((resolve, reject) => this.#waiters.push({ includeDelayed, resolve, reject }))
   }
 
   /** There is nothing; who waits for delayed ones, too, hears of it when there are none. */
@@ -28,7 +29,8 @@ export class Drained {
     for (const waiter of told) waiter.resolve()
   }
 
-  tellEverybody(): void {
-    for (const waiter of this.#waiters.splice(0)) waiter.resolve()
+  /** It has ended. `failed`: by itself, and something may be left. */
+  tellEverybody(failed: Error | null): void {
+    for (const waiter of this.#waiters.splice(0)) failed === null ? waiter.resolve() : waiter.reject(failed)
   }
 }

@@ -1,3 +1,4 @@
+import type { GleanerError } from '../errors.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
 
@@ -38,6 +39,8 @@ export interface Events {
     blamed: string | null
     workerBroken: boolean
   }
+  /** A worker of this process gave up: too many resource errors in a row. */
+  'worker-failed': { worker: string; error: GleanerError }
   /** Something that is nobody's task: a database that is away, a hook that threw. */
   problem: { message: string; error: unknown }
 }

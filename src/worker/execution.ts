@@ -1,8 +1,10 @@
+import type { Uses } from '../define/resource.ts'
 import { durationMs } from '../duration.ts'
 import {
   GleanerError,
   InputError,
   PermanentError,
+  ResourceError,
   RetryLater,
   StoppedError,
   TaskCancelled,
@@ -28,7 +30,8 @@ export abstract class Execution {
   readonly source: Source
   readonly timeoutMs: number
   readonly startedAt: number
-  readonly startedMs: number
+  /** When its handler began: what it needs was loaded by then. */
+  startedMs: number
   readonly context: RunContext
   /** The store knows that it was started: it was claimed for that, or told since. */
   startIsKnown: boolean
@@ -38,6 +41,8 @@ export abstract class Execution {
   place = 0
   /** When its outcome was known; 0 before. */
   endedMs = 0
+  /** The worker is broken, says its handler, or what that needs would not load. */
+  trouble: ResourceError | undefined = undefined
   protected readonly desk: Desk
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
@@ -58,6 +63,8 @@ export abstract class Execution {
   abstract get name(): string
   /** As health frames call it: `<name>/<id>`. */
   abstract get item(): string
+  /** The resources its handler needs; null for most. */
+  abstract get uses(): Uses | null
   /** Where it waited; null for what waits in a table of the user's. */
   abstract get queue(): string | null
   abstract get retry(): RetryPolicy
@@ -72,7 +79,9 @@ export abstract class Execution {
     let outcome: Ending
     try {
       const input = this.input()
-      const result = await this.#handle(input instanceof Promise ? await input : input, hooks)
+      const given = input instanceof Promise ? await input : input
+      if (this.uses !== null) await this.desk.equip(this, this.uses)
+      const result = await this.#handle(given, hooks)
       outcome = this.completed(result)
     } catch (error) {
       outcome = this.outcomeOf(error)
@@ -92,6 +101,7 @@ export abstract class Execution {
     if (reason instanceof TaskCancelled) return { kind: 'cancelled' }
     if (reason instanceof TimeoutError) return this.#failed('timeout', reason)
     if (error instanceof RetryLater) return this.#later(error)
+    if (error instanceof ResourceError) return this.#broken(error)
     // The same input or result would be refused again.
     if (error instanceof PermanentError || isRefusal(error)) return final('permanent', error)
     return this.#failed('error', error)
@@ -105,6 +115,12 @@ export abstract class Execution {
   #failed(kind: FailureKind, error: unknown): Outcome {
     const retryAfterMs = askedDelayMs(error) ?? this.retryAfterMs
     return { kind: 'failed', failure: failure(kind, error), retryAfterMs }
+  }
+
+  /** Another worker, or this one when it is mended, may do better. */
+  #broken(error: ResourceError): Outcome {
+    this.trouble = error
+    return { kind: 'later', afterMs: this.retryAfterMs, failure: failure('error', error) }
   }
 
   #later(error: RetryLater): Outcome {

@@ -1,48 +1,23 @@
 import type { Clock } from '../clock.ts'
+import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
-import type { Meter } from '../queue/meter.ts'
-import type { Store } from '../store/contract.ts'
 import { Ahead } from './ahead.ts'
+import { currentItems } from './current.ts'
 import { Deadline } from './deadline.ts'
 import type { Desk } from './desk.ts'
-import type { Emitter, TaskEvent } from './events.ts'
+import type { TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
-import type { Hooks } from './hooks.ts'
-import type { Pace } from './pace.ts'
+import { Patience } from './patience.ts'
 import type { Reporting } from './report.ts'
-import { Runs, type RunWatch } from './runs.ts'
+import { Runs } from './runs.ts'
+import type { HandsOptions } from './services.ts'
 import { Slices } from './slices.ts'
+import type { HeldItem } from './snapshot.ts'
 import type { Ending, Item, Source } from './sources/source.ts'
 
 /** Of how many items left ahead nobody wants to hear. */
 const NEVER = -1
-
-/** What the engine shares among all its workers. */
-export interface HandsServices {
-  store: Store
-  clock: Clock
-  random: () => number
-  emitter: Emitter
-  hooks: Hooks
-  meter: Meter
-  enqueue: Enqueue
-  enqueueWithin: (tx: Tx) => Enqueue
-  watch?: RunWatch
-}
-
-export interface HandsOptions extends HandsServices {
-  worker: string
-  payloadLimit: number
-  graceMs: number
-  concurrency: number
-  pace: Pace
-  session: () => string | null
-  /** A hand is free, or there is news that should not wait. */
-  onFree: () => void
-  /** A handler returned. */
-  onEnd: (wasSuspect: boolean) => void
-}
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
 export class Hands implements Desk {
@@ -54,7 +29,9 @@ export class Hands implements Desk {
   #low = NEVER
   readonly #slices: Slices
   readonly #deadline: Deadline
-  #whenEmpty: (() => void)[] = []
+  readonly #whenEmpty = new Patience()
+  /** Nothing is started any more. */
+  #isClosed = false
 
   constructor(options: HandsOptions) {
     this.#options = options
@@ -88,6 +65,10 @@ export class Hands implements Desk {
     return [...running.map((e) => e.claim.id), ...this.#ahead.ids(source)]
   }
 
+  current(): HeldItem[] {
+    return currentItems(this.#running, this.clock)
+  }
+
   get runsSuspect(): boolean {
     for (const execution of this.#running) if (execution.claim.suspect) return true
     return false
@@ -110,9 +91,12 @@ export class Hands implements Desk {
       this.#options.concurrency - this.#running.size - this.#slices.vacant,
     )
     for (let n = 0; n < free; n++) this.#startNext()
+    if (this.#isClosed) this.handBackAhead()
   }
 
   #start(claim: Item, source: Source): void {
+    // A run that never waits may be what made the worker give up, in the middle of what it was given.
+    if (this.#isClosed) return this.handBack([claim], source)
     const { emitter, hooks } = this.#options
     const execution = source.begin(claim, this)
     this.#running.add(execution)
@@ -123,9 +107,15 @@ export class Hands implements Desk {
 
   readonly #finish = (execution: Execution, outcome: Ending): void => {
     const now = this.clock.monotonicMs()
+    const { pace, vitals } = this.#options
     this.#running.delete(execution)
-    this.#options.pace.ran(now - execution.startedMs)
-    if (!execution.settled) this.#settle(execution, outcome, now)
+    pace.ran(now - execution.startedMs)
+    if (execution.uses !== null) vitals.needs.release(execution, execution.trouble !== undefined)
+    if (!execution.settled) {
+      this.#settle(execution, outcome, now)
+      vitals.book.ran(execution, outcome, now - execution.startedMs)
+      if (execution.trouble !== undefined) vitals.broke(execution.trouble)
+    }
     this.#options.onEnd(execution.claim.suspect)
     const { remote } = this.#options.store
     if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
@@ -151,7 +141,7 @@ export class Hands implements Desk {
 
   readonly #eventOf = ({ claim, name, queue }: Execution): TaskEvent => {
     const { id, attempt, maxAttempts } = claim
-    return { id, name, queue, attempt, maxAttempts, worker: this.#options.worker }
+    return { id, name, queue, attempt, maxAttempts, worker: this.#options.id }
   }
 
   // What a running item may ask for
@@ -174,6 +164,11 @@ export class Hands implements Desk {
 
   get payloadLimit(): number {
     return this.#options.payloadLimit
+  }
+
+  async equip(execution: Execution, uses: Uses): Promise<void> {
+    await this.#options.vitals.needs.equip(execution, uses)
+    this.#deadline.arm(execution.deadlineMs)
   }
 
   note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
@@ -200,6 +195,9 @@ export class Hands implements Desk {
     const { reporting } = this
     const refusal = await execution.source.completeWith({ session, execution, outcome, effects, reporting })
     execution.settled = true
+    const { book } = this.#options.vitals
+    if (refusal === null) book.ran(execution, outcome, this.clock.monotonicMs() - execution.startedMs)
+    else book.counters.fenced_writes += 1
     return refusal
   }
 
@@ -227,6 +225,12 @@ export class Hands implements Desk {
     for (const execution of this.#running) if (!execution.settled) this.#lose(execution)
   }
 
+  /** While it is shut nothing is started; what runs goes on. */
+  set isOpen(isOpen: boolean) {
+    this.#isClosed = !isOpen
+    if (!isOpen) this.handBackAhead()
+  }
+
   handBackAhead(): void {
     for (const { claims, source } of this.#ahead.take()) this.handBack(claims, source)
   }
@@ -248,18 +252,12 @@ export class Hands implements Desk {
 
   emptyWithin(ms: number): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve()
-    return new Promise((resolve) => {
-      const cancel = this.clock.after(ms, resolve)
-      this.#whenEmpty.push(() => {
-        cancel()
-        resolve()
-      })
-    })
+    return this.#whenEmpty.within(ms, this.clock)
   }
 
   /** Whoever waits for the end of what runs goes on without it. */
   waitNoLonger(): void {
-    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+    this.#whenEmpty.happened()
   }
 
   #find(id: string): Execution | undefined {

@@ -1,9 +1,8 @@
+import { rolling } from './book.ts'
+
 /** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
 const AHEAD_MS = 5
 const AHEAD_MAX = 500
-
-/** A rolling average: a new value counts for a fifth. */
-const OLD_SHARE = 0.8
 
 /** Claims in a row that bring nothing to be started at once: what may only be started, not held, has its turn then. */
 const EARLY_MAX = 10
@@ -20,7 +19,7 @@ export interface PaceOptions {
 /** How much a worker takes at a time, and how long it rests when there is nothing. */
 export class Pace {
   readonly #options: PaceOptions
-  #averageMs: number | undefined
+  #averageMs = Number.NaN
   #idleMs: number
   /** The last claim got all that it asked for. */
   #plenty = false
@@ -34,13 +33,12 @@ export class Pace {
   }
 
   ran(durationMs: number): void {
-    this.#averageMs =
-      this.#averageMs === undefined ? durationMs : this.#averageMs * OLD_SHARE + durationMs * (1 - OLD_SHARE)
+    this.#averageMs = rolling(this.#averageMs, durationMs)
   }
 
   /** Items to hold beyond those that can be started: none before we know that they are short. */
   aheadFor(concurrency: number): number {
-    if (this.#averageMs === undefined) return 0
+    if (Number.isNaN(this.#averageMs)) return 0
     return Math.min(AHEAD_MAX, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
   }
 

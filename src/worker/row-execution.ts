@@ -1,4 +1,5 @@
 import type { DiscoveryDefinition } from '../define/discovery.ts'
+import type { Uses } from '../define/resource.ts'
 import { checkAgainst } from '../define/schema.ts'
 import { doneValues } from '../discovery/done.ts'
 import type { RetryPolicy } from '../model/retry.ts'
@@ -26,6 +27,10 @@ export class RowExecution extends Execution {
 
   get item(): string {
     return this.claim.id
+  }
+
+  get uses(): Uses | null {
+    return this.#definition.uses
   }
 
   get queue(): null {

@@ -1,14 +1,5 @@
 import type { GleanerError } from '../errors.ts'
-
-/** What a worker is about, as its health frames say it. */
-export type Phase =
-  | 'initializing'
-  | 'loading_models'
-  | 'idle'
-  | 'processing'
-  | 'backing_off'
-  | 'paused'
-  | 'stopping'
+import type { CurrentItem, Phase } from '../model/worker.ts'
 
 /** A worker as it is at this moment: plain data, but for the error. Times are wall time in milliseconds. */
 export interface WorkerSnapshot {
@@ -16,7 +7,7 @@ export interface WorkerSnapshot {
   phase: Phase
   phaseSince: number
   /** What its handlers run, or wait for a resource to run, the oldest first. */
-  current: CurrentItem[]
+  current: HeldItem[]
   counters: WorkerCounters
   /** Of its last runs, the latest counting for a fifth; null before the first. */
   averageMs: number | null
@@ -26,13 +17,9 @@ export interface WorkerSnapshot {
   failed: GleanerError | null
 }
 
-export interface CurrentItem {
-  /** `<task>/<id>` or `<discovery>/<key>`. */
-  item: string
+/** An item in a worker's hands. Its deadline is null while it waits for a resource. */
+export interface HeldItem extends CurrentItem {
   fence: number
-  since: number
-  /** When its time-out is over; null while it waits for a resource. */
-  deadline: number | null
 }
 
 /** Since the worker began. The names are those of the health frames' `metrics`. */

@@ -1,4 +1,5 @@
 import { encodePayload } from '../define/payload.ts'
+import type { Uses } from '../define/resource.ts'
 import { checkAgainst } from '../define/schema.ts'
 import type { TaskDefinition } from '../define/task.ts'
 import type { Outcome } from '../model/outcome.ts'
@@ -24,6 +25,10 @@ export class TaskExecution extends Execution {
 
   get item(): string {
     return `${this.claim.name}/${this.claim.id}`
+  }
+
+  get uses(): Uses | null {
+    return this.#definition.uses
   }
 
   get queue(): string {

@@ -1,9 +1,9 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
-import type { HandsServices } from './hands.ts'
 import type { Household } from './household.ts'
 import type { Keeper } from './keeper.ts'
 import type { PaceOptions } from './pace.ts'
+import type { HandsServices } from './services.ts'
 import type { Source } from './sources/source.ts'
 
 export interface WorkerOptions {
@@ -11,6 +11,7 @@ export interface WorkerOptions {
   capabilities: Capabilities
   sources: readonly Source[]
   concurrency: number
+  resourceErrorLimit: number
   payloadLimit: number
   /** `graceMs`: between an abort and giving up on the handler. */
   timings: PaceOptions & { graceMs: number }

@@ -1,21 +1,20 @@
 import { type Duration, durationMs } from '../duration.ts'
-import { StoppedError } from '../errors.ts'
+import { type GleanerError, StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
+import { exchange } from './exchange.ts'
 import { Hands } from './hands.ts'
 import { Pace } from './pace.ts'
+import type { OnPhase } from './phases.ts'
+import { aheadIsOld, isWorthWaking, restMs } from './rest.ts'
+import type { WorkerSnapshot } from './snapshot.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 import { Sources } from './sources/sources.ts'
+import { Vitals } from './vitals.ts'
 import { Waker } from './waker.ts'
 import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
-/** News waits this long for more, so that short items share a transaction. */
-const NEWS_MS = 20
-/** What is held ahead and still not started then goes back: somebody else may be idle. */
-const AHEAD_HELD_MAX_MS = 50
-/** Rest after a failed exchange. */
-const TROUBLE_MS = 1_000
 /** A commit whose answer was lost may still go through for that long. */
 const IN_DOUBT_MS = 60_000
 /** After the drain time: handlers that heed their signal get the time to end. */
@@ -31,11 +30,11 @@ export class Worker {
   readonly #hands: Hands
   readonly #sources: Sources
   readonly #waker: Waker
+  readonly #vitals: Vitals
   readonly #unsubscribe: () => void
   readonly #finished: Promise<void>
   #session: string | null = null
   #state: 'working' | 'paused' | 'draining' | 'stopped' = 'working'
-  #troubled = false
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   readonly #drained = new Drained()
   #stopping: Promise<void> | undefined
@@ -47,26 +46,45 @@ export class Worker {
     this.#pace = new Pace(options.timings)
     this.#waker = new Waker(services.clock)
     this.#sources = new Sources(options.sources)
+    this.#vitals = new Vitals({
+      ...services,
+      ...options,
+      hands: () => this.#hands,
+      onChange: () => this.#waker.nudge(),
+      onFailed: () => void this.stop(),
+    })
     this.#hands = new Hands({
       ...services,
-      worker: options.id,
-      payloadLimit: options.payloadLimit,
+      ...options,
       graceMs: options.timings.graceMs,
-      concurrency: options.concurrency,
       pace: this.#pace,
+      vitals: this.#vitals,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
       onEnd: (wasSuspect) => services.household.ended(wasSuspect),
     })
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
-    if (options.paused === true) this.#state = 'paused'
+    if (options.paused === true) this.pause()
     this.#finished = this.#work()
   }
 
   /** Handlers that have not returned. */
   get running(): number {
-    return this.#hands.running
+    return this.#hands.running - this.#vitals.needs.waiting
+  }
+
+  /** Why it gave up; null while it has not. */
+  get failed(): GleanerError | null {
+    return this.#vitals.failed
+  }
+
+  snapshot(): WorkerSnapshot {
+    return this.#vitals.snapshot()
+  }
+
+  onPhase(listener: OnPhase): () => void {
+    return this.#vitals.phases.on(listener)
   }
 
   /** Nothing is to be handed in or claimed before somebody or some timer wakes it. */
@@ -76,6 +94,8 @@ export class Worker {
 
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
   drained(options: { includeDelayed?: boolean } = {}): Promise<void> {
+    const { failed } = this.#vitals
+    if (failed !== null) return Promise.reject(failed)
     if (this.#state === 'stopped') return this.#finished
     const drained = this.#drained.wait(options.includeDelayed ?? false)
     this.#waker.nudge()
@@ -98,13 +118,17 @@ export class Worker {
   }
 
   resume(): void {
-    if (this.#state === 'paused') this.#state = 'working'
+    if (this.#state !== 'paused') return
+    this.#state = 'working'
+    this.#vitals.told('working')
+    this.#hands.isOpen = true
     this.#waker.nudge()
   }
 
   async #work(): Promise<void> {
     while (this.#state !== 'stopped') {
       await this.#turn()
+      this.#vitals.turned(this.#session !== null)
       await this.#waker.rest(() => this.#restMs())
     }
     await this.#leave()
@@ -114,13 +138,14 @@ export class Worker {
     try {
       this.#session ??= await this.#openSession()
       const session = this.#session
-      if (this.#aheadIsOld()) this.#hands.handBackAhead()
+      if (this.#vitals.hasNewHoldups(session)) await this.#vitals.tellHoldups(this.#services.store, session)
+      if (aheadIsOld(this.#hands, this.#services.clock.monotonicMs())) this.#hands.handBackAhead()
       await this.#tellDrained(await this.#services.household.inTurn(() => this.#trade(session)))
-      this.#troubled = false
+      this.#vitals.isTroubled = false
     } catch (error) {
-      this.#troubled = true
+      this.#vitals.isTroubled = true
       this.#inDoubtUntilMs = this.#services.clock.monotonicMs() + IN_DOUBT_MS
-      this.#problem('the exchange with the store failed', error)
+      this.#vitals.problem('the exchange with the store failed', error)
     }
   }
 
@@ -139,7 +164,7 @@ export class Worker {
       this.#accept(session, source, answer, want)
       if (want === null || want.start === 0 || answer.claims.length > 0) nothing = false
     }
-    return nothing ? waiting : []
+    return nothing && !this.#vitals.needs.areAsking ? waiting : []
   }
 
   async #openSession(): Promise<string> {
@@ -158,9 +183,10 @@ export class Worker {
     if (this.#state !== 'working' || !household.mayClaim(this.#hands) || !this.#sources.mayAsk(source))
       return null
     const ahead = this.#pace.aheadFor(concurrency)
-    if (this.#hands.ahead > 0) return this.#asksEarly() ? { start: 0, ahead, empty: false } : null
+    const without = this.#vitals.needs.without()
+    if (this.#hands.ahead > 0) return this.#asksEarly() ? { start: 0, ahead, empty: false, without } : null
     if (start <= 0) return null
-    return { start, ahead, empty: household.isEmpty, thorough: this.#drained.isAwaited }
+    return { start, ahead, empty: household.isEmpty, thorough: this.#drained.isAwaited, without }
   }
 
   /** A store that works elsewhere looks for the next short items while we run those that we have. */
@@ -168,29 +194,13 @@ export class Worker {
     return this.#services.store.remote && this.#pace.asksEarly(this.#hands.ahead, this.#options.concurrency)
   }
 
-  async #exchange(source: Source, want: Room | null): Promise<Taken> {
-    const news = source.news.take()
-    const begun = this.#hands.unknownStarts(source)
-    const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
-    try {
-      const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
-      const answer = await source.exchange({
-        session: this.#session!,
-        starts,
-        ...news.parts,
-        want,
-        holding: inDoubt ? this.#hands.ids(source) : undefined,
-      })
-      for (const execution of begun) execution.startIsKnown = true
-      source.report(this.#hands.reporting, news.handedIn, answer)
-      return answer
-    } catch (error) {
-      news.putBack()
-      throw error
-    }
+  #exchange(source: Source, want: Room | null): Promise<Taken> {
+    const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
+    return exchange(source, this.#hands, { session: this.#session!, want, inDoubt })
   }
 
   #accept(session: string, source: Source, answer: Taken, want: Room | null): void {
+    this.#vitals.heard(answer, want !== null)
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
@@ -207,7 +217,9 @@ export class Worker {
     if (want !== null) this.#pace.got(answer.claims.length, want)
     if (answer.claims.length > 0) this.#sources.gave(source)
     const { remote } = this.#services.store
+    this.#vitals.begins(answer.claims.length)
     this.#hands.take(answer.claims, source, remote ? this.#pace.low : undefined)
+    this.#vitals.update()
     if (this.#asksEarly()) this.#waker.nudge()
   }
 
@@ -217,32 +229,14 @@ export class Worker {
     await this.#drained.tell(waiting, () => this.#sources.haveDelayed())
   }
 
-  /** How long the next exchange can wait when nobody wakes us. */
   #restMs(): number {
-    if (this.#troubled) return TROUBLE_MS
-    const now = this.#services.clock.monotonicMs()
-    const reasons = [this.#pace.nextLookMs(this.#hands.running > 0)]
-    for (const source of this.#sources) {
-      reasons.push(source.nextDueMs - now)
-      if (source.news.sinceMs !== undefined) reasons.push(source.news.sinceMs + NEWS_MS - now)
-      for (const { startedMs } of this.#hands.unknownStarts(source)) reasons.push(startedMs + NEWS_MS - now)
-    }
-    if (this.#hands.ahead > 0) reasons.push(this.#hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)
-    return Math.max(0, Math.min(...reasons))
-  }
-
-  #aheadIsOld(): boolean {
-    const heldMs = this.#services.clock.monotonicMs() - this.#hands.aheadSinceMs
-    return this.#hands.ahead > 0 && heldMs >= AHEAD_HELD_MAX_MS
+    const { isTroubled } = this.#vitals
+    const { clock } = this.#services
+    return restMs({ clock, hands: this.#hands, sources: this.#sources, pace: this.#pace, isTroubled })
   }
 
   #onChange(change: Change): void {
-    const { running, ahead } = this.#hands
-    if (change.kind === 'ended' || (change.kind === 'elsewhere' && change.only === 'ended')) return
-    // Busy with short items: the next exchange is a few milliseconds away, and brings everything.
-    if (change.kind !== 'cancel' && ahead > 0) return
-    if (change.kind === 'work' && running >= this.#options.concurrency) return
-    if (change.kind === 'cancel' && running + ahead === 0) return
+    if (!isWorthWaking(change, this.#hands, this.#options.concurrency)) return
     this.#pace.awake()
     this.#waker.nudge()
   }
@@ -259,8 +253,9 @@ export class Worker {
 
   #claimNothing(state: 'paused' | 'draining'): void {
     this.#state = state
+    this.#vitals.told(state)
     this.#services.household.suspectsWaiting(this.#hands, false)
-    this.#hands.handBackAhead()
+    this.#hands.isOpen = false
     this.#waker.nudge()
   }
 
@@ -286,13 +281,10 @@ export class Worker {
       if (this.#session !== null) await store.endSession(this.#session, 'stop')
     } catch (error) {
       // The sweeper of another process will do it when our lease is over.
-      this.#problem('could not end its session', error)
+      this.#vitals.problem('could not end its session', error)
     }
     if (this.#session !== null) keeper.release(this.#session)
-    this.#drained.tellEverybody()
-  }
-
-  #problem(what: string, error: unknown): void {
-    this.#services.emitter.emit('problem', () => ({ message: `${this.id}: ${what}`, error }))
+    await this.#vitals.needs.leave()
+    this.#drained.tellEverybody(this.#vitals.failed)
   }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '../../src/store/contract.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { Hands, type HandsOptions } from '../../src/worker/hands.ts'
+import { Hands } from '../../src/worker/hands.ts'
+import type { HandsOptions } from '../../src/worker/services.ts'
 import type { Source } from '../../src/worker/sources/source.ts'
 
 const AHEAD: Claim = {

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { Hands, type HandsOptions } from '../../src/worker/hands.ts'
+import { Hands } from '../../src/worker/hands.ts'
 import { Household } from '../../src/worker/household.ts'
+import type { HandsOptions } from '../../src/worker/services.ts'
 
 let household: Household
 let nudged: string[]

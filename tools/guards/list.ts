@@ -5,6 +5,7 @@ import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
+import { RESOURCES } from './resources.ts'
 import { STRATEGIES } from './strategies.ts'
 import { SUPERVISOR } from './supervisor.ts'
 
@@ -273,7 +274,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
     file: 'src/store/sqlite/opening.ts',
-    find: '  if (paused !== 0) return NOTHING_OPEN\n',
+    find: '  if (paused !== 0) return { ...NOTHING_OPEN, paused: true }\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -853,7 +854,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a stop hands back what was claimed ahead',
     promise: 'After the word to stop nothing new is begun.',
     file: 'src/worker/worker.ts',
-    find: 'suspectsWaiting(this.#hands, false)\n    this.#hands.handBackAhead()',
+    find: 'suspectsWaiting(this.#hands, false)\n    this.#hands.isOpen = false',
     replace: 'suspectsWaiting(this.#hands, false)',
     test: {
       file: 'test/journeys/stopping.test.ts',
@@ -875,7 +876,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'items held ahead go back when their time has not come',
     promise: 'An idle worker gets what a busy one holds and cannot start.',
     file: 'src/worker/worker.ts',
-    find: 'if (this.#aheadIsOld()) this.#hands.handBackAhead()',
+    find: 'if (aheadIsOld(this.#hands, this.#services.clock.monotonicMs())) this.#hands.handBackAhead()',
     replace: '',
     test: {
       file: 'test/journeys/stopping.test.ts',
@@ -973,15 +974,15 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'an idle worker looks by itself',
     promise: 'Losing every wake-up costs latency, never work.',
-    file: 'src/worker/worker.ts',
-    find: 'this.#pace.nextLookMs(this.#hands.running > 0)',
-    replace: 'this.#hands.running > 0 ? this.#pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
+    file: 'src/worker/rest.ts',
+    find: 'pace.nextLookMs(hands.running > 0)',
+    replace: 'hands.running > 0 ? pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
     test: { file: 'test/journeys/waking.test.ts', title: 'losing every wake-up costs latency only' },
   },
   {
     name: 'a worker knows when the next task is due',
     promise: 'A delayed task starts when its time comes.',
-    file: 'src/worker/worker.ts',
+    file: 'src/worker/rest.ts',
     find: 'reasons.push(source.nextDueMs - now)',
     replace: '',
     test: {
@@ -1660,6 +1661,7 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   ...RECURRING,
+  ...RESOURCES,
   ...MANAGEMENT,
   ...LIMITS,
   ...STRATEGIES,

@@ -2,7 +2,7 @@ import type { Demand } from '../../model/alerts.ts'
 import type { Circumstances } from '../../model/explanation.ts'
 import { withoutMark } from '../follower.ts'
 import { readRequirement } from '../lane.ts'
-import { type ServingRow, serving } from '../serving-row.ts'
+import { SERVING, type ServingRow, serving } from '../serving-row.ts'
 import { taskRecord } from '../task-row.ts'
 import { holdersOf } from './enqueue.ts'
 import type { LaneBook } from './lanes.ts'
@@ -32,8 +32,8 @@ export async function readCircumstances(
             coalesce((SELECT q.paused FROM gleaner.lanes l JOIN gleaner.queues q ON q.name = l.queue
                       WHERE l.id = t.lane), false) AS queue_paused,
             (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
-                      'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities, 'discoveries', discoveries)
-                      ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers
+                      'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities, 'discoveries', discoveries,
+                      'holdups', holdups) ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers
      FROM gleaner.tasks t WHERE t.id = $1`,
     [rowid(id)],
   )
@@ -62,8 +62,7 @@ export async function readDemand(sql: Sql, clockMs: number | null): Promise<Dema
   )
   const requires = new Map(words.map((row) => [row.id, readRequirement(row.requires)]))
   const workers = await sql.rows<ServingRow>(
-    `SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
-     FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY id`,
+    `SELECT ${SERVING} FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY id`,
   )
   return {
     waiting: lanes.map(({ id, queue, name, queued }) => ({

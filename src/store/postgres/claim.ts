@@ -31,6 +31,8 @@ export interface Outlook {
   cancels: readonly string[]
   /** There are limits. */
   limited: boolean
+  /** Everything is paused. */
+  everything: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
 }
@@ -38,7 +40,6 @@ export interface Outlook {
 interface OutlookRow extends Omit<Outlook, 'open' | 'limited'> {
   limits: number
   keyed: number
-  everything: boolean
   version: number
   queues: string[]
   highest: number | null

@@ -271,6 +271,8 @@ async function answered(
     cancels: [...outlook.cancels],
     sessionEnded: false,
     suspectsWaiting: suspects,
+    paused: want === null ? undefined : outlook.everything,
+    conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : 0,
     nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
   }
 }

@@ -6,7 +6,9 @@ import type { Manner } from './database.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics } from './metrics.ts'
+import { noteHoldups } from './sessions.ts'
 import type { Sql } from './sql.ts'
+import { rowid } from './task-records.ts'
 
 export interface InsightServices {
   sql: Sql
@@ -35,6 +37,8 @@ export function insight(services: InsightServices): Insight {
       if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
       return answer
     },
+    noteHoldups: (session, holdups) =>
+      write((own) => noteHoldups(own, rowid(session), holdups), { durable: false }),
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
     demand: () => read(() => readDemand(sql, clockMs())),

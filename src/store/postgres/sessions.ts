@@ -1,3 +1,4 @@
+import type { Holdup } from '../../model/holdup.ts'
 import { readRowId } from '../../model/row.ts'
 import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../contract.ts'
@@ -48,6 +49,15 @@ export async function liveUntilCommit(
     [session],
   )
   return row ?? { live: false, now: 0, limited: false }
+}
+
+/** What it does not claim for want of a resource. */
+export async function noteHoldups(sql: Sql, session: string, holdups: readonly Holdup[]): Promise<void> {
+  const said = holdups.length === 0 ? null : JSON.stringify(holdups)
+  await sql.run('UPDATE gleaner.sessions SET holdups = $2 WHERE id = $1 AND ended_at IS NULL', [
+    session,
+    said,
+  ])
 }
 
 /** It finished something: whatever it crashes on later, it does not crash on everything. */

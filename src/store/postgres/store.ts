@@ -228,7 +228,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     listQueues: () => read(() => listQueues(sql, clockMs())),
     async setPaused(queue, paused) {
       await write((own) => setPaused(own, queue, paused))
-      if (!paused) spread({ kind: 'work' })
+      spread({ kind: 'work' })
     },
     async configureQueues(settings) {
       if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return

@@ -2,7 +2,7 @@ import type { Demand } from '../../model/alerts.ts'
 import type { Circumstances, Serving } from '../../model/explanation.ts'
 import { withoutMark } from '../follower.ts'
 import type { Lane } from '../lane.ts'
-import { type ServingRow, serving } from '../serving-row.ts'
+import { SERVING, type ServingRow, serving } from '../serving-row.ts'
 import { holderOf } from './enqueue.ts'
 import type { LaneCache } from './lanes.ts'
 import { countByLane } from './queues.ts'
@@ -34,8 +34,7 @@ export function readCircumstances(
 
 function readServing(db: Statements): Serving[] {
   const rows = db
-    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
-          FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
+    .sql(`SELECT ${SERVING} FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
     .all() as ServingRow[]
   return rows.map(serving)
 }

@@ -154,6 +154,7 @@ function answered(
     sessionEnded: false,
     suspectsWaiting: want !== null && !want.empty && suspectsWaiting(db, memory, open, now),
     nextDueInMs: dueAt === Number.POSITIVE_INFINITY ? null : Math.max(0, dueAt - now),
+    paused: want === null ? undefined : open.paused,
   }
 }
 

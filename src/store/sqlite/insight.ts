@@ -6,6 +6,7 @@ import type { Durability } from './connection.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics } from './metrics.ts'
+import { noteHoldups } from './sessions.ts'
 import type { Statements } from './statements.ts'
 
 export interface InsightServices {
@@ -31,6 +32,7 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
       if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
       return answer
     },
+    noteHoldups: (session, holdups) => write('normal', () => noteHoldups(db, Number(session), holdups)),
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
     noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),

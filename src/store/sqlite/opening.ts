@@ -17,6 +17,8 @@ export interface Opening {
   keyed: boolean
   /** When the rate of a queue that is shut lets the next one through. */
   queueOpensAt: number
+  /** Everything is. */
+  paused: boolean
 }
 
 export const NOTHING_OPEN: Opening = {
@@ -24,6 +26,7 @@ export const NOTHING_OPEN: Opening = {
   queues: new Map(),
   keyed: false,
   queueOpensAt: Number.POSITIVE_INFINITY,
+  paused: false,
 }
 
 /** Most have none, and are served without looking for any. */
@@ -33,7 +36,7 @@ export function isLimited({ keyed, queues }: Opening): boolean {
 
 export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want, now: number): Opening {
   const { paused, version, limits, keyed } = settingsOf(db)
-  if (paused !== 0) return NOTHING_OPEN
+  if (paused !== 0) return { ...NOTHING_OPEN, paused: true }
   queues.knowing(version)
   lanes.limits.knowing(limits)
   const claimable = lanes.claimable(want.able)

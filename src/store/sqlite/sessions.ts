@@ -1,3 +1,4 @@
+import type { Holdup } from '../../model/holdup.ts'
 import { readRowId } from '../../model/row.ts'
 import { BROKEN_WORKER_CRASHES, type EndCause, type GiveBack, giveBack } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
@@ -35,6 +36,12 @@ export function insertSession(db: Statements, session: NewSession, now: number):
 
 export function isLive(db: Statements, session: number): boolean {
   return db.sql('SELECT 1 FROM gleaner_sessions WHERE id = ? AND ended_at IS NULL').get(session) !== undefined
+}
+
+/** What it does not claim for want of a resource. */
+export function noteHoldups(db: Statements, session: number, holdups: readonly Holdup[]): void {
+  const said = holdups.length === 0 ? null : JSON.stringify(holdups)
+  db.sql('UPDATE gleaner_sessions SET holdups = ? WHERE id = ? AND ended_at IS NULL').run(said, session)
 }
 
 /** It finished something: whatever it crashes on later, it does not crash on everything. */

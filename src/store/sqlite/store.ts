@@ -153,7 +153,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     renewal: () => (inMemory ? null : { store: 'sqlite', path: options.path }),
 
     async exchange(exchange: Exchange): Promise<Exchanged> {
-      if (!hasNews(exchange)) {
+      const looks = !hasNews(exchange)
+      if (looks) {
         const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
         if (answer !== null) return answer
       }
@@ -162,6 +163,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       )
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
       if (requeued) tell({ kind: 'work' })
+      // There was something, until somebody else had the lock.
+      if (looks && answer.claims.length === 0) answer.conflicts = 1
       return answer
     },
     async completeWith(session, run, result, effects) {
@@ -219,7 +222,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     setPaused: (queue, paused) =>
       writeAndTell(
         () => setPaused(db, queue, paused),
-        () => (paused ? null : { kind: 'work' }),
+        () => ({ kind: 'work' }),
       ),
     async configureQueues(settings) {
       // Looks before it locks: almost every open finds nothing to do.

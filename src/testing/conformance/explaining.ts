@@ -1,4 +1,5 @@
-import { type Check, type Explanation, explain } from '../../model/explanation.ts'
+import { type Explanation, explain } from '../../model/explanation.ts'
+import type { Check } from '../../model/reasons.ts'
 import type { Theme } from './theme.ts'
 import type { World } from './world.ts'
 

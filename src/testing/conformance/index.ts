@@ -37,6 +37,7 @@ import { racingLimits } from './racing-limits.ts'
 import { rates } from './rates.ts'
 import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
+import { resources } from './resources.ts'
 import { retrying } from './retrying.ts'
 import { rowsClaiming } from './rows-claiming.ts'
 import { rowsCrashes } from './rows-crashes.ts'
@@ -99,6 +100,7 @@ const THEMES: Record<string, Theme> = {
   listing,
   filtering,
   explaining,
+  resources,
   'changing many': changingMany,
   logs,
   attempts,

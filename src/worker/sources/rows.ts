@@ -1,14 +1,14 @@
 import type { DiscoveryDefinition } from '../../define/discovery.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
-import type { RowClaim, RowExchange, Store } from '../../store/contract.ts'
+import type { RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
 import type { Desk } from '../desk.ts'
 import type { Execution } from '../execution.ts'
 import type { HandedIn } from '../news.ts'
 import type { Reporting } from '../report.ts'
 import { reportRow, reportRows } from '../report-row.ts'
 import { RowExecution } from '../row-execution.ts'
-import { type Completing, type Handing, Source, type Taken } from './source.ts'
+import { type Completing, type Handing, type Room, Source, type Taken, usesOf } from './source.ts'
 
 interface RowsTaken extends Taken {
   answers: readonly RowAnswer[]
@@ -19,16 +19,23 @@ export class RowSource extends Source {
   readonly #store: Store
   readonly #definitions: ReadonlyMap<string, DiscoveryDefinition>
   readonly #names: readonly string[]
+  /** Those that it may work on without some resources. */
+  #able: { without: readonly string[]; names: readonly string[] }
 
   constructor(store: Store, definitions: ReadonlyMap<string, DiscoveryDefinition>) {
     super()
     this.#store = store
     this.#definitions = definitions
     this.#names = [...definitions.keys()]
+    this.#able = { without: [], names: this.#names }
   }
 
   get serves() {
     return { discoveries: this.#names }
+  }
+
+  uses() {
+    return usesOf(this.#definitions.values())
   }
 
   /** Log lines and progress are told, not stored: the row is the only state. */
@@ -38,10 +45,17 @@ export class RowSource extends Source {
       starts,
       // What this source began ended as rows do.
       outcomes: outcomes as RowExchange['outcomes'],
-      want: want === null ? null : { discoveries: this.#names, ...want },
+      want: want === null ? null : this.#wanted(want),
       holding,
     })
     return { ...answer, cancels: [] }
+  }
+
+  #wanted({ without, ...room }: Room): RowWant | null {
+    if (this.#able.without !== without)
+      this.#able = { without, names: this.#names.filter((name) => !without.includes(name)) }
+    const { names } = this.#able
+    return names.length === 0 ? null : { discoveries: names, ...room }
   }
 
   report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void {

@@ -1,3 +1,4 @@
+import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
 import type { ClaimProof, Effects, Exchange, Exchanged, NewSession, Run, Want } from '../../store/contract.ts'
@@ -19,8 +20,10 @@ export interface Item extends ClaimProof {
 /** How a run ended: of a task, or of a row. */
 export type Ending = Outcome | RowOutcome
 
-/** How much a worker has hands for. */
-export type Room = Omit<Want, 'able'>
+/** How much a worker has hands for, and the names of what it has no resources for. */
+export interface Room extends Omit<Want, 'able'> {
+  without: readonly string[]
+}
 
 /** What is finished, and the room for more. */
 export interface Handing extends Omit<Exchange, 'want' | 'outcomes'> {
@@ -33,6 +36,11 @@ export interface Taken extends Omit<Exchanged, 'claims'> {
   claims: readonly Item[]
 }
 
+/** The resources of those of these definitions that need any. */
+export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }>): [string, Uses][] {
+  return [...definitions].flatMap(({ name, uses }) => (uses === null ? [] : [[name, uses]]))
+}
+
 /** Where a worker's items come from, and where it hands in what became of them. */
 export abstract class Source {
   readonly news = new News()
@@ -43,6 +51,8 @@ export abstract class Source {
 
   /** What a session says that it serves. */
   abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries'>>
+  /** The resources that its items need, by their names. */
+  abstract uses(): [name: string, uses: Uses][]
   /** Hands in what is finished, takes what is next. */
   abstract exchange(handing: Handing): Promise<Taken>
   /** Tells listeners and hooks what became of what was handed in. */

@@ -7,24 +7,31 @@ import type { Execution } from '../execution.ts'
 import type { HandedIn } from '../news.ts'
 import { type Reporting, reportOutcome } from '../report.ts'
 import { TaskExecution } from '../task-execution.ts'
-import { type Completing, type Handing, Source } from './source.ts'
+import { type Completing, type Handing, Source, usesOf } from './source.ts'
 
 /** Tasks that somebody enqueued. */
 export class TaskSource extends Source {
   readonly #store: Store
-  readonly #able: Able
+  readonly #fully: Able
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
+  /** What it may run without some resources. */
+  #able: { without: readonly string[]; able: Able }
 
   constructor(store: Store, able: Able, definitions: ReadonlyMap<string, TaskDefinition>) {
     super()
     this.#store = store
-    this.#able = able
+    this.#fully = able
+    this.#able = { without: [], able }
     this.#definitions = definitions
   }
 
   get serves() {
-    const { queues, names } = this.#able
+    const { queues, names } = this.#fully
     return { queues, names }
+  }
+
+  uses() {
+    return usesOf(this.#definitions.values())
   }
 
   exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
@@ -32,8 +39,18 @@ export class TaskSource extends Source {
       ...handing,
       // What this source began ended as tasks do.
       outcomes: outcomes as Exchange['outcomes'],
-      want: want === null ? null : { able: this.#able, ...want },
+      want: want === null ? null : { ...want, able: this.#ableWithout(want.without) },
     })
+  }
+
+  /** The same object while the same is missing: the store keeps what it knows by it. */
+  #ableWithout(without: readonly string[]): Able {
+    if (without.length === 0) return this.#fully
+    if (this.#able.without !== without) {
+      const names = this.#fully.names.filter((name) => !without.includes(name))
+      this.#able = { without, able: { ...this.#fully, names } }
+    }
+    return this.#able.able
   }
 
   report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Exchanged): void {
@@ -58,7 +75,7 @@ export class TaskSource extends Source {
   }
 
   async hasDelayed(): Promise<boolean> {
-    const counts = await Promise.all(this.#able.queues.map((queue) => this.#store.countTasks({ queue })))
+    const counts = await Promise.all(this.#fully.queues.map((queue) => this.#store.countTasks({ queue })))
     return counts.some(({ scheduled, queued }) => scheduled + queued > 0)
   }
 }

@@ -153,6 +153,7 @@ CREATE TABLE ${schema}.sessions (
   capabilities text NOT NULL,
   discoveries  text NOT NULL,
   supervisor   text, -- JSON: the process that sees this one end
+  holdups      text, -- resources it waits for, and what it does not claim meanwhile: a JSON array
   renewals     bigint NOT NULL DEFAULT 0,
   opened_at    bigint NOT NULL,
   renewed_at   bigint NOT NULL,

@@ -148,6 +148,7 @@ CREATE TABLE gleaner_sessions (
   capabilities TEXT NOT NULL,
   discoveries  TEXT NOT NULL,
   supervisor   TEXT, -- JSON: the process that sees this one end
+  holdups      TEXT, -- resources it waits for, and what it does not claim meanwhile: a JSON array
   renewals     INTEGER NOT NULL DEFAULT 0,
   opened_at    INTEGER NOT NULL,
   renewed_at   INTEGER NOT NULL,

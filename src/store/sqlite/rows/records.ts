@@ -3,7 +3,7 @@ import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Page } from '../../../model/task.ts'
 import { readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
-import { type ServingRow, serving } from '../../serving-row.ts'
+import { SERVING, type ServingRow, serving } from '../../serving-row.ts'
 import type { Statements } from '../statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, type LedgerRow, readEntry } from './ledger.ts'
@@ -117,8 +117,7 @@ export function readRowCircumstances(
   const { rows, name } = known
   const { paused, pausedReason, createIndex, where } = book.record(name)
   const workers = db
-    .sql(`SELECT worker, host, boot, pid, start_time, queues, names, capabilities, discoveries
-          FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
+    .sql(`SELECT ${SERVING} FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
     .all() as ServingRow[]
   return {
     discovery: name,

@@ -1,0 +1,141 @@
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { checkName, shown } from './names.ts'
+
+declare const value: unique symbol
+
+/** Something heavy a handler needs: a model, a GPU. `T` is what its `load` gives, and handlers find in `ctx.use`. */
+export interface Resource<T = any> {
+  readonly name: string
+  readonly [value]?: T
+}
+
+export type Resources = Record<string, Resource>
+export type Used<U> = { readonly [K in keyof U]: U[K] extends Resource<infer T> ? T : never }
+
+/** Why it cannot be had now, and when to ask again. */
+export interface Unavailable {
+  retryAfter?: Duration
+  reason: string
+}
+
+export interface ResourceOptions<T> {
+  name: string
+  /** Whether it could be loaded now. Asked before anything is claimed that needs it, while it is not loaded. */
+  probe?: () => boolean | Unavailable | Promise<boolean | Unavailable>
+  /** Once per process, before the first run that needs it. */
+  load: () => Promise<T> | T
+  unload?: (resource: NoInfer<T>) => void | Promise<void>
+  /** Unloaded when nobody has used it for so long. Default: when the last worker that may need it has stopped. */
+  idleAfter?: Duration
+  /** How long to leave it alone when it is unavailable, or would not load. Default 30 s. */
+  retryAfter?: Duration
+  /** For how long it counts that it is available. Default 5 s. */
+  probeEvery?: Duration
+  /** Default 10 s. */
+  probeTimeout?: Duration
+  /** Default 10 min. */
+  loadTimeout?: Duration
+  /** Default 30 s. */
+  unloadTimeout?: Duration
+}
+
+/** What the engine sees of a resource. */
+export interface ResourceDefinition {
+  readonly name: string
+  readonly probe: (() => unknown) | undefined
+  readonly load: () => unknown
+  readonly unload: ((resource: unknown) => unknown) | undefined
+  readonly idleAfterMs: number | null
+  readonly retryAfterMs: number
+  readonly probeEveryMs: number
+  readonly probeTimeoutMs: number
+  readonly loadTimeoutMs: number
+  readonly unloadTimeoutMs: number
+}
+
+/** What a handler's code calls its resources. */
+export type Uses = ReadonlyMap<string, ResourceDefinition>
+
+/** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
+const BRAND = Symbol.for('gleaner.resource')
+
+const OPTIONS = [
+  'name',
+  'probe',
+  'load',
+  'unload',
+  'idleAfter',
+  'retryAfter',
+  'probeEvery',
+  'probeTimeout',
+  'loadTimeout',
+  'unloadTimeout',
+]
+
+export function defineResource<T>(options: ResourceOptions<T>): Resource<T> {
+  const name = checkName(options?.name, 'defineResource: name', 'BAD_DEFINITION')
+  const what = `resource ${name}`
+  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option))
+  if (unknown !== undefined) throw bad(`${what}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
+  if (typeof options.load !== 'function') throw bad(`${what}: load`, options.load, 'Give a function.')
+  const ms = (option: keyof ResourceOptions<T>, otherwise: Duration) =>
+    durationMs(options[option] ?? otherwise, `${what}: ${option}`)
+  const definition: ResourceDefinition = {
+    name,
+    probe: optional(options.probe, `${what}: probe`),
+    load: options.load,
+    unload: optional(options.unload, `${what}: unload`) as ResourceDefinition['unload'],
+    idleAfterMs: options.idleAfter === undefined ? null : ms('idleAfter', 0),
+    retryAfterMs: ms('retryAfter', '30s'),
+    probeEveryMs: ms('probeEvery', '5s'),
+    probeTimeoutMs: ms('probeTimeout', '10s'),
+    loadTimeoutMs: ms('loadTimeout', '10m'),
+    unloadTimeoutMs: ms('unloadTimeout', '30s'),
+  }
+  return Object.freeze({ name, [BRAND]: Object.freeze(definition) })
+}
+
+/** Null when nothing is used: most handlers need nothing. */
+export function checkUses(uses: unknown, what: string): Uses | null {
+  if (uses === undefined) return null
+  if (typeof uses !== 'object' || uses === null || Array.isArray(uses)) {
+    throw bad(`${what}: uses`, uses, 'Use an object of resources, e.g. { model }.')
+  }
+  const entries = Object.entries(uses).map(
+    ([key, resource]) => [key, definitionOf(resource, what, key)] as const,
+  )
+  return entries.length === 0 ? null : new Map(entries)
+}
+
+/** A name stands for one resource: it is what explanations and health frames say. */
+export function checkDistinct(all: Iterable<Uses | null>): void {
+  const known = new Map<string, ResourceDefinition>()
+  for (const uses of all) {
+    for (const definition of uses?.values() ?? []) {
+      const other = known.get(definition.name) ?? definition
+      if (other !== definition) {
+        throw new InputError(`two resources are called ${definition.name}`, {
+          code: 'BAD_DEFINITION',
+          hint: 'Define a resource once, and share what defineResource returned.',
+        })
+      }
+      known.set(definition.name, definition)
+    }
+  }
+}
+
+function definitionOf(resource: unknown, what: string, key: string): ResourceDefinition {
+  const definition = (resource as { [BRAND]?: ResourceDefinition } | null | undefined)?.[BRAND]
+  if (definition !== undefined) return definition
+  throw bad(`${what}: uses.${key}`, resource, 'Pass what defineResource returned.')
+}
+
+function optional(fn: (() => unknown) | ((resource: never) => unknown) | undefined, what: string) {
+  if (fn === undefined || typeof fn === 'function') return fn as (() => unknown) | undefined
+  throw bad(what, fn, 'Give a function.')
+}
+
+function bad(what: string, value: unknown, hint: string): InputError {
+  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_DEFINITION', hint })
+}

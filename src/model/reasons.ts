@@ -1,0 +1,58 @@
+export interface Reason {
+  check: Check
+  ok: boolean
+  detail: string
+  /** What to do; null when nothing is to be done, or nobody can. */
+  fix: string | null
+}
+
+export type Check =
+  | 'unfinished'
+  | 'not-quarantined'
+  | 'key-free'
+  | 'not-held'
+  | 'due'
+  | 'not-backing-off'
+  | 'not-paused'
+  | 'queue-not-paused'
+  | 'within-limits'
+  | 'worker-serves-queue'
+  | 'worker-knows-task'
+  | 'worker-has-capabilities'
+  | 'resources-available'
+  | 'runs-alone'
+  | 'row-exists'
+  | 'needs-work'
+  | 'discovery-not-paused'
+  | 'worker-serves-discovery'
+  | 'found-by-index'
+
+/** So many are named; the rest is counted. */
+export const SHOWN_MAX = 5
+
+export function passed(check: Check, detail: string): Reason {
+  return { check, ok: true, detail, fix: null }
+}
+
+export function failed(check: Check, detail: string, fix: string | null): Reason {
+  return { check, ok: false, detail, fix }
+}
+
+export function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+export function time(ms: number | null): string {
+  return ms === null ? 'an unknown time' : new Date(ms).toISOString()
+}
+
+export function times(n: number): string {
+  return n === 1 ? 'once' : `${n} times`
+}
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, ms)} ms`
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return `${Math.round(ms / 3_600_000)} h`
+}

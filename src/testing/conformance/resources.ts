@@ -1,0 +1,82 @@
+import { explain } from '../../model/explanation.ts'
+import type { Holdup } from '../../model/holdup.ts'
+import type { Theme } from './theme.ts'
+import type { World } from './world.ts'
+
+export const resources: Theme = (specify, expect) => {
+  const reasonOf = async (world: World, id: string) => {
+    const circumstances = (await world.store.circumstancesOf(id))!
+    const { runnable, reasons } = explain({ ...circumstances, limits: [] })
+    return { runnable, reason: reasons.find(({ check }) => check === 'resources-available') }
+  }
+  const missing = (world: World, ...holds: string[]): Holdup => ({
+    resource: 'effnet',
+    reason: 'no VRAM: it\'s "full" – ü',
+    until: world.clock.now() + 30_000,
+    holds,
+  })
+
+  specify('a task says which worker waits for which resource, and until when', async (world) => {
+    const worker = await world.worker({ worker: 'worker:ml:0' })
+    const id = await world.enqueue()
+    expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
+    await world.store.noteHoldups(worker.session, [missing(world, 'other', 'job')])
+    const { runnable, reason } = await reasonOf(world, id)
+    expect(runnable).toBe(false)
+    expect(reason?.detail).toBe(
+      'a resource it needs is backing off: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
+        `and looks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
+    )
+    await world.store.noteHoldups(worker.session, [])
+    expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
+  })
+
+  specify('a worker that lacks nothing will take it, whatever another one lacks', async (world) => {
+    const needy = await world.worker({ worker: 'worker:ml:0' })
+    await world.worker({ worker: 'worker:ml:1' })
+    const id = await world.enqueue()
+    await world.store.noteHoldups(needy.session, [missing(world, 'job')])
+    const { runnable, reason } = await reasonOf(world, id)
+    expect(runnable).toBe(true)
+    expect(reason?.detail).toContain('worker:ml:1 can run it')
+  })
+
+  specify('what was said ends with the session, and is told to other stores', async (world) => {
+    const worker = await world.worker({}, await world.database.open())
+    const id = await world.enqueue()
+    await worker.store.noteHoldups(worker.session, [missing(world, 'job')])
+    expect((await reasonOf(world, id)).runnable).toBe(false)
+    await worker.end('stop')
+    await worker.store.noteHoldups(worker.session, [missing(world, 'job')])
+    await worker.begin()
+    expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
+  })
+
+  specify('what a broken worker puts off keeps its attempt, and says why', async (world) => {
+    const { clock, store } = world
+    const worker = await world.worker()
+    const id = await world.enqueue({ maxAttempts: 1 })
+    const failure = { kind: 'error', message: 'no VRAM', stack: null } as const
+    await worker.settle(await worker.claimOne(), { kind: 'later', afterMs: 5, failure })
+    expect(await world.task(id)).toMatchObject({ status: 'scheduled', attempts: 0, error: failure })
+    expect(await store.taskAttempts(id)).toMatchObject([{ outcome: 'later', error: failure }])
+    clock.advance(5)
+    await worker.complete(await worker.claimOne())
+    expect(await world.task(id)).toMatchObject({ status: 'completed', attempts: 1, error: null })
+  })
+
+  specify('who asks for work hears of the pause of everything, and of no other', async (world) => {
+    const worker = await world.worker()
+    expect((await worker.take()).paused).toBe(false)
+    await world.store.setPaused('default', true)
+    expect((await worker.take()).paused).toBe(false)
+    await world.store.setPaused(null, true)
+    expect((await worker.take()).paused).toBe(true)
+    const id = await world.enqueue()
+    expect((await worker.take()).paused).toBe(true)
+    expect((await worker.exchange({})).paused).toBe(undefined)
+    await world.store.setPaused(null, false)
+    await world.store.setPaused('default', false)
+    expect(await worker.take()).toMatchObject({ paused: false, claims: [{ id }] })
+  })
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../../clock.ts'
+
+/** Calls code of the user's that may throw, reject or never answer: after `timeoutMs` it is not waited for any more. */
+export async function callWithin<T>(
+  clock: Pick<Clock, 'after'>,
+  timeoutMs: number,
+  call: () => T | Promise<T>,
+  onLate: (answer: T) => void = () => {},
+): Promise<T> {
+  let isOver = false
+  let cancel = () => {}
+  const over = new Promise<never>((_, reject) => {
+    cancel = clock.after(timeoutMs, () => {
+      isOver = true
+      reject(new Error(`no answer within ${timeoutMs} ms`))
+    })
+  })
+  const answer = (async () => call())()
+  // What comes too late is nobody's: neither an error of its own, nor to be forgotten.
+  answer.then(
+    (late) => isOver && onLate(late),
+    () => {},
+  )
+  try {
+    return await Promise.race([answer, over])
+  } finally {
+    cancel()
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../clock.ts'
+import { type GleanerError, ResourceError } from '../errors.ts'
+import type { Holdup } from '../model/holdup.ts'
+import type { Store } from '../store/contract.ts'
+import { Book } from './book.ts'
+import type { Emitter } from './events.ts'
+import type { Hands } from './hands.ts'
+import { Phases, phaseOf } from './phases.ts'
+import { Needs } from './resources/needs.ts'
+import type { WorkerSnapshot } from './snapshot.ts'
+import type { Source, Taken } from './sources/source.ts'
+
+interface VitalsOptions {
+  /** Of the worker. */
+  id: string
+  sources: readonly Source[]
+  /** Resource errors in a row after which it gives up. */
+  resourceErrorLimit: number
+  clock: Clock
+  emitter: Emitter
+  hands: () => Pick<Hands, 'running' | 'current'>
+  /** A resource is there, or not any more. */
+  onChange: () => void
+  onFailed: () => void
+}
+
+/** How a worker is: its phase, its counters, what it lacks, and why it gave up. */
+export class Vitals {
+  readonly book = new Book()
+  readonly needs: Needs
+  readonly phases: Phases
+  readonly #options: VitalsOptions
+  #told: { session: string; holdups: readonly Holdup[] } = { session: '', holdups: [] }
+  #isReady = false
+  #state: 'working' | 'paused' | 'draining' = 'working'
+  #isEverythingPaused = false
+  /** The last exchange with the store failed. */
+  isTroubled = false
+  failed: GleanerError | null = null
+
+  constructor(options: VitalsOptions) {
+    this.#options = options
+    const { clock, sources, onChange } = options
+    const uses = sources.flatMap((source) => source.uses())
+    this.phases = new Phases(clock, (error) => this.problem('a listener of onPhase threw', error))
+    this.needs = new Needs(clock, uses, {
+      onChange: () => {
+        this.update()
+        onChange()
+      },
+      onProblem: (message, error) => this.problem(message, error),
+    })
+  }
+
+  /** A handler that blocks the event loop at once is to be seen at work; who needs a resource begins with a wait. */
+  begins(items: number): void {
+    if (this.needs.isNothing) this.update(items)
+  }
+
+  /** `coming`: items that are about to be started. */
+  update(coming = 0): void {
+    const { needs } = this
+    const held = this.#options.hands().running + coming
+    const loading = needs.areLoading ? needs.waiting : 0
+    const phase = phaseOf({
+      stopping: this.#state === 'draining',
+      ready: this.#isReady,
+      paused: this.#isEverythingPaused || this.#state === 'paused',
+      backingOff: this.isTroubled || needs.holdups().length > 0,
+      running: held - loading,
+      loading,
+    })
+    this.phases.enter(phase)
+  }
+
+  /** What the worker was told to do. */
+  told(state: 'working' | 'paused' | 'draining'): void {
+    this.#state = state
+    this.update()
+  }
+
+  /** What the store's answer says of the worker itself. */
+  heard({ refused, paused, conflicts }: Taken, asked: boolean): void {
+    const { counters } = this.book
+    if (asked) counters.discovery_attempts += 1
+    counters.fenced_writes += refused.length
+    counters.claim_conflicts += conflicts ?? 0
+    if (paused !== undefined) this.#isEverythingPaused = paused
+  }
+
+  /** After a turn of the loop: it has a session, or is in trouble. */
+  turned(hasSession: boolean): void {
+    if (hasSession && !this.needs.areAsking) this.#isReady = true
+    this.update()
+  }
+
+  /** For those who ask why something does not run. Only at changes is anything written. */
+  async tellHoldups(store: Store, session: string): Promise<void> {
+    const holdups = this.needs.holdups()
+    await store.noteHoldups(session, holdups)
+    this.#told = { session, holdups }
+  }
+
+  hasNewHoldups(session: string): boolean {
+    const holdups = this.needs.holdups()
+    return holdups !== this.#told.holdups || (holdups.length > 0 && session !== this.#told.session)
+  }
+
+  /** A run says that the worker is broken; who hears that too often in a row believes it. */
+  readonly broke = (error: ResourceError): void => {
+    const { id: worker, resourceErrorLimit, emitter, onFailed } = this.#options
+    const before = this.book.counters.consecutive_errors
+    const inRow = this.book.broke(error)
+    if (inRow === before) return
+    this.problem('a resource error', error)
+    if (inRow < resourceErrorLimit || this.failed !== null) return
+    const failed = new ResourceError(`${worker} gave up after ${inRow} resource errors in a row`, error, {
+      code: error.code === 'RESOURCE_LOAD' ? 'RESOURCE_LOAD' : 'RESOURCE_ERRORS',
+      hint: `The last one: ${error.message}`,
+    })
+    this.failed = failed
+    emitter.emit('worker-failed', () => ({ worker, error: failed }))
+    onFailed()
+  }
+
+  snapshot(): WorkerSnapshot {
+    const { book, phases, needs, failed } = this
+    return {
+      id: this.#options.id,
+      phase: phases.phase,
+      phaseSince: phases.since,
+      current: this.#options.hands().current(),
+      counters: { ...book.counters },
+      averageMs: Number.isNaN(book.averageMs) ? null : book.averageMs,
+      sources: book.sources(),
+      resources: needs.snapshot(),
+      failed,
+    }
+  }
+
+  problem(what: string, error: unknown): void {
+    const { emitter, id } = this.#options
+    emitter.emit('problem', () => ({ message: `${id}: ${what}`, error }))
+  }
+}
