@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { Child, Said } from '../journeys/child.ts'
 import { until } from '../until.ts'
-import { gone, pool, test } from './estate.ts'
+import { gone, pool, TORTURE, test } from './estate.ts'
 import { untilThere } from './tasks.ts'
+
+const STOPPED_MS = TORTURE ? 60_000 : 2_000
 
 const ready = (child: Child, id = 'worker:main:0'): Promise<Said> =>
   child.hears('worker', (said) => said.id === id && said.status === 'running')
@@ -84,7 +86,7 @@ test('a supervisor that was stopped for a time blames nobody for what it did not
   await running(supervisor)
   supervisor.signal('SIGSTOP')
   // Much longer than what makes a worker hung.
-  await until('it was stopped for two seconds', stoppedFor(2_000))
+  await until('it was stopped for long', stoppedFor(STOPPED_MS))
   supervisor.signal('SIGCONT')
   estate.touch('go')
   expect(await handle.result()).toBe(pid)

@@ -21,6 +21,9 @@ const CONFIG = join(import.meta.dirname, 'programs/config.ts')
 const PROGRAM = join(import.meta.dirname, 'programs/supervisor.ts')
 const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
 
+/** It only bounds a test that is failing anyway. */
+const PATIENCE_MS = TORTURE ? 150_000 : 25_000
+
 /** Short, so that a test takes seconds; far enough apart that a busy machine does not mix them up. */
 export const TIMINGS: SupervisionTimings = {
   frame: '300ms',
@@ -102,7 +105,9 @@ export class Estate {
   }
 
   /** A supervisor in a process of its own. */
-  supervisor(options: Pick<SupervisorOptions, 'timings' | 'env'> & { pools?: Pool[] } = {}): Child {
+  supervisor(
+    options: Pick<SupervisorOptions, 'timings' | 'limits' | 'env'> & { pools?: Pool[] } = {},
+  ): Child {
     return this.place.start(PROGRAM, {
       config: CONFIG,
       pools: [pool()],
@@ -151,7 +156,7 @@ export class Estate {
 
   /** As soon as it is so: looked at whenever something happens. */
   async until<T>(what: string, look: () => T | undefined): Promise<T> {
-    const patience = AbortSignal.timeout(25_000)
+    const patience = AbortSignal.timeout(PATIENCE_MS)
     for (;;) {
       const found = look()
       if (found !== undefined) return found

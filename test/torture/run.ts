@@ -26,6 +26,7 @@ if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
 }
 
 if (database !== 'postgres') {
+  superviseForReal()
   killBetweenSteps('SQLite')
   await killAtRandom('SQLite', new SqliteGround())
   await backUpEverySecond()
@@ -70,6 +71,13 @@ async function workOffRows(name: string, fresh: () => Promise<Ground>): Promise<
       process.exitCode = 1
     }
   }
+}
+
+/** Worker processes: real lengths, and many kills. */
+function superviseForReal(): void {
+  const env = { ...process.env, GLEANER_TORTURE: '1' }
+  const args = ['run', 'test/supervisor', 'test/process', '--testTimeout', '900000']
+  if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
 }
 
 /** In every gap between two statements. */

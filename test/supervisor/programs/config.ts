@@ -10,6 +10,9 @@ const [when, where] = (crash ?? '').split(' ')
 const crashes = where === readAssignment()?.pool
 if (crashes && when === 'start') process.exit(7)
 if (crashes && when === 'ready') setTimeout(() => process.exit(7), 700)
+const coldMs = Number(process.env.GLEANER_COLD_MS ?? 0)
+if (coldMs > 0) await new Promise((resolve) => setTimeout(resolve, coldMs))
+
 // Anything but frames: garbage, half a frame, somebody else's, a megabyte without an end.
 if (process.env.GLEANER_NOISE === readAssignment()?.pool) {
   const others = 'HEALTH|{"component_id":"worker:main:0","status":"failed","phase":"stopping"}\n'

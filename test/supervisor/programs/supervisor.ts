@@ -4,7 +4,10 @@ import { openSupervisor } from '../../../src/supervisor/supervisor.ts'
 import { argument, say, whenTold } from '../../journeys/program.ts'
 
 /** A supervisor in a process of its own: says what it logs, and each change of a worker. */
-type Argument = { database: string } & Pick<SupervisorOptions, 'config' | 'pools' | 'timings' | 'env'>
+type Argument = { database: string } & Pick<
+  SupervisorOptions,
+  'config' | 'pools' | 'timings' | 'limits' | 'env'
+>
 
 const { database, ...options } = argument<Argument>()
 const store = await openStore(database)
