@@ -32,6 +32,7 @@ import type { RunWatch } from '../worker/runs.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
 import type { Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
+import { INSIDE, type Inside } from './inside.ts'
 import { reportLostWorker } from './lost-workers.ts'
 import { bad, checkPostgres, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
@@ -80,6 +81,7 @@ export interface Ground {
 /** A Gleaner whose workers can be looked into. */
 export interface Engine extends Gleaner {
   work(options?: WorkOptions & Place): Worker
+  readonly [INSIDE]: Inside
 }
 
 /** Of a worker that is a process of its own, under a supervisor. */
@@ -182,6 +184,7 @@ function engine(
   }
 
   return {
+    [INSIDE]: { store, registry, onProblem },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),

@@ -15,8 +15,13 @@ export function bucketOf(ms: number): number {
   return Math.min(BUCKET_MAX, 1 + Math.floor(Math.log2(ms / SHORTEST_MS) * PER_DOUBLING))
 }
 
+/** Nothing in a bucket took longer. */
+export function edgeMs(bucket: number): number {
+  return SHORTEST_MS * 2 ** (bucket / PER_DOUBLING)
+}
+
 /** The middle of a bucket. */
-function middleMs(bucket: number): number {
+export function middleMs(bucket: number): number {
   return bucket === 0 ? SHORTEST_MS : SHORTEST_MS * 2 ** ((bucket - 0.5) / PER_DOUBLING)
 }
 

@@ -122,7 +122,10 @@ function atPosition(position: number, error: unknown): unknown {
   const { code, issues } = error
   return new InputError(`enqueueMany: number ${position}: ${error.message}`, {
     code,
-    issues: [...issues],
+    issues: issues.map(({ path, message }) => ({
+      path: path === '' ? `${position}` : `${position}.${path}`,
+      message,
+    })),
     cause: error,
   })
 }

@@ -6,8 +6,11 @@ import type { PlannedLimit } from '../model/limit.ts'
 /** The tasks this process knows, by name. */
 export class Registry {
   readonly #definitions = new Map<string, TaskDefinition>()
+  /** As they were given. */
+  readonly tasks: readonly Task[]
 
   constructor(tasks: readonly Task[]) {
+    this.tasks = tasks
     for (const task of tasks) {
       const definition = definitionOf(task)
       if (this.#definitions.has(definition.name)) {

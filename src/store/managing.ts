@@ -3,12 +3,13 @@ import type { Circumstances } from '../model/explanation.ts'
 import type { Holdup } from '../model/holdup.ts'
 import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
+import type { Actions } from './actions.ts'
 import type { HealthBook } from './health-row.ts'
 
 /** What management asks of a store, and what it is answered. */
 
 /** For whoever looks after many tasks. */
-export interface Insight extends HealthBook {
+export interface Insight extends HealthBook, Actions {
   /** All that decides whether it can run now, but for the limits. */
   circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
@@ -21,6 +22,10 @@ export interface Insight extends HealthBook {
   readMetrics(windowMs: number): Promise<Readings>
   /** What waits, and who is there to do it. */
   demand(): Promise<Demand>
+  /** All that was ever added, of each name in each queue. */
+  readTotals(): Promise<Measured[]>
+  /** Bytes on disk: of the database, and of its write-ahead log where that is a file beside it. */
+  sizes(): Promise<{ databaseBytes: number; walBytes: number | null }>
 }
 
 export interface LaneFilter {

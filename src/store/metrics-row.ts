@@ -6,6 +6,9 @@ export const MINUTES_KEPT_MS = 7 * 24 * 60 * MINUTE_MS
 /** Old minutes that one writing down takes away, at most. */
 export const PRUNED_MAX = 500
 
+/** Stands for a minute where all that ever was is added up: what counts without end, as Prometheus wants it. */
+export const ALL_TIME = 0
+
 /** A minute's row, in either store. */
 export interface MinuteRow extends Omit<Measured, 'durations'> {
   minute: number

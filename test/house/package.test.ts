@@ -24,8 +24,10 @@ const installed = join(project, 'node_modules/gleaner')
 const gleaner = join(project, 'node_modules/.bin/gleaner')
 
 /** What the user's programs use besides, at the versions that we test with. */
-const { devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
-const companions = ['zod', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
+const { dependencies, devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
+const companions = ['zod', '@types/node'].map(
+  (name) => `${name}@${dependencies[name] ?? devDependencies[name]}`,
+)
 
 beforeAll(() => {
   copyCheckout(checkout, build)

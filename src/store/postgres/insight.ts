@@ -1,12 +1,14 @@
 import { firstMinute } from '../../model/metrics.ts'
 import type { Change, Insight } from '../contract.ts'
+import { actions } from './actions.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Manner } from './database.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
-import { addMetrics, readMetrics } from './metrics.ts'
+import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
+import { sizes } from './sizes.ts'
 import type { Sql } from './sql.ts'
 import { rowid } from './task-records.ts'
 
@@ -25,6 +27,7 @@ export function insight(services: InsightServices): Insight {
   const { sql, memory, clockMs, serverTime, read, write, spread } = services
   const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
   return {
+    ...actions(services),
     circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
     async changeTasks(step) {
       const among = await read(() => memory.lanes.matching(step.filter))
@@ -49,5 +52,7 @@ export function insight(services: InsightServices): Insight {
         const now = await nowOf(sql)
         return readMetrics(sql, firstMinute(now, windowMs), clockMs(), now)
       }),
+    readTotals: () => read(() => readTotals(sql)),
+    sizes: () => read(() => sizes(sql)),
   }
 }

@@ -1,11 +1,34 @@
 import type { Measured, Present, Readings } from '../../model/metrics.ts'
-import { addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, minuteOf, PRUNED_MAX } from '../metrics-row.ts'
+import {
+  ALL_TIME,
+  addedUp,
+  MINUTES_KEPT_MS,
+  type MinuteRow,
+  measuredIn,
+  minuteOf,
+  PRUNED_MAX,
+} from '../metrics-row.ts'
 import { countByLane } from './queues.ts'
 import type { Sql } from './sql.ts'
 
 /** In a transaction. Rows are locked in one order, so that processes that write the same minute do not wait in a circle. */
 export async function addMetrics(sql: Sql, measured: readonly Measured[], now: number): Promise<void> {
   const minute = minuteOf(now)
+  for (const at of [minute, ALL_TIME]) await addTo(sql, measured, at)
+  await sql.run(
+    `DELETE FROM gleaner.minutes WHERE (minute, queue, name) IN (
+       SELECT minute, queue, name FROM gleaner.minutes WHERE minute > $1 AND minute < $2 ORDER BY minute LIMIT ${PRUNED_MAX}
+       FOR UPDATE SKIP LOCKED)`,
+    [ALL_TIME, minute - MINUTES_KEPT_MS],
+  )
+}
+
+export async function readTotals(sql: Sql): Promise<Measured[]> {
+  const rows = await sql.rows<MinuteRow>('SELECT * FROM gleaner.minutes WHERE minute = $1', [ALL_TIME])
+  return rows.map(measuredIn)
+}
+
+async function addTo(sql: Sql, measured: readonly Measured[], minute: number): Promise<void> {
   const of = (column: 'queue' | 'name') => measured.map((one) => one[column])
   await sql.run(
     `INSERT INTO gleaner.minutes (minute, queue, name)
@@ -36,12 +59,6 @@ export async function addMetrics(sql: Sql, measured: readonly Measured[], now: n
       sums.map((sum) => sum.retried),
       sums.map((sum) => sum.durations),
     ],
-  )
-  await sql.run(
-    `DELETE FROM gleaner.minutes WHERE (minute, queue, name) IN (
-       SELECT minute, queue, name FROM gleaner.minutes WHERE minute < $1 ORDER BY minute LIMIT ${PRUNED_MAX}
-       FOR UPDATE SKIP LOCKED)`,
-    [minute - MINUTES_KEPT_MS],
   )
 }
 

@@ -1,12 +1,14 @@
 import { firstMinute } from '../../model/metrics.ts'
 import type { Change, Insight } from '../contract.ts'
+import { actions } from './actions.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Durability } from './connection.ts'
 import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
-import { addMetrics, readMetrics } from './metrics.ts'
+import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
+import { sizes } from './sizes.ts'
 import type { Statements } from './statements.ts'
 
 export interface InsightServices {
@@ -22,6 +24,7 @@ export interface InsightServices {
 /** The verbs for whoever looks after many tasks. */
 export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {
   return {
+    ...actions({ db, now, promised, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
     async changeTasks(step) {
       const change = () => changeTasks(db, memory, step, now())
@@ -39,5 +42,7 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
     healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
     readMetrics: (windowMs) =>
       read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
+    readTotals: () => read(() => readTotals(db)),
+    sizes: () => read(() => sizes(db)),
   }
 }

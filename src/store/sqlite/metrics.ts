@@ -1,32 +1,46 @@
 import type { Measured, Present, Readings } from '../../model/metrics.ts'
 import type { Lane } from '../lane.ts'
-import { addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, minuteOf, PRUNED_MAX } from '../metrics-row.ts'
+import {
+  ALL_TIME,
+  addedUp,
+  MINUTES_KEPT_MS,
+  type MinuteRow,
+  measuredIn,
+  minuteOf,
+  PRUNED_MAX,
+} from '../metrics-row.ts'
 import { countByLane } from './queues.ts'
 import type { Statements } from './statements.ts'
 
 /** Inside a write transaction. */
 export function addMetrics(db: Statements, measured: readonly Measured[], now: number): void {
   const minute = minuteOf(now)
-  for (const one of measured) {
-    const before = db
-      .sql('SELECT * FROM gleaner_minutes WHERE minute = ? AND queue = ? AND name = ?')
-      .get(minute, one.queue, one.name) as MinuteRow | undefined
-    const { enqueued, completed, failed, retried, durations } = addedUp(before, one, minute)
-    db.sql(`INSERT OR REPLACE INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      minute,
-      one.queue,
-      one.name,
-      enqueued,
-      completed,
-      failed,
-      retried,
-      durations,
-    )
-  }
+  for (const one of measured) for (const at of [minute, ALL_TIME]) addTo(db, one, at)
   db.sql(`DELETE FROM gleaner_minutes WHERE (minute, queue, name) IN (
-            SELECT minute, queue, name FROM gleaner_minutes WHERE minute < ? ORDER BY minute LIMIT ${PRUNED_MAX})`).run(
-    minute - MINUTES_KEPT_MS,
+            SELECT minute, queue, name FROM gleaner_minutes WHERE minute > ? AND minute < ?
+            ORDER BY minute LIMIT ${PRUNED_MAX})`).run(ALL_TIME, minute - MINUTES_KEPT_MS)
+}
+
+export function readTotals(db: Statements): Measured[] {
+  const rows = db.sql('SELECT * FROM gleaner_minutes WHERE minute = ?').all(ALL_TIME) as MinuteRow[]
+  return rows.map(measuredIn)
+}
+
+function addTo(db: Statements, one: Measured, minute: number): void {
+  const before = db
+    .sql('SELECT * FROM gleaner_minutes WHERE minute = ? AND queue = ? AND name = ?')
+    .get(minute, one.queue, one.name) as MinuteRow | undefined
+  const { enqueued, completed, failed, retried, durations } = addedUp(before, one, minute)
+  db.sql(`INSERT OR REPLACE INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    minute,
+    one.queue,
+    one.name,
+    enqueued,
+    completed,
+    failed,
+    retried,
+    durations,
   )
 }
 

@@ -1,3 +1,4 @@
+import { actions } from './actions.ts'
 import { attempts } from './attempts.ts'
 import { cancelling } from './cancelling.ts'
 import { capabilities } from './capabilities.ts'
@@ -106,6 +107,7 @@ const THEMES: Record<string, Theme> = {
   attempts,
   endings,
   metrics,
+  actions,
   supervising,
   'health history': healthHistory,
   schedules,

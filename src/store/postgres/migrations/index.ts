@@ -8,6 +8,7 @@ import { management } from './006-management.ts'
 import { discovery } from './007-discovery.ts'
 import { supervisors } from './008-supervisors.ts'
 import { health } from './009-health.ts'
+import { actions } from './011-actions.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   discovery,
   supervisors,
   health,
+  actions,
 ]

@@ -1,0 +1,23 @@
+import { shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import type { Registry } from '../queue/registry.ts'
+import type { Store } from '../store/contract.ts'
+
+/** Shared by all copies of this package in a program: the HTTP API may have been loaded with another copy. */
+export const INSIDE: unique symbol = Symbol.for('gleaner.inside')
+
+/** What parts of Gleaner that stand below the engine may use of it, and users do not see. */
+export interface Inside {
+  store: Store
+  registry: Registry
+  onProblem: (message: string, error: unknown) => void
+}
+
+export function insideOf(gleaner: unknown): Inside {
+  const inside = (gleaner as { [INSIDE]?: Inside } | null | undefined)?.[INSIDE]
+  if (inside !== undefined) return inside
+  throw new InputError(`${shown(gleaner)} is no Gleaner`, {
+    code: 'BAD_OPTION',
+    hint: 'Pass what openGleaner answered.',
+  })
+}

@@ -1,0 +1,116 @@
+import type { Socket } from 'node:net'
+import type { Context } from 'hono'
+import { type Access, checkRole, type Visit } from './access.ts'
+import { writeJson } from './json.ts'
+import { bodyOf as errorBodyOf, Problem, problemOf, statusOf, UNFORESEEN } from './problem.ts'
+import type { Redact } from './redact.ts'
+import { bodyOf, check, queryOf } from './request.ts'
+import type { Asked, Desk, Route } from './route.ts'
+import type { Turns } from './turns.ts'
+
+export interface Office {
+  desk: Desk
+  access: Access
+  redact: Redact
+  turns: Turns
+  bodyLimit: number
+  onProblem: (message: string, error: unknown) => void
+}
+
+/** No script but our own files, no frame around us, nothing guessed, nothing kept. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+/** Steps of a route's answer, in the order that keeps the unknown out. */
+export function answering(route: Route, office: Office): (c: Context) => Promise<Response> {
+  return (c) =>
+    answered(office, async () => {
+      const visit = visitOf(c)
+      const caller = await admitted(office, route, visit)
+      const asked: Asked = {
+        params: check(route.params, c.req.param(), 'path'),
+        query: check(route.query, queryOf(visit.request), 'query'),
+        body: check(route.body, await bodyIn(route, visit, office), 'body'),
+        caller,
+        request: visit.request,
+        socket: visit.socket,
+      }
+      refuseUnaskedQuery(route, visit)
+      await noted(office, route, asked)
+      const answer = await office.turns.take(async () => route.handle(office.desk, asked))
+      if (answer instanceof Response) return answer
+      const status = route.status ?? (route.answer === null ? 204 : 200)
+      return status === 204 ? new Response(null, { status }) : json(office, answer, status)
+    })
+}
+
+/** Whatever happens becomes an answer. */
+export async function answered(office: Office, work: () => Promise<Response>): Promise<Response> {
+  const response = await work().catch((error) => failed(office, error))
+  for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value)
+  return response
+}
+
+function failed(office: Office, error: unknown): Response {
+  const problem = problemOf(error)
+  if (problem === null || statusOf(problem.code) === 500) office.onProblem('a request failed', error)
+  const { code, headers } = problem ?? UNFORESEEN
+  const response = json(office, errorBodyOf(problem ?? UNFORESEEN), statusOf(code))
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+function json({ redact }: Office, value: unknown, status: number): Response {
+  return new Response(writeJson(redact(value)), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+  })
+}
+
+export async function admitted({ access }: Office, route: Pick<Route, 'role' | 'method'>, visit: Visit) {
+  access.checkHost(visit)
+  const caller = await access.callerOf(visit)
+  checkRole(caller, route.role)
+  if (route.method !== 'get') access.checkSite(visit)
+  return caller
+}
+
+export function visitOf(c: Context): Visit & { socket: Socket | null } {
+  const socket: Socket | null = c.env?.incoming?.socket ?? null
+  return { request: c.req.raw, address: socket?.remoteAddress ?? null, socket }
+}
+
+async function bodyIn({ method, body }: Route, { request }: Visit, { bodyLimit }: Office): Promise<unknown> {
+  if (method === 'get') return undefined
+  const sent = await bodyOf(request, bodyLimit)
+  if (body !== undefined) return sent ?? {}
+  if (sent === undefined || (typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0))
+    return
+  throw new Problem('BAD_REQUEST', 'body: there is nothing to say here', 'Leave the body out.')
+}
+
+function refuseUnaskedQuery(route: Route, { request }: Visit): void {
+  if (route.query !== undefined || Object.keys(queryOf(request)).length === 0) return
+  throw new Problem('BAD_REQUEST', 'query: there are no parameters here', 'Leave them out.')
+}
+
+/** Before it is done: nothing is done that nobody knows of. */
+async function noted({ desk, redact }: Office, route: Route, { params, body, caller }: Asked): Promise<void> {
+  if (route.action === undefined || (body as { dryRun?: boolean } | undefined)?.dryRun === true) return
+  const target = Object.values((params ?? {}) as Record<string, string>).join('/')
+  await desk.inside.store.noteAction({
+    action: route.action,
+    target: target === '' ? null : target,
+    ...caller,
+    details: redact(body ?? null),
+  })
+}

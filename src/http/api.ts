@@ -1,0 +1,169 @@
+import { type Context, Hono } from 'hono'
+import type { Gleaner } from '../engine/gleaner.ts'
+import { insideOf } from '../engine/inside.ts'
+import type { AlertLimits } from '../model/alerts.ts'
+import { Access, type AccessOptions } from './access.ts'
+import { admitted, answered, answering, type Office, visitOf } from './answer.ts'
+import { Hub, type HubTimings, type Topic } from './events/hub.ts'
+import { eventRoutes } from './events/routes.ts'
+import { openApi } from './openapi.ts'
+import { Problem } from './problem.ts'
+import { prometheusText } from './prometheus.ts'
+import { redactor } from './redact.ts'
+import type { Desk, Route } from './route.ts'
+import { allDiscoveries, discoveryRoutes } from './routes/discoveries.ts'
+import { healthOf, healthRoutes } from './routes/health.ts'
+import { queueRoutes } from './routes/queues.ts'
+import { serverRoutes, version } from './routes/server.ts'
+import { taskRoutes } from './routes/tasks.ts'
+import { Turns } from './turns.ts'
+import type { Discovery } from './wire.ts'
+
+export interface ApiOptions extends AccessOptions {
+  /** Fields that never leave: `['*.password']`. */
+  redact?: readonly string[]
+  /** Bytes of a request's body; default 2 MiB. */
+  bodyLimit?: number
+  /** Whether this process does what it is there for, beside the database being there. Asked by `/readyz`. */
+  ready?: () => boolean | Promise<boolean>
+  /** From when on something is an alert; null: never. Default as in a config. */
+  alerts?: AlertLimits
+  timings?: HubTimings
+}
+
+/** A Hono app, to be served alone or mounted in a server of yours. */
+export interface Api extends Hono {
+  /** Ends all event streams. */
+  close(): void
+}
+
+const ALERTS: AlertLimits = { backlog: 10_000, errorRate: 0.1, stalledAfterMs: 60_000 }
+const PREFIX = '/api/v1'
+const BODY_LIMIT = 2 * 1024 * 1024
+
+export const ROUTES: readonly Route[] = [
+  ...serverRoutes,
+  ...taskRoutes,
+  ...queueRoutes,
+  ...discoveryRoutes,
+  ...healthRoutes,
+  ...eventRoutes,
+]
+
+/** Everything Gleaner knows and can do, over HTTP. */
+export function createApi(gleaner: Gleaner, options: ApiOptions = {}): Api {
+  const office = officeOf(gleaner, options)
+  const { hub } = office.desk
+  const app = new Hono({ strict: true })
+  addRoutes(app, office)
+  addProbes(app, office, options)
+  const nothing = (c: Context) => answered(office, () => Promise.reject(notFound(c)))
+  app.all(`${PREFIX}/*`, nothing)
+  app.notFound(nothing)
+  return Object.assign(app, { close: () => hub.close() })
+}
+
+function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
+  const inside = insideOf(gleaner)
+  const redact = redactor(options.redact ?? [])
+  const { alerts = ALERTS } = options
+  const hub = new Hub({
+    store: inside.store,
+    redact,
+    timings: options.timings,
+    topics: topicsOf(gleaner, { inside, alerts }),
+  })
+  const desk: Desk = { gleaner, inside, hub, startedAt: Date.now(), alerts }
+  return {
+    desk,
+    access: new Access(options),
+    redact,
+    turns: new Turns(),
+    bodyLimit: options.bodyLimit ?? BODY_LIMIT,
+    onProblem: inside.onProblem,
+  }
+}
+
+function topicsOf(gleaner: Gleaner, desk: Pick<Desk, 'inside' | 'alerts'>): Record<string, Topic> {
+  return {
+    counts: {
+      read: async () => ({ counts: await gleaner.tasks.counts(), queues: await gleaner.queues.list() }),
+    },
+    discoveries: {
+      read: async () => ({ discoveries: (await allDiscoveries(gleaner)).map(withoutTime) }),
+      everyMs: 1_000,
+    },
+    health: { read: () => healthOf(desk), everyMs: 1_000 },
+  }
+}
+
+/** The time alone is no news. */
+function withoutTime({ asOf: _, ...discovery }: Discovery): Omit<Discovery, 'asOf'> {
+  return discovery
+}
+
+function addRoutes(app: Hono, office: Office): void {
+  const description = openApi(ROUTES, PREFIX, version)
+  const all: Route[] = [
+    ...ROUTES,
+    {
+      method: 'get',
+      path: '/openapi.json',
+      role: 'viewer',
+      summary: '',
+      answer: null,
+      handle: () => Response.json(description),
+    },
+  ]
+  for (const route of all)
+    app.on(route.method.toUpperCase(), `${PREFIX}${route.path}`, answering(route, office))
+  for (const [path, routes] of Map.groupBy(all, ({ path }) => path)) {
+    const allow = routes.map(({ method }) => method.toUpperCase()).join(', ')
+    app.all(`${PREFIX}${path}`, () => answered(office, () => Promise.reject(otherMethod(allow))))
+  }
+}
+
+/** What machines ask. Whether we live is no secret; how much there is to do is for whoever may look. */
+function addProbes(app: Hono, office: Office, { ready }: ApiOptions): void {
+  const { gleaner, inside, hub } = office.desk
+  const text = (body: string, status = 200) =>
+    new Response(body, { status, headers: { 'content-type': TEXT } })
+  app.get('/healthz', (c) =>
+    answered(office, async () => {
+      office.access.checkHost(visitOf(c))
+      return text('ok\n')
+    }),
+  )
+  app.get('/readyz', (c) =>
+    answered(office, async () => {
+      office.access.checkHost(visitOf(c))
+      const answers = await gleaner.queues.list().then(
+        () => true,
+        () => false,
+      )
+      if (!answers) return text('the database does not answer\n', 503)
+      return (await ready?.()) === false ? text('not ready\n', 503) : text('ok\n')
+    }),
+  )
+  app.get('/metrics', (c) =>
+    answered(office, async () => {
+      await admitted(office, { method: 'get', role: 'viewer' }, visitOf(c))
+      const body = await office.turns.take(() => prometheusText(gleaner, inside.store, hub))
+      return new Response(body, { headers: { 'content-type': `${TEXT}; version=0.0.4` } })
+    }),
+  )
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+
+function notFound(c: Context): Problem {
+  return new Problem(
+    'NOT_FOUND',
+    `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`,
+    `See ${PREFIX}/openapi.json.`,
+  )
+}
+
+function otherMethod(allow: string): Problem {
+  return new Problem('METHOD_NOT_ALLOWED', `this takes ${allow}`, null, { headers: { allow } })
+}

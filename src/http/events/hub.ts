@@ -1,0 +1,199 @@
+import type { Store } from '../../store/contract.ts'
+import { writeJson } from '../json.ts'
+import { Problem } from '../problem.ts'
+import type { Redact } from '../redact.ts'
+import { type Entry, EventLog } from './event-log.ts'
+import { Subscription } from './subscription.ts'
+
+export interface HubOptions {
+  store: Pick<Store, 'onChange' | 'getTask'>
+  redact: Redact
+  /** How things are now, for each topic. */
+  topics: Readonly<Record<string, Topic>>
+  timings?: HubTimings
+}
+
+export interface Topic {
+  read: () => Promise<unknown>
+  /** It costs more than others: once in that time is enough. */
+  everyMs?: number
+}
+
+export interface HubTimings {
+  /** A topic is told of once in that time, at most. Default 250. */
+  lookMs?: number
+  /** How soon a change is noticed of which nobody told. Default 2 000. */
+  pollMs?: number
+  /** After how much silence something is sent, to see whether anybody is there. Default 15 000. */
+  heartbeatMs?: number
+}
+
+const CLIENTS_MAX = 1_000
+export const WATCHED_MAX = 100
+const WATCHED_BY_ALL_MAX = 1_000
+/** Looking takes a tenth of the thread, at most: the rest belongs to the work. */
+const RESTS_PER_LOOK = 9
+
+/**
+ * Looks how things are when something has changed, here or elsewhere, as long as anybody listens; and tells what is new. One
+ * look serves all clients, however many.
+ */
+export class Hub {
+  readonly #options: HubOptions
+  readonly #lookMs: number
+  readonly #log = new EventLog()
+  readonly #latest = new Map<string, Entry>()
+  readonly #texts = new Map<string, string>()
+  readonly #readAt = new Map<string, number>()
+  readonly #clients = new Set<Subscription>()
+  /** How many clients want each topic. */
+  readonly #wanted = new Map<string, number>()
+  #stopListening: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #poll: NodeJS.Timeout | undefined
+  #looking = false
+  #again = false
+  #notBefore = 0
+
+  constructor(options: HubOptions) {
+    this.#options = options
+    this.#lookMs = options.timings?.lookMs ?? 250
+  }
+
+  get topics(): string[] {
+    return Object.keys(this.#options.topics)
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  checkRoom(wanted: Wanted): void {
+    if (this.#clients.size >= CLIENTS_MAX) throw tooMany(`${CLIENTS_MAX} clients listen already`)
+    if (wanted.tasks.length === 0) return
+    const watched = new Set([...this.#wanted.keys(), ...topicsOf(wanted)].filter(isTask))
+    if (watched.size > WATCHED_BY_ALL_MAX) throw tooMany(`${WATCHED_BY_ALL_MAX} tasks are watched already`)
+  }
+
+  subscribe(wanted: Wanted, lastEventId: string | null): Subscription {
+    this.checkRoom(wanted)
+    const topics = new Set(topicsOf(wanted))
+    if (this.#clients.size === 0) this.#start()
+    const heartbeatMs = this.#options.timings?.heartbeatMs ?? 15_000
+    const client = new Subscription(this.#log, this.#latest, topics, { lastEventId, heartbeatMs })
+    this.#clients.add(client)
+    for (const topic of topics) this.#wanted.set(topic, (this.#wanted.get(topic) ?? 0) + 1)
+    this.#soon()
+    return client
+  }
+
+  unsubscribe(client: Subscription): void {
+    client.close()
+    if (!this.#clients.delete(client)) return
+    for (const topic of client.topics) this.#drop(topic)
+    if (this.#clients.size === 0) this.#stop()
+  }
+
+  close(): void {
+    for (const client of [...this.#clients]) this.unsubscribe(client)
+  }
+
+  #start(): void {
+    this.#stopListening = this.#options.store.onChange(() => this.#soon())
+    this.#poll = setInterval(() => this.#soon(), this.#options.timings?.pollMs ?? 2_000).unref()
+  }
+
+  #stop(): void {
+    this.#stopListening?.()
+    clearInterval(this.#poll)
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Called for every change there is, so it does next to nothing. */
+  #soon(): void {
+    if (this.#looking) this.#again = true
+    else
+      this.#timer ??= setTimeout(() => this.#look(), Math.max(0, this.#notBefore - performance.now())).unref()
+  }
+
+  async #look(): Promise<void> {
+    const sinceMs = performance.now()
+    this.#timer = undefined
+    this.#looking = true
+    this.#again = false
+    const before = this.#log.seq
+    try {
+      await this.#tellTopics()
+      await this.#tellTasks()
+    } catch (error) {
+      // The database is away: whoever listens hears nothing new, and the next look tells. Closed: there is nothing to hear.
+      if ((error as { code?: unknown }).code === 'CLOSED') return this.close()
+    } finally {
+      const endedMs = performance.now()
+      this.#notBefore = Math.max(sinceMs + this.#lookMs, endedMs + RESTS_PER_LOOK * (endedMs - sinceMs))
+      this.#looking = false
+    }
+    if (this.#log.seq > before) for (const client of this.#clients) client.wake()
+    if (this.#again && this.#clients.size > 0) this.#soon()
+  }
+
+  async #tellTopics(): Promise<void> {
+    for (const [topic, { read, everyMs = 0 }] of Object.entries(this.#options.topics)) {
+      const rested = performance.now() - (this.#readAt.get(topic) ?? Number.NEGATIVE_INFINITY) >= everyMs
+      if (!this.#wanted.has(topic) || (this.#latest.has(topic) && !rested)) continue
+      this.#readAt.set(topic, performance.now())
+      this.#tell(topic, topic, await read())
+    }
+  }
+
+  async #tellTasks(): Promise<void> {
+    for (const topic of [...this.#wanted.keys()].filter(isTask)) {
+      const id = topic.slice(TASK.length)
+      const task = await this.#options.store.getTask(id)
+      // They may be large; who wants to see them asks for the task.
+      const { input: _input, result: _result, ...rest } = task ?? { input: null, result: null }
+      this.#tell(topic, 'task', { id, task: task === null ? null : rest })
+    }
+  }
+
+  #tell(topic: string, event: string, data: unknown): void {
+    // Somebody may have left while we were reading.
+    if (!this.#wanted.has(topic)) return
+    const text = writeJson(this.#options.redact(data))
+    if (this.#texts.get(topic) === text) return
+    this.#texts.set(topic, text)
+    this.#latest.set(topic, this.#log.add(topic, event, text))
+  }
+
+  #drop(topic: string): void {
+    const others = this.#wanted.get(topic)! - 1
+    if (others > 0) return void this.#wanted.set(topic, others)
+    this.#wanted.delete(topic)
+    this.#latest.delete(topic)
+    this.#texts.delete(topic)
+  }
+}
+
+/** What a client wants to hear of. */
+export interface Wanted {
+  topics: readonly string[]
+  /** Ids. */
+  tasks: readonly string[]
+}
+
+const TASK = 'task:'
+
+function isTask(topic: string): boolean {
+  return topic.startsWith(TASK)
+}
+
+function topicsOf({ topics, tasks }: Wanted): string[] {
+  return [...topics, ...tasks.map((id) => `${TASK}${id}`)]
+}
+
+function tooMany(message: string): Problem {
+  return new Problem('TOO_BUSY', message, 'Try again later, or close some.', {
+    headers: { 'retry-after': '10' },
+  })
+}

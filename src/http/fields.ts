@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { TASK_STATUSES } from '../model/task.ts'
+
+/** The fields that requests are made of: each with its bounds. */
+
+const PAGE_MAX = 200
+const KEY_MAX = 500
+const TEXT_MAX = 1_000
+const TIME_MAX_MS = 8_640_000_000_000_000
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/
+
+/** Texts that every database and every log can hold. */
+const plain = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'holds characters that are none')
+
+export const name = z
+  .string()
+  .regex(NAME)
+  .describe('1 to 100 letters, digits, dots, colons, dashes or underscores')
+export const id = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/)
+  .describe('An id, as it was answered before')
+export const rowKey = plain(KEY_MAX).describe('The key as text; of several columns a JSON array')
+export const component = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/)
+  .describe('A worker, e.g. `worker:ml:0`')
+
+/** In a query everything is text. */
+const fromQuery = <T extends z.ZodType>(read: (text: string) => unknown, to: T) =>
+  z.preprocess((value) => (typeof value === 'string' ? read(value) : value), to)
+
+const wholeIn = (text: string) => (/^\d{1,16}$/.test(text) ? Number(text) : text)
+const flagIn = (text: string) => ({ true: true, false: false })[text] ?? text
+const listIn = (text: string) => text.split(',')
+
+export const flag = fromQuery(flagIn, z.boolean())
+
+const time = z.int().min(0).max(TIME_MAX_MS).describe('Milliseconds since 1970')
+const conditions = {
+  status: z.enum(TASK_STATUSES).optional(),
+  queue: name.optional(),
+  name: name.optional(),
+  key: plain(KEY_MAX).optional(),
+  error: plain(TEXT_MAX).optional().describe('Text in the message of the last error'),
+}
+const times = ['createdAfter', 'createdBefore', 'finishedAfter', 'finishedBefore'] as const
+const allTimes = <T extends z.ZodType>(schema: T) =>
+  Object.fromEntries(times.map((one) => [one, schema])) as Record<(typeof times)[number], T>
+
+/** Which tasks, in a body. */
+export const taskFilter = z.strictObject({ ...conditions, ...allTimes(time.optional()) })
+
+export const page = {
+  limit: fromQuery(wholeIn, z.int().min(1).max(PAGE_MAX).default(50)),
+  cursor: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,2000}$/)
+    .optional()
+    .describe('The `next` of the page before'),
+}
+export const pageQuery = z.strictObject(page)
+/** Which tasks, in a query. */
+export const taskQuery = z.strictObject({
+  ...conditions,
+  ...allTimes(fromQuery(wholeIn, time.optional())),
+  ...page,
+})
+
+const duration = z.union([
+  z.number().min(0),
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)
+    .max(30),
+])
+export const windowQuery = z.strictObject({
+  window: fromQuery((text) => (/^\d+$/.test(text) ? Number(text) : text), duration.optional()).describe(
+    "What rates are of: '1m' to '1d'",
+  ),
+})
+
+export const topics = fromQuery(listIn, z.array(z.string()))
+export const ids = (max: number) => fromQuery(listIn, z.array(id).min(1).max(max))
+
+const scalar = z.union([z.string().max(TEXT_MAX), z.number(), z.boolean()])
+const enqueueFields = {
+  priority: z.int().min(1).max(1_000).optional(),
+  runAfter: z
+    .union([duration, z.iso.datetime({ offset: true })])
+    .optional()
+    .describe("A delay ('5m', or milliseconds) or a time (ISO 8601)"),
+  keyScope: z.enum(['active', 'forever']).optional(),
+  whenHeld: z.enum(['keep', 'replace']).optional(),
+  debounce: duration.optional(),
+  maxWait: duration.optional(),
+  throttle: duration.optional(),
+  requires: z.record(name, scalar).optional(),
+  queue: name.optional(),
+  retry: z
+    .strictObject({
+      attempts: z.int().optional(),
+      backoff: z.enum(['fixed', 'linear', 'exponential']).optional(),
+      base: duration.optional(),
+      max: duration.optional(),
+      jitter: z.number().optional(),
+    })
+    .optional(),
+  timeout: duration.optional(),
+}
+
+export const enqueueOptions = z.strictObject({ ...enqueueFields, key: plain(KEY_MAX).optional() })
+export const enqueueManyOptions = z.strictObject({ ...enqueueFields, atomic: z.boolean().optional() })
+export const taskKeys = (max: number) => z.array(plain(KEY_MAX)).max(max)

@@ -1,0 +1,63 @@
+import type { Gleaner } from '../engine/gleaner.ts'
+import { edgeMs, middleMs } from '../model/histogram.ts'
+import { type Measured, ROWS } from '../model/metrics.ts'
+import { TASK_STATUSES } from '../model/task.ts'
+import type { Store } from '../store/contract.ts'
+import type { Hub } from './events/hub.ts'
+import { Exposition } from './exposition.ts'
+
+/** Bounds of the histograms, in seconds. */
+const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800]
+
+/**
+ * What there is, from the database: the same whichever process is asked, and of all of them. Counters count without end and
+ * survive restarts; what a process has not written down yet (some seconds) is not in them.
+ */
+export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): Promise<string> {
+  const out = new Exposition()
+  const metrics = await gleaner.metrics()
+  for (const queue of await gleaner.queues.list()) {
+    for (const status of TASK_STATUSES)
+      out.gauge('gleaner_tasks', 'Tasks there are now', queue[status], { queue: queue.name, status })
+    out.gauge('gleaner_queue_paused', '1 while a queue is paused', queue.paused ? 1 : 0, {
+      queue: queue.name,
+    })
+  }
+  for (const { queue, oldestWaitingMs } of metrics.queues)
+    out.gauge(
+      'gleaner_oldest_waiting_seconds',
+      'How long the first in line has waited',
+      (oldestWaitingMs ?? 0) / 1_000,
+      {
+        queue,
+      },
+    )
+  for (const one of await store.readTotals()) addTotals(out, one)
+  const { databaseBytes, walBytes } = await store.sizes()
+  out.gauge('gleaner_database_bytes', 'Size of the database', databaseBytes)
+  if (walBytes !== null) out.gauge('gleaner_wal_bytes', 'Size of the write-ahead log', walBytes)
+  out.gauge('gleaner_event_clients', 'Clients that listen to events of this server', hub.clients)
+  return out.text()
+}
+
+function addTotals(
+  out: Exposition,
+  { queue, name, enqueued, completed, failed, retried, durations }: Measured,
+): void {
+  const isRow = queue === ROWS
+  const [kind, labels] = isRow ? ['rows', { discovery: name }] : ['tasks', { queue, task: name }]
+  if (!isRow) out.counter('gleaner_tasks_enqueued_total', 'Tasks that were enqueued', enqueued, labels)
+  out.counter(`gleaner_${kind}_completed_total`, 'Attempts that completed', completed, labels)
+  out.counter(`gleaner_${kind}_failed_total`, 'Attempts that failed for good', failed, labels)
+  out.counter(`gleaner_${kind}_retried_total`, 'Attempts that failed and are tried again', retried, labels)
+  let sumMs = 0
+  let count = 0
+  const buckets = BOUNDS_S.map((le) => ({ le, count: 0 }))
+  for (const [bucket, times] of durations) {
+    count += times
+    sumMs += times * middleMs(bucket)
+    for (const one of buckets) if (edgeMs(bucket) <= one.le * 1_000) one.count += times
+  }
+  const help = 'How long attempts took, true to 9 %'
+  out.histogram(`gleaner_${kind}_duration_seconds`, help, { buckets, sum: sumMs / 1_000, count }, labels)
+}

@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net'
+import type { z } from 'zod'
+import type { Gleaner } from '../engine/gleaner.ts'
+import type { Inside } from '../engine/inside.ts'
+import type { Role } from '../model/action.ts'
+import type { AlertLimits } from '../model/alerts.ts'
+import type { Caller } from './access.ts'
+import type { Hub } from './events/hub.ts'
+
+/** What routes work with. */
+export interface Desk {
+  gleaner: Gleaner
+  inside: Inside
+  hub: Hub
+  startedAt: number
+  /** From when on something is an alert. */
+  alerts: AlertLimits
+}
+
+/** A request whose every part fits its schema. */
+export interface Asked<P = unknown, Q = unknown, B = unknown> {
+  params: P
+  query: Q
+  body: B
+  caller: Caller
+  request: Request
+  /** Null: nobody knows. */
+  socket: Socket | null
+}
+
+/**
+ * One entry of the API: what validates a request is what the OpenAPI document says of it, and who may send it is checked for
+ * each in the same place.
+ */
+export interface Route<P = any, Q = any, B = any> {
+  method: 'get' | 'post' | 'delete'
+  /** Under `/api/v1`. */
+  path: string
+  role: Role
+  summary: string
+  params?: z.ZodType<P>
+  query?: z.ZodType<Q>
+  body?: z.ZodType<B>
+  /** Null: it has no body, or is no JSON. */
+  answer: z.ZodType | null
+  /** Default 200, or 204 where there is no answer. */
+  status?: number
+  /** What the record of actions calls it; those without one change nothing that anybody must answer for. */
+  action?: string
+  /** A Response goes out as it is. */
+  handle(desk: Desk, asked: Asked<P, Q, B>): unknown
+}
+
+/** Infers what the handler is given from the schemas. */
+export function route<P, Q, B>(one: Route<P, Q, B>): Route {
+  return one
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import type { Gleaner } from '../../engine/gleaner.ts'
+import { ROW_STATES } from '../../model/row.ts'
+import { name, page, rowKey } from '../fields.ts'
+import { Problem } from '../problem.ts'
+import { discovery, explanation, listOf, pageOf, row } from '../records.ts'
+import { type Route, route } from '../route.ts'
+import type { Discovery } from '../wire.ts'
+
+const params = z.strictObject({ name })
+const rowParams = z.strictObject({ name, key: rowKey })
+
+export const discoveryRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/discoveries',
+    role: 'viewer',
+    summary: 'Discoveries, with how many rows are in each state and how fast they are done',
+    answer: listOf(discovery),
+    handle: async ({ gleaner }) => ({ items: await allDiscoveries(gleaner) }),
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name',
+    role: 'viewer',
+    summary: 'A discovery',
+    params,
+    answer: discovery,
+    async handle({ gleaner }, { params: { name } }) {
+      const record = (await gleaner.discoveries.list()).find((one) => one.name === name)
+      if (record === undefined) throw new Problem('UNKNOWN_DISCOVERY', `there is no discovery ${name}`, null)
+      return { ...record, ...(await gleaner.discoveries.stats(name)) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name/rows',
+    role: 'viewer',
+    summary: 'Rows that need work, in the order of their keys',
+    params,
+    query: z.strictObject({ state: z.enum(ROW_STATES).optional(), ...page }),
+    answer: pageOf(row),
+    handle: ({ gleaner }, { params: { name }, query }) => gleaner.discoveries.rows(name, query),
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name/rows/:key',
+    role: 'viewer',
+    summary: 'A row that needs work',
+    params: rowParams,
+    answer: row,
+    handle: async ({ gleaner }, { params: { name, key } }) =>
+      (await gleaner.discoveries.row(name, key)) ?? noRow(name),
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name/rows/:key/explain',
+    role: 'viewer',
+    summary: 'Why a row is not worked on: each condition, and what to do',
+    params: rowParams,
+    answer: explanation,
+    handle: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.explain(name, key),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/rows/:key/retry',
+    role: 'operator',
+    summary: 'A row that backs off, or was quarantined, is tried again at once',
+    params: rowParams,
+    answer: null,
+    action: 'discoveries.retry',
+    handle: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.retry(name, key),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/rows/:key/release',
+    role: 'operator',
+    summary: 'Lets a row out of quarantine',
+    params: rowParams,
+    answer: z.object({ released: z.int() }),
+    action: 'discoveries.release',
+    handle: async ({ gleaner }, { params: { name, key } }) => ({
+      released: await gleaner.discoveries.release(name, key),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/release',
+    role: 'operator',
+    summary: 'Lets all rows out of quarantine',
+    params,
+    answer: z.object({ released: z.int() }),
+    action: 'discoveries.release-all',
+    handle: async ({ gleaner }, { params: { name } }) => ({
+      released: await gleaner.discoveries.release(name),
+    }),
+  }),
+  ...(['pause', 'resume'] as const).map((verb) =>
+    route({
+      method: 'post',
+      path: `/discoveries/:name/${verb}`,
+      role: 'operator',
+      summary: verb === 'pause' ? 'No more rows are claimed; what runs goes on' : 'Claims go on',
+      params,
+      answer: null,
+      action: `discoveries.${verb}`,
+      handle: ({ gleaner }, { params: { name } }) => gleaner.discoveries[verb](name),
+    }),
+  ),
+]
+
+/** One whose table is gone is listed without numbers, and hides none of the others. */
+export async function allDiscoveries(gleaner: Gleaner): Promise<Discovery[]> {
+  const all: Discovery[] = []
+  for (const record of await gleaner.discoveries.list()) {
+    const stats = await gleaner.discoveries.stats(record.name).catch(() => UNKNOWN)
+    all.push({ ...record, ...stats, name: record.name, paused: record.paused })
+  }
+  return all
+}
+
+const UNKNOWN = {
+  waiting: null,
+  claimed: null,
+  backingOff: null,
+  quarantined: null,
+  donePerMinute: null,
+  averageMs: null,
+  etaMs: null,
+  asOf: null,
+}
+
+function noRow(name: string): never {
+  throw new Problem('ROW_GONE', `${name} has no such row that needs work`, 'Its explain says why.')
+}

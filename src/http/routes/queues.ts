@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { name } from '../fields.ts'
+import { enqueued, listOf, queue, schedule } from '../records.ts'
+import { type Route, route } from '../route.ts'
+
+const params = z.strictObject({ name })
+
+export const queueRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/queues',
+    role: 'viewer',
+    summary: 'Queues, with how many tasks are in each status',
+    answer: listOf(queue),
+    handle: async ({ gleaner }) => ({ items: await gleaner.queues.list() }),
+  }),
+  ...(['pause', 'resume'] as const).flatMap((verb) => [
+    route({
+      method: 'post',
+      path: `/queues/:name/${verb}`,
+      role: 'operator',
+      summary:
+        verb === 'pause' ? 'Nothing more is claimed from this queue; what runs goes on' : 'Claims go on',
+      params,
+      answer: null,
+      action: `queues.${verb}`,
+      handle: ({ gleaner }, { params: { name } }) => gleaner.queues[verb](name),
+    }),
+    route({
+      method: 'post',
+      path: `/${verb}`,
+      role: 'operator',
+      summary: verb === 'pause' ? 'Nothing more is claimed, from any queue, by anybody' : 'Claims go on',
+      answer: null,
+      action: verb,
+      handle: ({ gleaner }) => gleaner[verb](),
+    }),
+    route({
+      method: 'post',
+      path: `/schedules/:name/${verb}`,
+      role: 'operator',
+      summary: verb === 'pause' ? 'No more occurrences are enqueued' : 'Goes on with the next occurrence',
+      params,
+      answer: null,
+      action: `schedules.${verb}`,
+      handle: ({ gleaner }, { params: { name } }) => gleaner.schedules[verb](name),
+    }),
+  ]),
+  route({
+    method: 'get',
+    path: '/schedules',
+    role: 'viewer',
+    summary: 'What recurs',
+    answer: listOf(schedule),
+    handle: async ({ gleaner }) => ({ items: await gleaner.schedules.list() }),
+  }),
+  route({
+    method: 'post',
+    path: '/schedules/:name/trigger',
+    role: 'operator',
+    summary: 'One occurrence now, whatever the time',
+    params,
+    answer: enqueued,
+    action: 'schedules.trigger',
+    async handle({ gleaner }, { params: { name } }) {
+      const { id, created } = await gleaner.schedules.trigger(name)
+      return { id, created }
+    },
+  }),
+]

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { z } from 'zod'
+import { pageQuery, windowQuery } from '../fields.ts'
+import { action, info, pageOf, stats } from '../records.ts'
+import { type Route, route } from '../route.ts'
+
+export const { version }: { version: string } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+)
+
+export const serverRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/info',
+    role: 'viewer',
+    summary: 'What this server is, and what whoever asks may do',
+    answer: info,
+    handle: ({ inside, startedAt }, { caller }) => ({
+      version,
+      database: inside.store.remote ? 'postgres' : 'sqlite',
+      host: hostname(),
+      pid: process.pid,
+      startedAt,
+      now: Date.now(),
+      role: caller.role,
+      user: caller.user,
+      tasks: inside.registry.tasks.map(({ name, queue }) => ({ name, queue })),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/stats',
+    role: 'viewer',
+    summary: 'Depth, rates, errors and durations: over all, per queue and per task',
+    query: windowQuery,
+    answer: stats,
+    handle: async ({ gleaner }, { query }) => ({
+      counts: await gleaner.tasks.counts(),
+      ...(await gleaner.metrics(query as { window?: number })),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/actions',
+    role: 'viewer',
+    summary: 'What operators asked for, the last first',
+    query: pageQuery,
+    answer: pageOf(action),
+    handle: ({ inside }, { query: { limit, cursor } }) =>
+      inside.store.listActions({ limit, cursor: cursor ?? null }),
+  }),
+  route({
+    method: 'post',
+    path: '/maintenance/checkpoint',
+    role: 'operator',
+    summary: 'Brings the write-ahead log into the database file',
+    answer: z.object({ complete: z.boolean() }),
+    action: 'maintenance.checkpoint',
+    handle: ({ gleaner }) => gleaner.maintenance.checkpoint(),
+  }),
+  route({
+    method: 'post',
+    path: '/maintenance/check',
+    role: 'operator',
+    summary: 'What is not as it must be; empty when all is well. Takes its time',
+    answer: z.object({
+      items: z.array(z.object({ what: z.string(), examples: z.array(z.record(z.string(), z.unknown())) })),
+    }),
+    action: 'maintenance.check',
+    handle: async ({ gleaner }) => ({ items: await gleaner.maintenance.check() }),
+  }),
+  route({
+    method: 'post',
+    path: '/maintenance/prune',
+    role: 'operator',
+    summary: 'Removes finished tasks that need not be kept any more',
+    answer: z.object({ removed: z.int() }),
+    action: 'maintenance.prune',
+    handle: ({ gleaner }) => gleaner.maintenance.prune(),
+  }),
+]

@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Gleaner } from '../engine/gleaner.ts'
+import { InputError } from '../errors.ts'
+import { isLoopback } from './access.ts'
+import { type Api, type ApiOptions, createApi } from './api.ts'
+
+export interface ServeOptions extends ApiOptions {
+  /** Default '127.0.0.1'. Another one than this machine's own is refused without a token. */
+  host?: string
+  /** Default 8356; 0 is any free one. */
+  port?: number
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:8356` */
+  readonly url: string
+  readonly port: number
+  /** Takes no more requests, ends event streams, and waits for what is under way, for 2 s at most. */
+  close(): Promise<void>
+}
+
+const PORT = 8356
+const CLOSING_MS = 2_000
+const TIDY_MS = 10
+const HEADERS_MS = 10_000
+const REQUEST_MS = 30_000
+const CONNECTIONS_MAX = 2_000
+
+/** The API as a server of its own, on this machine unless there are tokens. */
+export async function serve(gleaner: Gleaner, options: ServeOptions = {}): Promise<RunningServer> {
+  const { host = '127.0.0.1', port = PORT, ...rest } = options
+  refuseOpenDoor(host, rest)
+  const api = createApi(gleaner, { ...rest, hosts: [...(rest.hosts ?? []), host] })
+  const server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS }, nodeHandler(api))
+  server.maxConnections = CONNECTIONS_MAX
+  await listening(server, host, port)
+  const address = server.address() as AddressInfo
+  let closing: Promise<void> | undefined
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    port: address.port,
+    close() {
+      closing ??= closed(server, api)
+      return closing
+    },
+  }
+}
+
+/** For servers of Node's kind: `http.createServer`, Express, Fastify. `prefix`: what stands before our paths, if nobody took it away. */
+export function nodeHandler(
+  api: Api,
+  { prefix = '' }: { prefix?: string } = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const handle = getRequestListener(api.fetch, { overrideGlobalObjects: false })
+  return (request, response) => {
+    if (prefix !== '' && request.url?.startsWith(prefix))
+      request.url = request.url.slice(prefix.length) || '/'
+    keepBody(request)
+    void handle(request, response)
+  }
+}
+
+/** What somebody before us has read and parsed cannot be read again. */
+function keepBody(request: IncomingMessage & { body?: unknown; rawBody?: unknown }): void {
+  if (request.body === undefined || request.rawBody !== undefined || !request.readableEnded) return
+  request.rawBody = Buffer.from(JSON.stringify(request.body))
+}
+
+function refuseOpenDoor(host: string, { tokens, authorize }: ApiOptions): void {
+  if (isLoopback(host) || tokens?.operator || tokens?.viewer || authorize !== undefined) return
+  throw new InputError(`server.host: ${host} would be open to everybody`, {
+    code: 'BAD_OPTION',
+    hint: "Configure a token, or serve this machine only: '127.0.0.1'.",
+  })
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new InputError(`the server cannot listen on ${host}:${port}: ${cause.message}`, {
+          code: 'BAD_OPTION',
+          hint: 'Is another one running? Choose another port.',
+          cause,
+        }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+}
+
+function closed(server: Server, api: Api): Promise<void> {
+  return new Promise((resolve) => {
+    const hurry = setTimeout(() => server.closeAllConnections(), CLOSING_MS)
+    // A connection whose last answer has gone out would wait for another request.
+    const tidy = setInterval(() => server.closeIdleConnections(), TIDY_MS)
+    server.close(() => {
+      clearTimeout(hurry)
+      clearInterval(tidy)
+      resolve()
+    })
+    api.close()
+  })
+}
