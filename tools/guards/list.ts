@@ -1,3 +1,4 @@
+import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_WORKER } from './discovery-worker.ts'
 import type { Guard } from './guard.ts'
 import { LIMITS } from './limits.ts'
@@ -1663,6 +1664,7 @@ export const GUARDS: readonly Guard[] = [
   ...RECURRING,
   ...RESOURCES,
   ...MANAGEMENT,
+  ...DISCOVERY,
   ...LIMITS,
   ...STRATEGIES,
   ...POSTGRES_BATCHES,

@@ -42,6 +42,7 @@ import { resources } from './resources.ts'
 import { retrying } from './retrying.ts'
 import { rowsClaiming } from './rows-claiming.ts'
 import { rowsCrashes } from './rows-crashes.ts'
+import { rowsEffects } from './rows-effects.ts'
 import { rowsKeys } from './rows-keys.ts'
 import { rowsLedger } from './rows-ledger.ts'
 import { rowsManaging } from './rows-managing.ts'
@@ -122,6 +123,7 @@ const ROW_THEMES: Record<string, Theme> = {
   'keys of rows': rowsKeys,
   'claiming rows': rowsClaiming,
   'settling rows': rowsSettling,
+  'effects of rows': rowsEffects,
   'ledger of rows': rowsLedger,
   'crashes with rows': rowsCrashes,
   'managing rows': rowsManaging,

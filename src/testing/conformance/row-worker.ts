@@ -45,6 +45,11 @@ export async function addFiles(world: World, count: number, first = 1): Promise<
   if (count > 0) await world.database.tables.run(`INSERT INTO files VALUES ${rows.join(', ')}`)
 }
 
+export async function file(world: World, id: number) {
+  const [row] = await world.database.tables.rows(`SELECT * FROM files WHERE id = ${id}`)
+  return row
+}
+
 const LOOKS_MAX = 100
 
 /** What `done` returns of a file that was worked on. */

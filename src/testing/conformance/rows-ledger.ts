@@ -10,7 +10,8 @@ export const rowsLedger: Theme = (specify, expect) => {
       kind: 'failed',
       retryInMs: 5_000,
     })
-    expect(keysOf(await worker.claimAll())).toEqual(['2'])
+    const other = await rowWorker(world, { worker: 'worker:other:0', store: await world.database.open() })
+    expect(keysOf(await other.claim(5))).toEqual(['2'])
     expect(await row(world, '1')).toMatchObject({
       state: 'backing-off',
       attempts: 1,

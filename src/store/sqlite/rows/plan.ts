@@ -1,6 +1,7 @@
 import type { DiscoverySource, PlannedDiscovery } from '../../rows.ts'
 import type { Statements } from '../statements.ts'
-import { lookOver, missingIndex } from './shape.ts'
+import { missingIndex } from './advice.ts'
+import { lookOver, shapeOf } from './shape.ts'
 import { quoted, type RowSource } from './source-sql.ts'
 
 /** Looks at all of them before anything is written. */
@@ -16,7 +17,7 @@ function plannedOf(db: Statements, rows: RowSource): PlannedDiscovery {
   return {
     name: source.name,
     columns,
-    createIndex: missingIndex(db, rows),
+    createIndex: missingIndex(db, source, shapeOf(db, source.table)),
     versionTrigger: source.version === null ? versionTrigger(source) : null,
   }
 }

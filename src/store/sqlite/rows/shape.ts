@@ -1,6 +1,7 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { badDiscovery as bad, checkColumns, checkCondition, realColumns } from '../../source.ts'
 import type { Statements } from '../statements.ts'
+import { indexFor } from './advice.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 
 /** Looks the table over. Throws what is wrong with the declaration. */
@@ -45,7 +46,7 @@ function ownTable(db: Statements, { name, table }: DiscoverySource): string {
 
 const HIDDEN = 1
 
-function shapeOf(db: Statements, table: string): Column[] {
+export function shapeOf(db: Statements, table: string): Column[] {
   const rows = db.raw.prepare(`PRAGMA main.table_xinfo(${quoted(table)})`).all() as {
     name: string
     type: string
@@ -122,53 +123,4 @@ function tryCondition(db: Statements, { source, columns, table, eligible }: RowS
     throw broken((error as Error).message, error)
   }
   if (!statement.readonly) throw broken('it writes')
-}
-
-/** One that leads to the eligible rows in their order; null: there is none, and rows that are not eligible are read, too. */
-function indexFor(db: Statements, source: DiscoverySource, shape: readonly Column[]): string | null {
-  const indexes = db.raw.prepare(`PRAGMA main.index_list(${quoted(source.table)})`).all() as {
-    name: string
-    partial: number
-  }[]
-  // A partial one holds no others; otherwise as they come.
-  const best = indexes.toSorted((one, other) => other.partial - one.partial)
-  return (
-    best.find(({ name, partial }) => leads(db, sourceSql(source, shape, name), partial === 1))?.name ?? null
-  )
-}
-
-function leads(db: Statements, { next }: RowSource, partial: boolean): boolean {
-  let details: string[]
-  try {
-    const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${next('beginning')}`).all() as { detail: string }[]
-    details = plan.map(({ detail }) => detail)
-  } catch {
-    // A partial index of other rows cannot be used.
-    return false
-  }
-  if (details.some((detail) => detail.includes('TEMP B-TREE'))) return false
-  return partial || /^SEARCH .*\([^)]*=\?/.test(details[0] ?? '')
-}
-
-/** The index that is missing. A condition that depends on the moment cannot stand in one. */
-export function missingIndex(db: Statements, { source, columns }: RowSource): string | null {
-  const shape = shapeOf(db, source.table)
-  if (indexFor(db, source, shape) !== null) return null
-  const order = source.orderBy === null ? [] : [source.orderBy]
-  const list = [...order, ...source.key.map(quoted)].join(', ')
-  const create = `CREATE INDEX ${quoted(`${source.table}_${source.name}`)} ON ${quoted(source.table)}`
-  const partial = `${create} (${list}) WHERE ${source.where.trim()}`
-  if (isPossible(db, partial)) return partial
-  const named = columns.filter((column) => source.where.toLowerCase().includes(column.toLowerCase()))
-  return named.length === 0 ? null : `${create} (${named.map(quoted).join(', ')})`
-}
-
-/** Compiled, and not run. */
-function isPossible(db: Statements, sql: string): boolean {
-  try {
-    db.raw.prepare(sql)
-    return true
-  } catch {
-    return false
-  }
 }
