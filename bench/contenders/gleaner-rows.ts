@@ -31,7 +31,8 @@ export const contender: Contender = {
       done: () => ({ todo: 0 }),
     })
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
-    const gleaner = await openGleaner({ database, durability, discoveries: [files] })
+    const postgres = place.startsWith('postgres:') ? { wakeTriggers: true } : undefined
+    const gleaner = await openGleaner({ database, durability, discoveries: [files], postgres })
     const insert = (payloads: readonly Payload[]) => app.run(insertion(payloads))
     /** In the order of keys they are in front of all that come later. */
     const insertAndFail = async (payloads: readonly Payload[], error: () => Error) => {

@@ -62,6 +62,11 @@ export interface PostgresSettings {
   connectTimeout?: Duration
   /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
   notify?: boolean
+  /**
+   * Put a trigger on the tables of discoveries, so that a row that the app itself writes is picked up at once. Default false:
+   * such rows are found within half a second.
+   */
+  wakeTriggers?: boolean
   /** As `pg` takes it: true, or { ca, cert, key, rejectUnauthorized, … }. */
   ssl?: boolean | object
 }

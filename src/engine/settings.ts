@@ -26,6 +26,7 @@ const POSTGRES_OPTIONS = [
   'lockTimeout',
   'connectTimeout',
   'notify',
+  'wakeTriggers',
   'ssl',
 ]
 

@@ -83,6 +83,8 @@ export interface PlannedDiscovery {
   createIndex: string | null
   /** Nothing tells an edit that was undone from no edit: a statement (or several) that adds a counter; null with a version column. */
   versionTrigger: string | null
+  /** Nobody says when the user writes a row: a statement (or several) that does; null where that is told, or known anyway. */
+  wakeTrigger: string | null
 }
 
 export interface DiscoveryRecord extends DiscoverySource {

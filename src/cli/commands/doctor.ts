@@ -131,7 +131,7 @@ async function* discoveries(store: Store, { discoveries = [] }: Config['engine']
   if (discoveries.length === 0) return
   try {
     const sources = new DiscoveryRegistry(discoveries).sources()
-    for (const { name, createIndex, versionTrigger } of await store.planDiscoveries(sources)) {
+    for (const { name, createIndex, versionTrigger, wakeTrigger } of await store.planDiscoveries(sources)) {
       yield createIndex === null
         ? ok(`discovery ${name}`, 'an index finds its rows')
         : note(`discovery ${name}`, 'finding its rows reads others as well', createIndex)
@@ -140,6 +140,12 @@ async function* discoveries(store: Store, { discoveries = [] }: Config['engine']
           `discovery ${name}`,
           'its table has no version column: rows are compared whole',
           versionTrigger,
+        )
+      if (wakeTrigger !== null)
+        yield note(
+          `discovery ${name}`,
+          'nothing tells when the app writes a row: it is found within half a second',
+          wakeTrigger,
         )
     }
   } catch (error) {

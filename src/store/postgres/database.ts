@@ -20,6 +20,8 @@ export interface Manner {
   byIndex?: boolean
   /** What somebody else has locked for longer than that is an error; default 10 s. */
   lockTimeoutMs?: number
+  /** What it writes to the user's tables is no news to anybody; see `rows_written`. */
+  quiet?: boolean
   /** Its statements are few, and come again and again: each connection has them planned once. */
   prepared?: boolean
 }
@@ -194,10 +196,11 @@ export class Database {
 }
 
 /** One round trip. */
-function beginning({ durable = true, byIndex = false, lockTimeoutMs }: Manner): string {
+function beginning({ durable = true, byIndex = false, quiet = false, lockTimeoutMs }: Manner): string {
   const settings = [
     ...(durable ? [] : NOT_SYNCED),
     ...(byIndex ? BY_INDEX : []),
+    ...(quiet ? ['gleaner_rows.quiet = on'] : []),
     ...(lockTimeoutMs === undefined ? [] : [`lock_timeout = ${lockTimeoutMs}`]),
   ]
   return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')

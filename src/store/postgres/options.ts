@@ -12,6 +12,8 @@ export interface PostgresOptions {
   connectTimeoutMs?: number
   /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
   notify?: boolean
+  /** Put a trigger on the tables of discoveries, which tells at once when the app writes a row; default false. */
+  wakeTriggers?: boolean
   /** As `pg` takes it: true, or { ca, rejectUnauthorized, … }. */
   ssl?: boolean | object
 }

@@ -34,7 +34,7 @@ import { supervision } from './supervision.ts'
 import { sumUp } from './tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
 import { postgresUpkeep } from './upkeep.ts'
-import { type Saying, Wakeups } from './wakeups.ts'
+import { isWork, type Saying, Wakeups } from './wakeups.ts'
 import { withinTransaction } from './within.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
@@ -70,12 +70,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const listeners = new Set<(change: Change) => void>()
   /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
   let expectant = false
-  let wakes = 0
   const tell = (change: Change) => {
-    if (change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)) {
-      expectant = true
-      wakes += 1
-    }
+    if (isWork(change)) expectant = true
     for (const listener of listeners) listener(change)
   }
   const wakeups = new Wakeups(options, sql, tell)
@@ -86,6 +82,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     () => void database.transaction(sumUp, { durable: false }).catch(() => {}),
     SUM_UP_MS,
   ).unref()
+  const stops = [() => clearInterval(summing)]
 
   /** What was asked for before the store was closed is still done. */
   const underWay = new Set<Promise<unknown>>()
@@ -130,10 +127,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
   const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
-  const shared = {
-    ...{ database, sql, memory, clockMs, serverTime, now, promised },
-    ...{ wakes: () => wakes, read, write, spread },
-  }
+  const common = { database, sql, memory, clockMs, serverTime, now, promised, read, write, spread }
+  const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
   return {
     remote: true,
@@ -284,7 +279,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     async close() {
       if (closed) return
       closed = true
-      clearInterval(summing)
+      for (const stop of stops) stop()
       listeners.clear()
       await Promise.allSettled(underWay)
       await wakeups.close()

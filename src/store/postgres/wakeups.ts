@@ -130,6 +130,11 @@ export class Wakeups {
   }
 }
 
+/** There may be something to do now. */
+export function isWork(change: Change): boolean {
+  return change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)
+}
+
 function onceOnly(act: () => void): () => void {
   let done = false
   return () => {

@@ -15,6 +15,14 @@ INSERT INTO ${schema}.settings VALUES ('discoveries', 0); -- grows when one is p
 CREATE FUNCTION ${schema}.refuse(what text) RETURNS boolean LANGUAGE plpgsql
   AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''GL001'', MESSAGE = what; END';
 
+-- For a trigger on the user's own table, if he wants one: tells those who listen that something was written. What we write
+-- ourselves is no news.
+CREATE FUNCTION ${schema}.rows_written() RETURNS trigger LANGUAGE plpgsql AS
+  'BEGIN
+     IF current_setting(''gleaner_rows.quiet'', true) IS DISTINCT FROM ''on'' THEN PERFORM pg_notify(TG_ARGV[0], ''rows work''); END IF;
+     RETURN NULL;
+   END';
+
 CREATE TABLE ${schema}.discoveries (
   name          text PRIMARY KEY,
   source        text NOT NULL, -- what was declared, as JSON

@@ -2,7 +2,7 @@ import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../database.ts'
 import { claimSql, type Look } from './claim-sql.ts'
-import { lookOver } from './look-over.ts'
+import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
 import type { RowSource } from './source.ts'
@@ -16,16 +16,19 @@ export class Known {
   /** Of the declarations, when it was learnt. */
   readonly version: number
   readonly walk: Walk
+  /** Whether its table says when it is written. */
+  readonly tells: boolean
   readonly #schema: string
   readonly #texts = new Map<string, string>()
   /** Part of each text: what was prepared for a table that has changed since is not used again. */
   readonly #edition: number
 
-  constructor(source: RowSource, schema: string, version: number, edition: number) {
+  constructor({ source, tells }: LookedOver, schema: string, version: number, edition: number) {
     this.source = source
     this.declared = source.declared
     this.name = source.declared.name
     this.version = version
+    this.tells = tells
     this.walk = new Walk(source.way, source.declared.orderBy !== null)
     this.#schema = `"${schema}"`
     this.#edition = edition
@@ -85,8 +88,8 @@ export class DiscoveryBook {
       [name],
     )
     if (row === undefined) throw unknownDiscovery(name)
-    const { source } = await lookOver(this.#database, JSON.parse(row.source) as DiscoverySource)
+    const looked = await lookOver(this.#database, JSON.parse(row.source) as DiscoverySource)
     this.#edition += 1
-    return new Known(source, sql.schema, row.version, this.#edition)
+    return new Known(looked, sql.schema, row.version, this.#edition)
   }
 }

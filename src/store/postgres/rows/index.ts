@@ -4,26 +4,33 @@ import type { Database, Manner } from '../database.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../sql.ts'
 import { rowid } from '../task-records.ts'
+import { isWork } from '../wakeups.ts'
 import { completeRowWith } from './complete-with.ts'
 import { countRows } from './count.ts'
 import { exchangeRows } from './exchange.ts'
 import { lookOver } from './look-over.ts'
 import { releaseRow, releaseRows, setDiscoveryPaused, stateToRetry } from './manage.ts'
 import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
+import { Polling } from './polling.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { repairRows } from './repair.ts'
 import { QUIETLY, RowTurns } from './services.ts'
+import { addWakeTriggers } from './wake-trigger.ts'
 
 export interface RowsOf {
   database: Database
   memory: Memory
   clockMs: () => number | null
-  wakes: () => number
   now: (sql: Sql) => Promise<number>
   promised: boolean
+  wakeTriggers: boolean
   read<T>(work: () => Promise<T>): Promise<T>
   write<T>(work: (sql: Sql) => Promise<T>, manner?: Manner): Promise<T>
   spread(change: Change): void
+  listeners: Set<(change: Change) => void>
+  tell(change: Change): void
+  /** Called when the store is closed. */
+  stops: (() => void)[]
 }
 
 /** The verbs for work found in the user's own tables. */
@@ -31,8 +38,14 @@ export function postgresRows(shared: RowsOf): Rows {
   const { database, clockMs, now, read, write, spread } = shared
   const book = shared.memory.discoveries
   const { sql } = database
-  const services = { ...shared, book, turns: new RowTurns(), seen: { outlook: null } }
+  let wakes = 0
+  shared.listeners.add((change) => {
+    if (isWork(change)) wakes += 1
+  })
+  const services = { ...shared, book, wakes: () => wakes, turns: new RowTurns(), seen: { outlook: null } }
   const counting = new Map<string, Promise<RowCounts>>()
+  const polling = new Polling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
+  shared.stops.push(() => polling.close())
   return {
     async planDiscoveries(sources) {
       const plans = await read(() => Promise.all(sources.map((source) => lookOver(database, source))))
@@ -41,12 +54,14 @@ export function postgresRows(shared: RowsOf): Rows {
         await write((own) => writePlans(own, changed))
         spread({ kind: 'work' })
       }
-      return plans.map(plannedOf)
+      if (shared.wakeTriggers) await read(() => addWakeTriggers(database, plans))
+      return plans.map((plan) => plannedOf(sql, shared.wakeTriggers ? { ...plan, tells: true } : plan))
     },
 
     async exchangeRows(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
       const { answer, freed } = await read(() => exchangeRows(services, exchange))
+      if (exchange.want !== null) polling.asked(exchange.want.discoveries)
       if (freed) spread({ kind: 'work' })
       return answer
     },

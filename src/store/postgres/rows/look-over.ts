@@ -4,10 +4,13 @@ import type { Database } from '../database.ts'
 import { type Advice, adviceFor } from './advice.ts'
 import { quoted, type Shape, shapeOf } from './shape.ts'
 import { type RowSource, rowSource } from './source.ts'
+import { hasWakeTrigger } from './wake-trigger.ts'
 
 export interface LookedOver extends Advice {
   source: RowSource
   shape: Shape
+  /** The table says when it is written. */
+  tells: boolean
 }
 
 /** Looks a declaration over, and leaves no trace. Throws what is wrong with it. */
@@ -17,7 +20,8 @@ export async function lookOver(database: Database, declared: DiscoverySource): P
   const source = rowSource(declared, shape, 'index')
   await tryCondition(database, source, shape)
   const advice = await database.trial((ask) => adviceFor(ask, source, shape))
-  return { source: rowSource(declared, shape, advice.way), shape, ...advice }
+  const tells = await hasWakeTrigger(database.sql, shape)
+  return { source: rowSource(declared, shape, advice.way), shape, tells, ...advice }
 }
 
 /** Question marks, colons and at signs are operators here. */

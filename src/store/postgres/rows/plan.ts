@@ -3,14 +3,16 @@ import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../sql.ts'
 import type { LookedOver } from './look-over.ts'
 import { quoted, type Shape } from './shape.ts'
+import { wakeTrigger } from './wake-trigger.ts'
 
-export function plannedOf({ source, shape, createIndex }: LookedOver): PlannedDiscovery {
+export function plannedOf(sql: Sql, { source, shape, createIndex, tells }: LookedOver): PlannedDiscovery {
   const { name, version } = source.declared
   return {
     name,
     columns: shape.columns.map((column) => column.name),
     createIndex,
     versionTrigger: version === null ? versionTrigger(shape) : null,
+    wakeTrigger: tells ? null : wakeTrigger(sql, shape),
   }
 }
 

@@ -29,6 +29,6 @@ export class RowTurns {
 }
 
 /** Nothing of it is promised: whatever is lost with a crash of the server is done again. */
-export const QUIETLY: Manner = { durable: false, byIndex: true }
+export const QUIETLY: Manner = { durable: false, byIndex: true, quiet: true }
 /** A row that the user keeps locked is left alone, before his own transaction is the one that is given up for a deadlock. */
 export const IN_PASSING: Manner = { ...QUIETLY, lockTimeoutMs: 250 }

@@ -19,6 +19,8 @@ function plannedOf(db: Statements, rows: RowSource): PlannedDiscovery {
     columns,
     createIndex: missingIndex(db, source, shapeOf(db, source.table)),
     versionTrigger: source.version === null ? versionTrigger(source) : null,
+    // The file itself tells of each commit.
+    wakeTrigger: null,
   }
 }
 
