@@ -1,0 +1,4 @@
+import { openPostgresDatabase } from './postgres-database.ts'
+import { rowsModel } from './rows-model/rows-model.ts'
+
+rowsModel(openPostgresDatabase)
