@@ -161,7 +161,7 @@ function engine(
   const repairer = new Repairer(store, clock, { everyMs: timings.repairMs, onProblem })
   // Who changes the order of a queue begins with it; who works goes on with it.
   if (checked.queues.length > 0 && plan !== null) void reranker.once()
-  const household = new Household()
+  const household = new Household(clock)
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined

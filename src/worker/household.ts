@@ -1,4 +1,8 @@
+import type { Clock } from '../clock.ts'
 import type { Hands } from './hands.ts'
+
+/** For so long a new process prefers anything else to suspects. */
+const SUSPECTS_AFTER_MS = 3_000
 
 interface Member {
   nudge: () => void
@@ -15,8 +19,15 @@ export class Household {
   /** Known without a look at the members: it is asked at the end of every run. */
   #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  #sinceMs: number | undefined
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock
+  }
 
   join(hands: Hands, nudge: () => void): void {
+    this.#sinceMs ??= this.#clock.monotonicMs()
     this.#members.set(hands, { nudge, suspectWaits: false })
   }
 
@@ -28,6 +39,14 @@ export class Household {
   /** Nobody holds anything. */
   get isEmpty(): boolean {
     return [...this.#members.keys()].every((hands) => hands.running === 0 && hands.ahead === 0)
+  }
+
+  /**
+   * It may be here because a suspect took its predecessor down: what kills processes must not keep all of them from other
+   * work, one after the other. Who has nothing else to do takes one at once.
+   */
+  get isTimeForSuspects(): boolean {
+    return this.#clock.monotonicMs() - this.#sinceMs! >= SUSPECTS_AFTER_MS
   }
 
   /**

@@ -106,8 +106,8 @@ export class Worker {
   stop(options: { drain?: Duration } = {}): Promise<void> {
     const drainMs = durationMs(options.drain ?? DRAIN_DEFAULT, 'drain')
     // Whoever asks again may be in more of a hurry.
-    if (this.#stopping !== undefined)
-      this.#services.clock.afterIfAlive(drainMs, () => this.#hands.waitNoLonger())
+    const { clock } = this.#services
+    if (this.#stopping !== undefined) clock.afterIfAlive(drainMs, () => this.#hands.waitNoLonger())
     this.#stopping ??= this.#stop(drainMs)
     return this.#stopping
   }
@@ -162,7 +162,7 @@ export class Worker {
       // Lost while we waited for the answer: what it claims for us has been given back as well.
       if (this.#session !== session) return []
       this.#accept(session, source, answer, want)
-      if (want === null || want.start === 0 || answer.claims.length > 0) nothing = false
+      nothing &&= source.isExhausted(want, answer)
     }
     return nothing && !this.#vitals.needs.areAsking ? waiting : []
   }
@@ -170,23 +170,23 @@ export class Worker {
   async #openSession(): Promise<string> {
     const { store, keeper } = this.#services
     const { id: worker, capabilities, supervisor } = this.#options
-    const self = { worker, process: identifySelf(), supervisor }
-    const session = await store.openSession({ ...self, capabilities, ...this.#sources.serve })
+    const self = { worker, process: identifySelf(), supervisor, capabilities }
+    const session = await store.openSession({ ...self, ...this.#sources.serve })
     keeper.hold(session, () => this.#loseSession(session))
     return session
   }
 
   #want(source: Source): Room | null {
-    const { concurrency } = this.#options
+    const [{ concurrency }, { household }] = [this.#options, this.#services]
     const start = concurrency - this.#hands.running
-    const { household } = this.#services
     if (this.#state !== 'working' || !household.mayClaim(this.#hands) || !this.#sources.mayAsk(source))
       return null
     const ahead = this.#pace.aheadFor(concurrency)
     const without = this.#vitals.needs.without()
     if (this.#hands.ahead > 0) return this.#asksEarly() ? { start: 0, ahead, empty: false, without } : null
     if (start <= 0) return null
-    return { start, ahead, empty: household.isEmpty, thorough: this.#drained.isAwaited, without }
+    const empty = household.isEmpty && (source.suspectsWait || source.suspectsGoFirst(household))
+    return { start, ahead, empty, thorough: this.#drained.isAwaited, without }
   }
 
   /** A store that works elsewhere looks for the next short items while we run those that we have. */
@@ -200,25 +200,26 @@ export class Worker {
   }
 
   #accept(session: string, source: Source, answer: Taken, want: Room | null): void {
+    const { household, clock, store } = this.#services
     this.#vitals.heard(answer, want !== null)
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)
     if (want !== null) {
       // Who leaves holds nobody back: he will not claim it.
-      source.suspectsWait = answer.suspectsWaiting && this.#state === 'working'
-      this.#services.household.suspectsWaiting(this.#hands, this.#sources.suspectsWait)
+      const mayWait = answer.suspectsWaiting && this.#state === 'working'
+      source.suspectsWait = mayWait && (answer.claims.length === 0 || source.suspectsGoFirst(household))
+      household.suspectsWaiting(this.#hands, this.#sources.suspectsWait)
+      if (source.suspectsWait && household.isEmpty) this.#waker.nudge()
     }
-    const now = this.#services.clock.monotonicMs()
-    source.nextDueMs = answer.nextDueInMs === null ? Number.POSITIVE_INFINITY : now + answer.nextDueInMs
+    source.nextDueMs = clock.monotonicMs() + (answer.nextDueInMs ?? Number.POSITIVE_INFINITY)
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
     if (this.#state !== 'working') return this.#hands.handBack(answer.claims, source)
     if (want !== null) this.#pace.got(answer.claims.length, want)
     if (answer.claims.length > 0) this.#sources.gave(source)
-    const { remote } = this.#services.store
     this.#vitals.begins(answer.claims.length)
-    this.#hands.take(answer.claims, source, remote ? this.#pace.low : undefined)
+    this.#hands.take(answer.claims, source, store.remote ? this.#pace.low : undefined)
     this.#vitals.update()
     if (this.#asksEarly()) this.#waker.nudge()
   }

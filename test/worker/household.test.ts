@@ -5,12 +5,14 @@ import { Household } from '../../src/worker/household.ts'
 import type { HandsOptions } from '../../src/worker/services.ts'
 
 let household: Household
+let clock: ManualClock
 let nudged: string[]
 let mine: Hands
 let theirs: Hands
 
 beforeEach(() => {
-  household = new Household()
+  clock = new ManualClock()
+  household = new Household(clock)
   nudged = []
   mine = member('mine')
   theirs = member('theirs')
@@ -18,7 +20,7 @@ beforeEach(() => {
 
 /** Empty hands: nothing is run here. */
 function member(name: string): Hands {
-  const hands = new Hands({ clock: new ManualClock() } as Partial<HandsOptions> as HandsOptions)
+  const hands = new Hands({ clock } as Partial<HandsOptions> as HandsOptions)
   household.join(hands, () => nudged.push(name))
   return hands
 }
@@ -50,4 +52,16 @@ test('a worker that leaves, or finds its suspect taken, holds nobody back', () =
   household.leave(mine)
   expect(household.mayClaim(theirs)).toBe(true)
   expect(nudged).toContain('theirs')
+})
+
+test('a new process prefers other work to suspects for a while: one may have taken its predecessor down', () => {
+  clock.advance(10_000)
+  const fresh = new Household(clock)
+  fresh.join(mine, () => {})
+  expect(fresh.isTimeForSuspects).toBe(false)
+  clock.advance(2_999)
+  fresh.join(theirs, () => {})
+  expect(fresh.isTimeForSuspects).toBe(false)
+  clock.advance(1)
+  expect(fresh.isTimeForSuspects).toBe(true)
 })

@@ -69,8 +69,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: who names queues means no discoveries',
     promise: 'A worker that is given queues takes no rows.',
     file: 'src/engine/work-options.ts',
-    find: 'options.discoveries ?? (isNamed ? [] : known.discoveries.names)',
-    replace: 'options.discoveries ?? known.discoveries.names',
+    find: 'options.discoveries ?? (isNamed ? [] : known.discoveries.runnable)',
+    replace: 'options.discoveries ?? known.discoveries.runnable',
     test: { file: 'test/discovery/sources.test.ts', title: 'that is given queues takes no rows' },
   },
   {

@@ -75,6 +75,11 @@ export class RowSource extends Source {
     return answer.kind === 'done' ? null : refusalOf(answer, claim.id)
   }
 
+  /** A table may begin with hundreds of rows that take processes down: others go on meanwhile. */
+  override suspectsGoFirst(household: { isTimeForSuspects: boolean }): boolean {
+    return household.isTimeForSuspects
+  }
+
   /** Asked of the rows themselves: counts may be a second old. */
   async hasDelayed(): Promise<boolean> {
     for (const name of this.#names)

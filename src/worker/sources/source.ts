@@ -61,6 +61,16 @@ export abstract class Source {
   abstract begin(item: Item, desk: Desk): Execution
   /** Commits the handler's own writes together with the completion, and tells of it. An error: nothing was written. */
   abstract completeWith(completing: Completing): Promise<Error | null>
+  /** Before anything else that waits. */
+  suspectsGoFirst(_household: { isTimeForSuspects: boolean }): boolean {
+    return true
+  }
+
+  /** It was asked for more, and has nothing that this worker may run: not even a suspect, alone. */
+  isExhausted(want: Room | null, { claims }: Taken): boolean {
+    return want !== null && want.start > 0 && claims.length === 0 && !this.suspectsWait
+  }
+
   /** Something is left that is not due, or blocked. */
   abstract hasDelayed(): Promise<boolean>
 }

@@ -4,7 +4,7 @@ import { isLive, markUseful } from '../sessions.ts'
 import { isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
-import { claimBehind, claimingFor, claimSuspect } from './claim.ts'
+import { claimBehind, claimingFor, claimSuspect, waitingSuspects } from './claim.ts'
 import { endClaim, rowsHeldBy } from './held.ts'
 import { settleRows } from './settle.ts'
 
@@ -37,8 +37,9 @@ export function exchangeRows(
   if (answers.some(({ kind }) => kind === 'done')) markUseful(db, session)
   const unknown = handBackUnknown(db, memory.book, session, exchange)
   const refused = noteStarts(db, session, exchange)
-  const claims = exchange.want === null ? [] : claimRows(db, memory, exchange.want, session, now)
-  const answer = { ...NOTHING, claims, answers, refused }
+  const { want } = exchange
+  const claims = want === null ? [] : claimRows(db, memory, want, session, now)
+  const answer = { ...NOTHING, claims, answers, refused, suspectsWaiting: suspectsWait(db, want, now) }
   return { answer, freed: unknown || answers.some(isFreed) }
 }
 
@@ -54,6 +55,12 @@ export const NOTHING: RowsExchanged = {
 function sessionOver({ outcomes, starts }: RowExchange): RowsExchanged {
   const answers = outcomes.map((): RowAnswer => ({ kind: 'refused' }))
   return { ...NOTHING, answers, refused: starts.map(({ id }) => id), sessionEnded: true }
+}
+
+/** For a worker that is not empty, or they would wait as long as there is anything else to do. */
+function suspectsWait(db: Statements, want: RowWant | null, now: number): boolean {
+  if (want === null || want.empty) return false
+  return want.discoveries.some((name) => waitingSuspects(db, name, now, 1).length > 0)
 }
 
 /** It waits again, at once. */
