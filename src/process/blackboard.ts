@@ -39,6 +39,10 @@ export class Blackboard implements RunWatch {
     this.#runs(Atomics.load(this.#words, RUNNING) + 1)
   }
 
+  changed(execution: Execution): void {
+    this.#write(execution.place, execution)
+  }
+
   ended(place: number, successor: Execution | null): void {
     if (successor !== null) this.#write(place, successor)
     this.#runs(Atomics.load(this.#words, RUNNING) - 1)

@@ -14,6 +14,8 @@ import { HealthLine } from './health-line.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
+/** Who gives up finishes what it runs, but not for ever. */
+const GIVE_UP_DRAIN_MS = 10_000
 /** A frame tells how much was done, so often at most. */
 const COUNT_EVERY_MS = 1_000
 
@@ -34,11 +36,10 @@ class WorkerProcess {
   #hindrance: Phase | null = null
   #phase: Phase = 'initializing'
   #paused: boolean
-  #processed = 0
-  #errors = 0
   #stopping: Promise<void> | undefined
   /** How long what runs may take, should it be told to stop before it has begun. */
   #stopWithinMs: number | undefined
+  #exitCode: number = EXIT.clean
 
   constructor(assignment: Assignment) {
     this.#assignment = assignment
@@ -59,6 +60,10 @@ class WorkerProcess {
     this.#engine = await this.#open({ ...config, engine: { ...config.engine, ...this.#program?.engine } })
     if (this.#stopWithinMs !== undefined) return this.#end()
     this.#worker = this.#work(this.#engine)
+    this.#worker.onPhase((phase, before) => {
+      // Whether something runs the keeper sees for itself, and tells no more often than anybody can read.
+      if (!isWell(phase) || !isWell(before)) this.#say()
+    })
     this.#mayClaim()
   }
 
@@ -133,20 +138,18 @@ class WorkerProcess {
   }
 
   #count(engine: Engine): void {
-    engine.on('completed', () => {
-      this.#processed += 1
+    // It has stopped by itself, because it was broken.
+    engine.on('worker-failed', ({ error }) => {
+      console.error(message(error))
+      this.#exitCode = error.code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
+      this.#stop(GIVE_UP_DRAIN_MS)
     })
-    const failed = () => {
-      this.#processed += 1
-      this.#errors += 1
-    }
-    engine.on('failed', failed)
-    engine.on('retrying', failed)
     engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${message(error)}`))
     let told = 0
     setInterval(() => {
-      if (told === this.#processed) return
-      told = this.#processed
+      const looked = this.#worker?.snapshot().counters.discovery_attempts ?? 0
+      if (told === looked) return
+      told = looked
       this.#say()
     }, COUNT_EVERY_MS).unref()
   }
@@ -174,7 +177,7 @@ class WorkerProcess {
     await this.#worker?.stop({ drain: this.#stopWithinMs })
     await this.#engine?.close()
     await this.#program?.stop()
-    process.exit(EXIT.clean)
+    process.exit(this.#exitCode)
   }
 
   #enter(phase: Phase): void {
@@ -184,8 +187,16 @@ class WorkerProcess {
   }
 
   #say(): void {
-    this.#line.say({ phase: this.#phase, processed: this.#processed, errors: this.#errors, metrics: {} })
+    const snapshot = this.#worker?.snapshot()
+    const { processed = 0, errors = 0, ...metrics } = snapshot?.counters ?? {}
+    // What the process itself knows better: it begins, it ends, its program cannot work.
+    const phase = this.#phase === 'idle' && snapshot !== undefined ? snapshot.phase : this.#phase
+    this.#line.say({ phase: phase === 'processing' ? 'idle' : phase, processed, errors, metrics })
   }
+}
+
+function isWell(phase: Phase): boolean {
+  return phase === 'idle' || phase === 'processing'
 }
 
 function message(error: unknown): string {

@@ -1,6 +1,7 @@
 import type { GleanerError } from '../errors.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
+import type { NewLogLine } from '../store/contract.ts'
 
 /** What is told of a task or a row. The id of a row is `<discovery>/<key>`, and its name the discovery's. */
 export interface TaskEvent {
@@ -43,6 +44,10 @@ export interface Events {
   'worker-failed': { worker: string; error: GleanerError }
   /** Something that is nobody's task: a database that is away, a hook that threw. */
   problem: { message: string; error: unknown }
+}
+
+export function logEvent(event: TaskEvent, { level, message, details }: NewLogLine): Events['log'] {
+  return { ...event, level, message, details: details === null ? null : JSON.parse(details) }
 }
 
 type Listener = (event: any) => void

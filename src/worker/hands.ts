@@ -6,7 +6,7 @@ import { Ahead } from './ahead.ts'
 import { currentItems } from './current.ts'
 import { Deadline } from './deadline.ts'
 import type { Desk } from './desk.ts'
-import type { TaskEvent } from './events.ts'
+import { logEvent, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import { Patience } from './patience.ts'
 import type { Reporting } from './report.ts'
@@ -167,20 +167,18 @@ export class Hands implements Desk {
   }
 
   async equip(execution: Execution, uses: Uses): Promise<void> {
+    // Loading has a time-out of its own.
+    execution.deadlineMs = Number.POSITIVE_INFINITY
+    this.#running.changed(execution)
     await this.#options.vitals.needs.equip(execution, uses)
+    this.#running.changed(execution)
     this.#deadline.arm(execution.deadlineMs)
   }
 
   note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
     if (execution.settled) return
     execution.source.news.logged(execution, line, this.clock.monotonicMs())
-    const { level, message, details } = line
-    this.#options.emitter.emit('log', () => ({
-      ...this.#eventOf(execution),
-      level,
-      message,
-      details: details === null ? null : JSON.parse(details),
-    }))
+    this.#options.emitter.emit('log', () => logEvent(this.#eventOf(execution), line))
   }
 
   progress(execution: Execution, fraction: number, message: string | null): void {

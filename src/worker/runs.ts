@@ -3,6 +3,8 @@ import type { Execution } from './execution.ts'
 /** Whoever must know what runs even while the event loop is blocked: told before a handler is called. */
 export interface RunWatch {
   began(execution: Execution): void
+  /** It has another deadline. */
+  changed(execution: Execution): void
   /** The run in this place ended. Null: nobody takes the place; otherwise the run that had the last one. */
   ended(place: number, successor: Execution | null): void
 }
@@ -26,6 +28,10 @@ export class Runs {
   add(execution: Execution): void {
     execution.place = this.#all.push(execution) - 1
     this.#watch?.began(execution)
+  }
+
+  changed(execution: Execution): void {
+    this.#watch?.changed(execution)
   }
 
   /** The last one takes its place. */

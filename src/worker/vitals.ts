@@ -90,7 +90,10 @@ export class Vitals {
 
   /** After a turn of the loop: it has a session, or is in trouble. */
   turned(hasSession: boolean): void {
-    if (hasSession && !this.needs.areAsking) this.#isReady = true
+    const isReady = hasSession && !this.needs.areAsking
+    // Its start is over, though it may begin with a load: that has a time-out of its own.
+    if (isReady && !this.#isReady && this.needs.areLoading) this.phases.enter('idle')
+    this.#isReady ||= isReady
     this.update()
   }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync } from 'node:fs'
 import { z } from 'zod'
-import { defineTask } from '../../src/index.ts'
+import { defineResource, defineTask, ResourceError } from '../../src/index.ts'
 import { say } from '../journeys/program.ts'
 
 /** A task shows what it does by what it says, with the time; its supervisor hears it. */
@@ -107,4 +107,30 @@ export const marked = defineTask({
   },
 })
 
-export const tasks = [quick, untilThere, blocking, poison, parent, hoard, late, marked]
+/** There when its file is; loading takes longer than its tasks may. */
+const gpu = defineResource({
+  name: 'gpu',
+  probe: () => existsSync(process.env.GLEANER_GPU ?? '') || { reason: 'no VRAM', retryAfter: '50ms' },
+  load: async () => {
+    say('loading')
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    return { pid: process.pid }
+  },
+})
+
+export const needy = defineTask({
+  name: 'needy',
+  timeout: '100ms',
+  uses: { gpu },
+  run: (_, ctx) => ctx.use.gpu.pid,
+})
+
+/** Says that its worker is broken. */
+export const broken = defineTask({
+  name: 'broken',
+  run: () => {
+    throw new ResourceError('the GPU fell off the bus')
+  },
+})
+
+export const tasks = [quick, untilThere, blocking, poison, parent, hoard, late, marked, needy, broken]

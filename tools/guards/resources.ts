@@ -89,7 +89,7 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'loading is not the time of the task',
     'A task does not time out because its model takes long to load.',
-    NEEDS,
+    'src/worker/hands.ts',
     [
       'execution.deadlineMs = Number.POSITIVE_INFINITY',
       'execution.deadlineMs = Math.min(execution.deadlineMs, Number.POSITIVE_INFINITY)',
@@ -102,6 +102,29 @@ export const RESOURCES: readonly Guard[] = [
     NEEDS,
     ['execution.deadlineMs = execution.startedMs + execution.timeoutMs', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
+  ),
+  guard(
+    'the supervisor knows that it loads',
+    'A worker process is not killed because its model takes longer to load than a handler may run.',
+    'src/worker/hands.ts',
+    [
+      '    execution.deadlineMs = Number.POSITIVE_INFINITY\n    this.#running.changed(execution)\n',
+      '    execution.deadlineMs = Number.POSITIVE_INFINITY\n',
+    ],
+    [
+      'test/supervisor/resources.test.ts',
+      'a worker process that lacks a resource is unhealthy until it is back; loading takes as long as it takes',
+    ],
+  ),
+  guard(
+    'a worker process says why it gave up',
+    'Whoever runs worker processes knows a broken one by its exit code.',
+    'src/process/worker-process.ts',
+    ['process.exit(this.#exitCode)', 'process.exit(EXIT.clean)'],
+    [
+      'test/supervisor/resources.test.ts',
+      'a worker process that meets ten resource errors in a row ends with 13, and charges no item',
+    ],
   ),
   guard(
     'who is cancelled does not wait for a load',

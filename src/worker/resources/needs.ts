@@ -75,8 +75,6 @@ export class Needs {
 
   /** Waits until everything is loaded, and holds it until `release`. The run's own time begins then. */
   async equip(execution: Execution, uses: Uses): Promise<void> {
-    // Loading has a time-out of its own.
-    execution.deadlineMs = Number.POSITIVE_INFINITY
     this.waiting += 1
     try {
       execution.context.use = await this.#take(uses, execution)
