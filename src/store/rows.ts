@@ -144,6 +144,10 @@ export interface RowsExchanged {
   suspectsWaiting: boolean
   /** When to look again, although nothing tells: a row's backoff ends, or the look was not finished. Null: when woken. */
   nextDueInMs: number | null
+  /** Everything is paused; left out when nothing was asked for, or something was found. */
+  paused?: boolean
+  /** What it saw, and somebody else took first. */
+  conflicts?: number
 }
 
 /** `retryAfterMs` as in `RowOutcome`. */

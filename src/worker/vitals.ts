@@ -80,12 +80,13 @@ export class Vitals {
   }
 
   /** What the store's answer says of the worker itself. */
-  heard({ refused, paused, conflicts }: Taken, asked: boolean): void {
+  heard({ claims, refused, fenced = 0, paused, conflicts = 0 }: Taken, asked: boolean): void {
     const { counters } = this.book
     if (asked) counters.discovery_attempts += 1
-    counters.fenced_writes += refused.length
-    counters.claim_conflicts += conflicts ?? 0
-    if (paused !== undefined) this.#isEverythingPaused = paused
+    counters.fenced_writes += refused.length + fenced
+    counters.claim_conflicts += conflicts
+    if (claims.length > 0) this.#isEverythingPaused = false
+    else if (paused !== undefined) this.#isEverythingPaused = paused
   }
 
   /** After a turn of the loop: it has a session, or is in trouble. */

@@ -241,7 +241,7 @@ export const RESOURCES: readonly Guard[] = [
     'a pause shows',
     'Whoever pauses everything sees that the workers heed it.',
     'src/worker/vitals.ts',
-    ['    if (paused !== undefined) this.#isEverythingPaused = paused\n', ''],
+    ['    else if (paused !== undefined) this.#isEverythingPaused = paused\n', ''],
     [PHASES, 'tells of a pause, and of its end'],
   ),
   ...(['sqlite', 'postgres'] as const).flatMap((store) => [

@@ -1,5 +1,8 @@
+import { explainRow } from '../../model/explain-row.ts'
 import { explain } from '../../model/explanation.ts'
 import type { Holdup } from '../../model/holdup.ts'
+import { identifySelf } from '../../process-identity.ts'
+import { rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'
 import type { World } from './world.ts'
 
@@ -78,5 +81,54 @@ export const resources: Theme = (specify, expect) => {
     await world.store.setPaused(null, false)
     await world.store.setPaused('default', false)
     expect(await worker.take()).toMatchObject({ paused: false, claims: [{ id }] })
+  })
+
+  specify('what a broken worker puts off of the rows says why, and keeps its attempt', async (world) => {
+    await withFiles(world, 1)
+    const worker = await rowWorker(world)
+    const [claim] = await worker.claimAll()
+    const failure = { kind: 'error', message: 'no VRAM', stack: null } as const
+    await worker.settle(claim!, { kind: 'later', afterMs: 5_000, failure })
+    expect(await world.store.getRow('tag-files', '1')).toMatchObject({
+      state: 'backing-off',
+      attempts: 0,
+      error: failure,
+    })
+    const explanation = explainRow(await world.store.rowCircumstances('tag-files', '1'))
+    const waits = explanation.reasons.find(({ check }) => check === 'not-backing-off')
+    expect(waits?.ok).toBe(false)
+    expect(waits?.detail).toContain('no VRAM')
+  })
+
+  specify('a row says which worker waits for which resource', async (world) => {
+    await withFiles(world, 1)
+    const session = await world.store.openSession({
+      worker: 'worker:ml:0',
+      process: identifySelf(),
+      queues: [],
+      names: [],
+      capabilities: {},
+      discoveries: ['tag-files'],
+    })
+    const reason = async () =>
+      explainRow(await world.store.rowCircumstances('tag-files', '1')).reasons.find(
+        ({ check }) => check === 'resources-available',
+      )
+    expect(await reason()).toBe(undefined)
+    await world.store.noteHoldups(session, [missing(world, 'tag-files')])
+    expect((await reason())?.ok).toBe(false)
+    expect((await reason())?.detail).toContain('effnet (no VRAM')
+  })
+
+  specify('who asks for rows hears of the pause of everything, and of no other', async (world) => {
+    await withFiles(world, 0)
+    const worker = await rowWorker(world)
+    expect((await worker.take(1)).paused).toBe(false)
+    await world.store.setDiscoveryPaused('tag-files', true)
+    expect((await worker.take(1)).paused).toBe(false)
+    await world.store.setPaused(null, true)
+    expect((await worker.take(1)).paused).toBe(true)
+    await world.store.setPaused(null, false)
+    expect((await worker.take(1)).paused).toBe(false)
   })
 }

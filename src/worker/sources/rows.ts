@@ -48,7 +48,8 @@ export class RowSource extends Source {
       want: want === null ? null : this.#wanted(want),
       holding,
     })
-    return { ...answer, cancels: [] }
+    const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
+    return { ...answer, cancels: [], fenced }
   }
 
   #wanted({ without, ...room }: Room): RowWant | null {

@@ -34,6 +34,8 @@ export interface Handing extends Omit<Exchange, 'want' | 'outcomes'> {
 /** What came of it: the next items, and what is not ours any more. */
 export interface Taken extends Omit<Exchanged, 'claims'> {
   claims: readonly Item[]
+  /** Outcomes that were refused, beside those that `refused` names. */
+  fenced?: number
 }
 
 /** The resources of those of these definitions that need any. */

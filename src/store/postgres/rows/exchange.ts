@@ -53,6 +53,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
     sessionEnded: false,
     suspectsWaiting: want !== null && !want.empty && looking!.claims.length === 0 && seen!.suspects,
     nextDueInMs: looking === null ? null : looking.nextDueInMs(seen!),
+    ...(looking === null ? {} : { paused: seen!.everythingPaused, conflicts: looking.conflicts }),
   }
   return { answer, freed: exchange.holding !== undefined || all.some(isFreed) }
 }

@@ -30,6 +30,8 @@ class Outdated extends Error {}
 /** The claiming part of one exchange. */
 export class Looking {
   readonly claims: RowClaim[] = []
+  /** Rows that others took first. */
+  conflicts = 0
   readonly #services: RowServices
   readonly #session: string
   readonly #want: RowWant
@@ -170,6 +172,7 @@ export class Looking {
 
   #took(known: Known, { claims, found, place, last }: Claimed): Stepped {
     this.claims.push(...claims)
+    this.conflicts += found - claims.length
     if (claims.length > 0) this.#services.turns.served(this.#want.discoveries, known.name)
     return { found, place, last }
   }

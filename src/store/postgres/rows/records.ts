@@ -153,7 +153,7 @@ export async function readRowCircumstances(
             EXISTS (SELECT 1 FROM gleaner.ledger WHERE discovery = $1 AND row_key = $2 AND suspect) AS suspect,
             (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
                'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities,
-               'discoveries', discoveries) ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers`,
+               'discoveries', discoveries, 'holdups', holdups) ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers`,
     [name, key],
   )
   const { everything, suspect, workers } = row!

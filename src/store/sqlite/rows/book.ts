@@ -52,9 +52,13 @@ export class DiscoveryBook {
     return this.#known(row)
   }
 
+  get isEverythingPaused(): boolean {
+    return this.#db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
+  }
+
   /** Those of them that may be worked on, each with what may be wrong with it. */
   open(names: readonly string[]): OpenDiscovery[] {
-    if (this.#db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0) return []
+    if (this.isEverythingPaused) return []
     return names.flatMap((name): OpenDiscovery[] => {
       const row = this.#row(name)
       if (row === undefined || row.paused === 1) return []

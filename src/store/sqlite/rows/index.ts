@@ -10,7 +10,7 @@ import type { OurDatabase } from '../within.ts'
 import { countRows, isQuicklyCounted } from './count.ts'
 import { registerDigest } from './digest.ts'
 import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
-import { LookAround } from './look.ts'
+import { type Look, LookAround } from './look.ts'
 import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
 import { isPlanned, lookOverAll, writePlan } from './plan.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
@@ -31,6 +31,10 @@ export interface RowServices {
 /** A ledger entry more or less is looked at again at once; bounded, should somebody edit all the time. */
 const LOOKS_MAX = 100_000
 
+function shown({ kind: _, ...answer }: Look & { kind: 'nothing' }) {
+  return answer
+}
+
 /** The verbs for work found in the user's own tables. */
 export function sqliteRows(services: RowServices): Rows {
   const { connection, memory, ours, now, promised, read, write, tell } = services
@@ -46,13 +50,14 @@ export function sqliteRows(services: RowServices): Rows {
   }
   const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)
+    let conflicts = 0
     for (let step = 0; step < LOOKS_MAX; step++) {
       const look = await read(() => around.step(session, want, now()))
       switch (look.kind) {
         case 'session-over':
           return { ...NOTHING, sessionEnded: true }
         case 'nothing':
-          return { ...NOTHING, suspectsWaiting: look.suspectsWaiting, nextDueInMs: look.nextDueInMs }
+          return { ...NOTHING, ...shown(look), conflicts }
         case 'outdated':
           await write('normal', () => forgetOutdated(db, book.get(look.discovery), look.keys))
           around.again()
@@ -63,7 +68,8 @@ export function sqliteRows(services: RowServices): Rows {
           break
         case 'something': {
           const answer = await exchange({ session, want, outcomes: [], starts: [] })
-          if (answer.claims.length > 0 || answer.sessionEnded) return answer
+          if (answer.claims.length > 0 || answer.sessionEnded) return { ...answer, conflicts }
+          conflicts += 1
         }
       }
     }

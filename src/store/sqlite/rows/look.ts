@@ -13,7 +13,7 @@ export type Look =
   | { kind: 'something' }
   /** Nothing so far. */
   | { kind: 'further' }
-  | { kind: 'nothing'; suspectsWaiting: boolean; nextDueInMs: number | null }
+  | { kind: 'nothing'; suspectsWaiting: boolean; nextDueInMs: number | null; paused: boolean }
   /** Rows were edited that the ledger keeps back. */
   | { kind: 'outdated'; discovery: string; keys: string[] }
   | { kind: 'session-over' }
@@ -44,6 +44,7 @@ export class LookAround {
       kind: 'nothing',
       suspectsWaiting: !want.empty && suspects,
       nextDueInMs: nextDueInMs(db, known, now, performance.now()),
+      paused: open.length === 0 && this.#book.isEverythingPaused,
     }
   }
 

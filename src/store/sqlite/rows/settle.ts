@@ -105,7 +105,7 @@ export function settleRow(settling: Settling, handedIn: HandedIn, effects: () =>
     if (changed !== null) return changed
   }
   if (outcome.kind === 'failed') return failed(to, version, outcome.failure, outcome.retryAfterMs)
-  if (outcome.kind === 'later') return later(to, version, outcome.afterMs)
+  if (outcome.kind === 'later') return later(to, version, outcome)
   return completed(to, version, outcome.values, outcome.retryAfterMs, effects)
 }
 
@@ -162,12 +162,12 @@ function failed(to: Row, version: string, failure: Failure, retryAfterMs: number
   return { kind: 'failed', failure, retryInMs: transition.to === 'waiting' ? transition.afterMs : null }
 }
 
-function later(to: Row, version: string, afterMs: number): RowAnswer {
+function later(to: Row, version: string, outcome: RowOutcome & { kind: 'later' }): RowAnswer {
   const { settling, held } = to
-  const transition = decide(held, { kind: 'later', afterMs })
+  const transition = decide(held, outcome)
   if (transition.to !== 'waiting') throw new Error(`a row became ${transition.to}`)
   remember(to, version, (before) => entryAfter(before, held.attempts, transition, settling.now))
-  return { kind: 'returned', afterMs }
+  return { kind: 'returned', afterMs: outcome.afterMs }
 }
 
 /** As if it had never been claimed. */
