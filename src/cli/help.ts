@@ -7,7 +7,7 @@ const INDENT = '    '
 const ENVIRONMENT = [
   ['GLEANER_DATABASE', 'The database, instead of the one in the config.'],
   ['GLEANER_HOST, GLEANER_PORT', 'Where the server listens.'],
-  ['GLEANER_TOKEN', 'What its clients must know.'],
+  ['GLEANER_TOKEN, GLEANER_VIEWER_TOKEN', 'Who may use it: operators, and those who only look.'],
   ['NO_COLOR', 'No colours, also on a terminal.'],
 ] as const
 

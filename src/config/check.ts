@@ -76,11 +76,17 @@ function checkDiscoveries({ engine, pools }: Config): void {
 }
 
 function checkServer(server: unknown, given: Environment): Config['server'] {
-  const fields = new Fields(server, 'server', ['host', 'port', 'token'], "{ host: '127.0.0.1', port: 8356 }")
+  if (server === false) return null
+  const names = ['host', 'port', 'token', 'viewerToken', 'hosts', 'redact']
+  const fields = new Fields(server, 'server', names, "{ host: '127.0.0.1', port: 8356 }")
+  const said = (name: string) => (fields.get(name) === undefined ? null : fields.text(name, ''))
   return {
     host: given.host ?? fields.text('host', '127.0.0.1'),
     port: given.port ?? fields.whole('port', PORT_DEFAULT, 0, 65_535),
-    token: given.token ?? (fields.get('token') === undefined ? null : fields.text('token', '')),
+    token: given.token ?? said('token'),
+    viewerToken: given.viewerToken ?? said('viewerToken'),
+    hosts: fields.texts('hosts'),
+    redact: fields.texts('redact'),
   }
 }
 

@@ -6,6 +6,7 @@ export interface Environment {
   host: string | undefined
   port: number | undefined
   token: string | undefined
+  viewerToken: string | undefined
 }
 
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
@@ -16,6 +17,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     host: said('GLEANER_HOST'),
     port: portOf(said('GLEANER_PORT')),
     token: said('GLEANER_TOKEN'),
+    viewerToken: said('GLEANER_VIEWER_TOKEN'),
   }
 }
 

@@ -43,6 +43,12 @@ export class Fields {
     throw badField(this.at(name), value, 'Use a text that is not empty.')
   }
 
+  texts(name: string): readonly string[] {
+    const value = this.#values[name] ?? []
+    if (Array.isArray(value) && value.every((one) => typeof one === 'string' && one !== '')) return value
+    throw badField(this.at(name), value, 'Use an array of texts.')
+  }
+
   /** At least a millisecond: an interval of none would never rest. */
   intervalMs(name: string): number {
     const ms = durationMs(this.#values[name], this.at(name))

@@ -7,7 +7,8 @@ import type { Capabilities } from '../model/capabilities.ts'
 export interface ConfigOptions extends GleanerOptions {
   /** Worker processes, by the name of their pool. */
   pools?: Record<string, PoolOptions>
-  server?: ServerOptions
+  /** Of the HTTP API; `false`: none. */
+  server?: ServerOptions | false
   supervisor?: SupervisorOptions
   alerts?: AlertOptions
 }
@@ -36,8 +37,14 @@ export interface ServerOptions {
   host?: string
   /** Default 8356; 0 is any free one. */
   port?: number
-  /** Whoever talks to the server must know it. */
+  /** Whoever has it is an operator. Without any token only this machine is served. */
   token?: string
+  /** Whoever has it may look, and change nothing. */
+  viewerToken?: string
+  /** Names under which the server is reached, beside `localhost` and any address. */
+  hosts?: readonly string[]
+  /** Fields that never leave the server: `['*.password']`. */
+  redact?: readonly string[]
 }
 
 export interface SupervisorOptions {
@@ -90,9 +97,19 @@ export interface Config {
   /** What `openGleaner` takes; the database is the one that the environment names, if it names one. */
   engine: GleanerOptions
   pools: readonly Pool[]
-  server: { host: string; port: number; token: string | null }
+  /** Null: none. */
+  server: ServerSettings | null
   supervisor: SupervisorSettings
   alerts: AlertLimits
+}
+
+export interface ServerSettings {
+  host: string
+  port: number
+  token: string | null
+  viewerToken: string | null
+  hosts: readonly string[]
+  redact: readonly string[]
 }
 
 export interface Pool {

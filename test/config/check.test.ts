@@ -34,7 +34,14 @@ describe('what a config may say', () => {
       ['mail', 20],
       ['python', 1],
     ])
-    expect(server).toEqual({ host: '127.0.0.1', port: 8356, token: null })
+    expect(server).toEqual({
+      host: '127.0.0.1',
+      port: 8356,
+      token: null,
+      viewerToken: null,
+      hosts: [],
+      redact: [],
+    })
   })
 
   test('nothing: the defaults are those of the design', () => {
@@ -100,6 +107,12 @@ describe('what a config may not say is refused, with the field and the fix', () 
     ['recycling at no item', pool({ maxItems: 0 }), /pools\.ml\.maxItems: 0 is not possible/],
     ['a port that is none', { server: { port: 70_000 } }, /server\.port: 70000 .*0 to 65535/],
     ['an empty host', { server: { host: '' } }, /server\.host: ""/],
+    ['a server that is none', { server: true }, /server: true/],
+    [
+      'hosts that are none',
+      { server: { hosts: 'a.example' } },
+      /server\.hosts: "a\.example".*array of texts/,
+    ],
     ['an empty token', { server: { token: '' } }, /server\.token: ""/],
     [
       'a drain that is no duration',

@@ -69,14 +69,9 @@ describe('every route is for its role', () => {
 test('a page of another site, which calls itself a name of ours, is refused', async () => {
   const { url, port } = await openServer({ hosts: ['Jobs.example.com'] })
   const as = (host: string) => askAs(url, '/api/v1/info', { host })
-  for (const host of [
-    'evil.example',
-    `localhost.evil.example:${port}`,
-    'jobs.example.com.evil',
-    'a b',
-    '[::1',
-  ])
+  for (const host of ['evil.example', `localhost.evil.example:${port}`, 'jobs.example.com.evil'])
     expect(await as(host), host).toBe(403)
+  for (const host of ['a b', '[::1', 'localhost:x']) expect([400, 403], host).toContain(await as(host))
   for (const host of ['localhost', `localhost:${port}`, `127.0.0.1:${port}`, '[::1]:80', 'jobs.example.com'])
     expect(await as(host), host).toBe(200)
   expect(await askAs(url, '/healthz', { host: 'evil.example' })).toBe(403)

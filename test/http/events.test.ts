@@ -125,6 +125,12 @@ test('a log of events forgets the oldest by their size', () => {
   expect(log.reaches(log.seq)).toBe(true)
 })
 
+test('a topic that cannot be read silences no other', async () => {
+  const hub = hubOf(() => Promise.reject(new Error('its table is gone')))
+  const client = hub.subscribe({ topics: ['counts'], tasks: ['7'] }, null)
+  expect(await nextEvent(client)).toContain('event: task')
+})
+
 test('nobody looks while nobody listens', async () => {
   let looks = 0
   const hub = hubOf(async () => ++looks)

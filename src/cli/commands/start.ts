@@ -1,6 +1,7 @@
 import type { Config } from '../../config/types.ts'
 import { definitionOf } from '../../define/task.ts'
 import { InputError } from '../../errors.ts'
+import { serveBeside } from '../../http/beside.ts'
 import { retryDelayMs } from '../../model/retry.ts'
 import { openSupervisor } from '../../supervisor/supervisor.ts'
 import { CONFIG_OPTION, type Command } from '../command.ts'
@@ -38,27 +39,32 @@ export const start: Command = {
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
-      const watching = new Watching(store, config, logger)
-      const supervisor = await openSupervisor({
-        store,
-        config: config.path,
-        pools: config.pools,
-        ...config.supervisor,
-        logger,
-        retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
-        onChange: (worker) => watching.changed(worker),
-      })
-      watching.watch(supervisor)
-      const count = supervisor.workers().length
-      const database = withoutPassword(config.engine.database)
-      logger.info(
-        { supervisor: supervisor.name },
-        `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
-      )
-      const { code } = await untilStopped(supervisor, logger)
-      await watching.stop()
-      logger.info({}, 'stopped')
-      return code
+      const stopServing = await serveBeside(store, config, logger)
+      try {
+        const watching = new Watching(store, config, logger)
+        const supervisor = await openSupervisor({
+          store,
+          config: config.path,
+          pools: config.pools,
+          ...config.supervisor,
+          logger,
+          retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
+          onChange: (worker) => watching.changed(worker),
+        })
+        watching.watch(supervisor)
+        const count = supervisor.workers().length
+        const database = withoutPassword(config.engine.database)
+        logger.info(
+          { supervisor: supervisor.name },
+          `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
+        )
+        const { code } = await untilStopped(supervisor, logger)
+        await watching.stop()
+        logger.info({}, 'stopped')
+        return code
+      } finally {
+        await stopServing()
+      }
     }),
 }
 

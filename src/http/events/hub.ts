@@ -126,9 +126,8 @@ export class Hub {
     try {
       await this.#tellTopics()
       await this.#tellTasks()
-    } catch (error) {
-      // The database is away: whoever listens hears nothing new, and the next look tells. Closed: there is nothing to hear.
-      if ((error as { code?: unknown }).code === 'CLOSED') return this.close()
+    } catch {
+      return this.close()
     } finally {
       const endedMs = performance.now()
       this.#notBefore = Math.max(sinceMs + this.#lookMs, endedMs + RESTS_PER_LOOK * (endedMs - sinceMs))
@@ -143,14 +142,16 @@ export class Hub {
       const rested = performance.now() - (this.#readAt.get(topic) ?? Number.NEGATIVE_INFINITY) >= everyMs
       if (!this.#wanted.has(topic) || (this.#latest.has(topic) && !rested)) continue
       this.#readAt.set(topic, performance.now())
-      this.#tell(topic, topic, await read())
+      // One that cannot be read is silent, and silences no other.
+      await read().then((data) => this.#tell(topic, topic, data), refuseClosed)
     }
   }
 
   async #tellTasks(): Promise<void> {
     for (const topic of [...this.#wanted.keys()].filter(isTask)) {
       const id = topic.slice(TASK.length)
-      const task = await this.#options.store.getTask(id)
+      const task = await this.#options.store.getTask(id).catch(refuseClosed)
+      if (task === undefined) continue
       // They may be large; who wants to see them asks for the task.
       const { input: _input, result: _result, ...rest } = task ?? { input: null, result: null }
       this.#tell(topic, 'task', { id, task: task === null ? null : rest })
@@ -190,6 +191,11 @@ function isTask(topic: string): boolean {
 
 function topicsOf({ topics, tasks }: Wanted): string[] {
   return [...topics, ...tasks.map((id) => `${TASK}${id}`)]
+}
+
+/** A database that is away comes back, and the next look tells. Of one that is closed there is nothing to hear any more. */
+function refuseClosed(error: unknown): undefined {
+  if ((error as { code?: unknown }).code === 'CLOSED') throw error
 }
 
 function tooMany(message: string): Problem {

@@ -1,0 +1,64 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { Journey } from '../cli/journey.ts'
+import { folderWith, GLEANER } from '../config/files.ts'
+import { listen } from './listener.ts'
+import { ask } from './server.ts'
+
+const config = (more: string) => `import { defineConfig, defineTask } from ${GLEANER}
+  const greet = defineTask({ name: 'greet', run: async () => process.pid })
+  export default defineConfig({
+    database: 'sqlite:./app.db', tasks: [greet], pools: { main: { processes: 1 } },
+    supervisor: { name: 'http-test', timings: { commands: 100, registry: 200 } },
+    ${more}
+  })`
+const TOKEN = 'a-long-secret'
+
+test.each([
+  ['sqlite', () => ({})],
+  [
+    'postgres',
+    () => ({
+      GLEANER_DATABASE: `${inject('postgresUrl')}?schema=t_${crypto.randomUUID().replaceAll('-', '')}`,
+    }),
+  ],
+])('gleaner start serves the API of the whole house, on %s', async (_name, env) => {
+  const folder = folderWith({
+    'gleaner.config.ts': config(`server: { port: 0, token: '${TOKEN}', redact: ['*.password'] }`),
+  })
+  const start = new Journey({ cwd: folder, env: env() }, 'start')
+  const url = (await start.hears(/serving (http:\S+)/))[1]!
+  expect(await ask(url, '/api/v1/info')).toMatchObject({ status: 401 })
+  const call = { token: TOKEN }
+  const { body } = await ask(url, '/api/v1/tasks', { ...call, method: 'POST', body: { name: 'greet' } })
+  const events = await listen(`${url}/api/v1/events?tasks=${body.id}`, { authorization: `Bearer ${TOKEN}` })
+  await events.until(({ event, data }) => event === 'task' && data.task.status === 'completed')
+  const task = (await ask(url, `/api/v1/tasks/${body.id}`, call)).body
+  expect(task.worker).toMatch(/^worker:main:0/)
+  expect(task.result).not.toBe(start.child.pid)
+  expect(await ask(url, '/readyz')).toMatchObject({ status: 200 })
+  start.signal('SIGTERM')
+  expect(await start.ended).toEqual({ code: 0, signal: null })
+  await events.ended
+})
+
+test('a port that is taken is said, and the work goes on', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await new Promise((resolve) => other.once('listening', resolve))
+  const { port } = other.address() as AddressInfo
+  const start = new Journey(folderWith({ 'gleaner.config.ts': config(`server: { port: ${port} }`) }), 'start')
+  await start.hears(/cannot listen on 127\.0\.0\.1:\d+.*It will be tried again/)
+  await start.hears(/1 pool, 1 worker/)
+  start.signal('SIGTERM')
+  expect((await start.ended).code).toBe(0)
+})
+
+test('a server that would be open to everybody is refused before anything starts', async () => {
+  const folder = folderWith({ 'gleaner.config.ts': config(`server: { host: '0.0.0.0', port: 0 }`) })
+  const start = new Journey(folder, 'start')
+  expect((await start.ended).code).toBe(1)
+  expect(start.said).toContain('would be open to everybody')
+  expect(start.said).not.toContain('1 worker')
+})
