@@ -88,6 +88,8 @@ export interface Engine extends Gleaner {
 interface Place extends Pick<WorkerOptions, 'supervisor' | 'paused'> {
   id?: string
   watch?: RunWatch
+  /** Items that its last lives ended on. */
+  avoid?: readonly string[]
 }
 
 /** The same engine on the caller's own store and time. */
@@ -189,7 +191,7 @@ function engine(
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
-    work({ id, supervisor, paused, watch, ...options } = {}) {
+    work({ id, supervisor, paused, watch, avoid, ...options } = {}) {
       if (closing !== undefined) throw closedError()
       const serving = checkWork(options, checked)
       // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
@@ -209,7 +211,7 @@ function engine(
           capabilities: serving.capabilities,
           concurrency: serving.concurrency,
           resourceErrorLimit: serving.resourceErrorLimit,
-          sources: sourcesOf(serving, store, checked),
+          sources: sourcesOf(serving, store, checked, avoid),
           payloadLimit,
           timings,
         },

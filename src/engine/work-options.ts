@@ -4,6 +4,7 @@ import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Store } from '../store/contract.ts'
+import { Probation } from '../worker/sources/probation.ts'
 import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
 import { TaskSource } from '../worker/sources/tasks.ts'
@@ -61,11 +62,13 @@ export function sourcesOf(
   { queues, names, capabilities, rows }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
   store: Store,
   { registry }: Known,
+  avoid?: readonly string[],
 ): Source[] {
+  const probation = new Probation(avoid)
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
   if (queues.length > 0 && names.length > 0)
-    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions))
-  if (rows.size > 0) sources.push(new RowSource(store, rows))
+    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions, probation))
+  if (rows.size > 0) sources.push(new RowSource(store, rows, probation))
   return sources
 }

@@ -18,6 +18,8 @@ export interface Assignment {
   /** A program in another language that does the work: the worker process is its bridge. */
   command: readonly string[] | null
   paused: boolean
+  /** Items that its last lives ended on. */
+  avoid: readonly string[]
   frameEveryMs: number
 }
 

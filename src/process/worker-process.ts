@@ -119,12 +119,13 @@ class WorkerProcess {
   }
 
   #work(engine: Engine): Worker {
-    const { worker: id, supervisor, queues, discoveries, concurrency, capabilities } = this.#assignment
+    const { worker: id, supervisor, avoid, queues, discoveries, concurrency, capabilities } = this.#assignment
     this.#count(engine)
     try {
       return engine.work({
         id,
         supervisor,
+        avoid,
         paused: this.#paused,
         watch: this.#line.board,
         capabilities,

@@ -13,6 +13,19 @@ export function deathOf({ ending }: Child, { code }: Exit, legacy: Legacy): Deat
   return legacy.inFlight ? 'explained' : 'unexplained'
 }
 
+/** In a row with these it has to be shown whether the worker can do anything but crash. */
+const ROW_MAX = 4
+
+/** The items that a worker's lives ended on, in a row: whoever has finished anything begins anew. */
+export function crashedOn(
+  { frame }: Child,
+  { blamed }: Legacy,
+  before: readonly string[],
+): readonly string[] {
+  if (blamed === null) return before
+  return (frame?.processed ?? 0) > 0 ? [blamed] : [...before, blamed].slice(-ROW_MAX)
+}
+
 const MEANINGS: Record<number, string> = {
   [EXIT.clean]: 'it ended by itself',
   [EXIT.configuration]: 'its configuration is wrong',

@@ -2,7 +2,7 @@ import { GleanerError } from '../errors.ts'
 import { identifySelf, isProvedDead } from '../process-identity.ts'
 import type { Store } from '../store/contract.ts'
 import type { SupervisorRow } from '../store/supervision.ts'
-import type { SlotState } from './slot.ts'
+import type { SlotState } from './state.ts'
 
 export interface Office {
   name: string

@@ -2,7 +2,7 @@ import type { WorkerRecord } from '../model/worker.ts'
 import { identifySelf, isProvedDead } from '../process-identity.ts'
 import type { Store } from '../store/contract.ts'
 import type { SupervisorRow } from '../store/supervision.ts'
-import type { SlotState } from './slot.ts'
+import type { SlotState } from './state.ts'
 
 /** A supervisor, as others see it. */
 export interface SupervisorRecord {

@@ -3,7 +3,7 @@ import type { Store } from '../store/contract.ts'
 import type { Command } from '../store/supervision.ts'
 import type { Logger } from './logger.ts'
 import type { Office } from './office.ts'
-import type { SlotState } from './slot.ts'
+import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
 
 export interface RegistryServices {

@@ -12,25 +12,17 @@ import type { Health, LastExit, WorkerRecord, WorkerStatus } from '../model/work
 import type { Frame } from '../process/frame.ts'
 import type { Legacy } from './aftermath.ts'
 import type { Child, Exit } from './child.ts'
-import { deathOf, reasonOf } from './death.ts'
+import { crashedOn, deathOf, reasonOf } from './death.ts'
 import { judge } from './judgement.ts'
 import { type LeaverServices, Leavers } from './leavers.ts'
 import { recordOf } from './record.ts'
+import type { Life, SlotState } from './state.ts'
 
 export interface SlotServices extends LeaverServices {
   policy: RestartPolicy
   /** Starts a process; its events come back here. */
-  spawn(slot: Slot, incarnation: number, paused: boolean): Child
+  spawn(slot: Slot, life: Life): Child
   changed(slot: Slot): void
-}
-
-/** What the next supervisor of this name must know of a worker. */
-export interface SlotState {
-  id: string
-  restart: RestartState
-  paused: boolean
-  failed: string | null
-  record: WorkerRecord
 }
 
 /** Whoever is replaced finishes what it has in its hands; its items have time-outs of their own. */
@@ -56,6 +48,8 @@ export class Slot {
   #failed: string | null = null
   #lastExit: LastExit | null = null
   #incarnation = 0
+  /** Items that its last lives ended on, without having done anything else. */
+  #crashedOn: readonly string[] = []
   #healthyMs = 0
   #recycledMs = Number.NEGATIVE_INFINITY
   #cancelRestart: () => void = () => {}
@@ -122,6 +116,7 @@ export class Slot {
   async #succeed(child: Child, exit: Exit, settled: Promise<Legacy>): Promise<void> {
     const legacy = await this.#legacyOf(child, settled)
     if (this.#stopped || this.#child !== null) return
+    this.#crashedOn = crashedOn(child, legacy, this.#crashedOn)
     this.#follow(this.#decide(deathOf(child, exit, legacy)))
   }
 
@@ -289,7 +284,8 @@ export class Slot {
   /** A later life has a larger number, also after a supervisor that could not write down the last one. */
   #spawn(): Child {
     this.#incarnation = Math.max(this.#services.clock.now(), this.#incarnation + 1)
-    return this.#services.spawn(this, this.#incarnation, this.#paused)
+    const life = { incarnation: this.#incarnation, paused: this.#paused, avoid: this.#crashedOn }
+    return this.#services.spawn(this, life)
   }
 
   #become(status: WorkerStatus): void {

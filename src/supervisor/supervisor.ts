@@ -14,6 +14,7 @@ import { type Office, takeOffice } from './office.ts'
 import { isGone, orphansAmong } from './orphans.ts'
 import { Registry } from './registry.ts'
 import { Slot } from './slot.ts'
+import type { Life } from './state.ts'
 import { policyOf, type Timings, timingsOf } from './timings.ts'
 
 /** Looks that were missed: we were not there (a closed lid, a stopped process), and nobody is to blame for it. */
@@ -75,7 +76,7 @@ class ProcessSupervisor implements Supervisor {
       timings: this.#timings,
       policy: policyOf(this.#options),
       aftermath: this.#aftermath,
-      spawn: (slot: Slot, incarnation: number, paused: boolean) => this.#spawn(slot, incarnation, paused),
+      spawn: (slot: Slot, life: Life) => this.#spawn(slot, life),
       changed: (slot: Slot) => this.#changed(slot),
     }
     const slots = this.#options.pools.flatMap((pool) =>
@@ -105,7 +106,7 @@ class ProcessSupervisor implements Supervisor {
     this.#lookAgain()
   }
 
-  #spawn(slot: Slot, incarnation: number, paused: boolean): Child {
+  #spawn(slot: Slot, life: Life): Child {
     const { pool, id, index } = slot
     const { config, env = {} } = this.#options
     const events: ChildEvents = {
@@ -119,18 +120,17 @@ class ProcessSupervisor implements Supervisor {
       worker: id,
       pool: pool.name,
       index,
-      incarnation,
       supervisor: this.#identity,
       concurrency,
       queues,
       discoveries,
       capabilities,
       command,
-      paused,
+      ...life,
       frameEveryMs: this.#timings.frameMs,
     }
     const child = new Child(assignment, env, events)
-    this.#logger.info({ worker: id, pid: child.pid, incarnation }, 'worker started')
+    this.#logger.info({ worker: id, pid: child.pid, incarnation: life.incarnation }, 'worker started')
     return child
   }
 

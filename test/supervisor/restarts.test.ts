@@ -55,6 +55,16 @@ test('an item that kills its worker is put aside after three times, and the work
   expect((await estate.worker(supervisor, { status: 'running' })).restarts).toEqual({ recent: 0, total: 0 })
 })
 
+test('a worker that crashes on every item is given up, and no item is charged', async ({ estate }) => {
+  const gleaner = await estate.gleaner()
+  const handles = await gleaner.enqueueMany(quick, [1, 2, 3, 4, 5, 6])
+  const supervisor = await estate.supervise({ env: { GLEANER_CRASH: 'item main' } })
+  const failed = await estate.worker(supervisor, { status: 'failed' })
+  expect(failed.restarts.recent).toBe(5)
+  for (const { id } of handles)
+    expect(await gleaner.tasks.get(id)).toMatchObject({ status: 'queued', crashes: 0, attempts: 0 })
+})
+
 test('a wrong configuration is given up at once, and says what is wrong', async ({ estate }) => {
   const supervisor = await estate.supervise({ config: '/no/such/config.ts' })
   const failed = await estate.worker(supervisor, { status: 'failed' })

@@ -8,6 +8,7 @@ import type { HandedIn } from '../news.ts'
 import type { Reporting } from '../report.ts'
 import { reportRow, reportRows } from '../report-row.ts'
 import { RowExecution } from '../row-execution.ts'
+import { Probation } from './probation.ts'
 import { type Completing, type Handing, type Room, Source, type Taken, usesOf } from './source.ts'
 
 interface RowsTaken extends Taken {
@@ -21,9 +22,15 @@ export class RowSource extends Source {
   readonly #names: readonly string[]
   /** Those that it may work on without some resources. */
   #able: { without: readonly string[]; names: readonly string[] }
+  readonly #probation: Probation
 
-  constructor(store: Store, definitions: ReadonlyMap<string, DiscoveryDefinition>) {
+  constructor(
+    store: Store,
+    definitions: ReadonlyMap<string, DiscoveryDefinition>,
+    probation = new Probation(),
+  ) {
     super()
+    this.#probation = probation
     this.#store = store
     this.#definitions = definitions
     this.#names = [...definitions.keys()]
@@ -39,7 +46,9 @@ export class RowSource extends Source {
   }
 
   /** Log lines and progress are told, not stored: the row is the only state. */
-  async exchange({ session, starts, outcomes, want, holding }: Handing): Promise<RowsTaken> {
+  async exchange({ session, starts, outcomes, want: wanted, holding }: Handing): Promise<RowsTaken> {
+    this.#probation.ended(outcomes.length)
+    const want = this.#probation.narrow(wanted)
     const answer = await this.#store.exchangeRows({
       session,
       starts,
@@ -48,6 +57,7 @@ export class RowSource extends Source {
       want: want === null ? null : this.#wanted(want),
       holding,
     })
+    this.#probation.given(answer.claims.length)
     const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
     return { ...answer, cancels: [], fenced }
   }

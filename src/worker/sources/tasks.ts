@@ -7,7 +7,10 @@ import type { Execution } from '../execution.ts'
 import type { HandedIn } from '../news.ts'
 import { type Reporting, reportOutcome } from '../report.ts'
 import { TaskExecution } from '../task-execution.ts'
+import { Probation } from './probation.ts'
 import { type Completing, type Handing, Source, usesOf } from './source.ts'
+
+const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 
 /** Tasks that somebody enqueued. */
 export class TaskSource extends Source {
@@ -16,9 +19,16 @@ export class TaskSource extends Source {
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   /** What it may run without some resources. */
   #able: { without: readonly string[]; able: Able }
+  readonly #probation: Probation
 
-  constructor(store: Store, able: Able, definitions: ReadonlyMap<string, TaskDefinition>) {
+  constructor(
+    store: Store,
+    able: Able,
+    definitions: ReadonlyMap<string, TaskDefinition>,
+    probation = new Probation(),
+  ) {
     super()
+    this.#probation = probation
     this.#store = store
     this.#fully = able
     this.#able = { without: [], able }
@@ -34,13 +44,21 @@ export class TaskSource extends Source {
     return usesOf(this.#definitions.values())
   }
 
-  exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
-    return this.#store.exchange({
+  async exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
+    const probation = this.#probation
+    probation.ended(outcomes.length)
+    const asked = probation.narrow(want)
+    const answer = await this.#store.exchange({
       ...handing,
       // What this source began ended as tasks do.
       outcomes: outcomes as Exchange['outcomes'],
-      want: want === null ? null : { ...want, able: this.#ableWithout(want.without) },
+      want: asked === null ? null : { ...asked, able: this.#ableWithout(asked.without) },
     })
+    probation.given(answer.claims.length)
+    if (!probation.isLooking || asked === null || answer.sessionEnded) return answer
+    probation.giveUp()
+    const { claims } = await this.exchange({ ...NOTHING, session: handing.session, want })
+    return { ...answer, claims }
   }
 
   /** The same object while the same is missing: the store keeps what it knows by it. */

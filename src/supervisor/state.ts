@@ -1,0 +1,15 @@
+import type { RestartState } from '../model/restart.ts'
+import type { WorkerRecord } from '../model/worker.ts'
+import type { Assignment } from '../process/assignment.ts'
+
+/** What a process is told of its place in the row. */
+export type Life = Pick<Assignment, 'incarnation' | 'paused' | 'avoid'>
+
+/** What the next supervisor of this name must know of a worker. */
+export interface SlotState {
+  id: string
+  restart: RestartState
+  paused: boolean
+  failed: string | null
+  record: WorkerRecord
+}
