@@ -1,7 +1,8 @@
 import { GleanerError } from '../errors.ts'
-import { identifySelf, isProvedDead } from '../process-identity.ts'
+import { identifySelf } from '../process-identity.ts'
 import type { Store } from '../store/contract.ts'
 import type { SupervisorRow } from '../store/supervision.ts'
+import { isInOffice } from '../worker/supervisors.ts'
 import type { SlotState } from './state.ts'
 
 export interface Office {
@@ -11,15 +12,13 @@ export interface Office {
   before: ReadonlyMap<string, SlotState>
 }
 
-/** Of one on another machine nobody can prove that it is dead: it must have been silent for that long. */
-const SILENT_MS = 30_000
 const ATTEMPTS_MAX = 10
 
 /** One supervisor per database and name: the office is free, its holder has left, or he is known to be dead. */
 export async function takeOffice(store: Store, name: string): Promise<Office> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const holder = (await store.supervisors()).find((row) => row.name === name)
-    if (holder !== undefined && !isGone(holder)) throw refusal(holder)
+    if (holder !== undefined && isInOffice(holder)) throw refusal(holder)
     const term = await store.takeOffice(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
@@ -27,11 +26,6 @@ export async function takeOffice(store: Store, name: string): Promise<Office> {
     code: 'SUPERVISOR_RUNS',
     hint: 'Start one at a time.',
   })
-}
-
-function isGone({ left, process, unseenMs }: SupervisorRow): boolean {
-  if (left || isProvedDead(process)) return true
-  return process.boot !== identifySelf().boot && unseenMs >= SILENT_MS
 }
 
 function refusal({ name, process, since }: SupervisorRow): GleanerError {

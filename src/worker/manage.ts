@@ -2,7 +2,8 @@ import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import type { LiveSession, Store } from '../store/contract.ts'
-import type { SupervisorRow, WorkerAction } from '../store/supervision.ts'
+import type { WorkerAction } from '../store/supervision.ts'
+import { workersOf } from './supervisors.ts'
 
 /** Workers of all processes and hosts, as far as this database knows them. */
 export interface WorkerManagement {
@@ -16,9 +17,6 @@ export interface WorkerManagement {
   restart(id?: string): Promise<void>
 }
 
-/** Three reports were missed: what a supervisor last said is not true any more. */
-const SILENT_MS = 15_000
-
 export function workerManagement(store: Store): WorkerManagement {
   const command = async (action: WorkerAction, id?: string) => {
     const supervisors = await store.supervisors()
@@ -26,13 +24,13 @@ export function workerManagement(store: Store): WorkerManagement {
       await store.command({ action, worker: null, supervisor: null })
       return
     }
-    const owner = supervisors.find((row) => recordsOf(row).some((worker) => worker.id === id))
+    const owner = supervisors.find((row) => workersOf(row).some((worker) => worker.id === id))
     if (owner === undefined) throw unknown(id)
     await store.command({ action, worker: id, supervisor: owner.name })
   }
   return {
     async list() {
-      const supervised = (await store.supervisors()).flatMap(recordsOf)
+      const supervised = (await store.supervisors()).flatMap(workersOf)
       const inside = (await store.liveSessions()).filter(({ supervisor }) => supervisor === null)
       return [...supervised, ...inside.map(recordOf)]
     },
@@ -40,12 +38,6 @@ export function workerManagement(store: Store): WorkerManagement {
     resume: (id) => command('resume', id),
     restart: (id) => command('restart', id),
   }
-}
-
-function recordsOf({ workers, left, unseenMs }: SupervisorRow): WorkerRecord[] {
-  const records = (JSON.parse(workers) as { record: WorkerRecord }[]).map(({ record }) => record)
-  if (left || unseenMs < SILENT_MS) return records
-  return records.map((record) => ({ ...record, health: 'unhealthy' }))
 }
 
 /** A worker inside a program: that it renews its session is all that is known of it. */

@@ -187,7 +187,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'a second supervisor is refused',
     'Two supervisors do not run the same workers twice.',
-    ['src/supervisor/office.ts', 'if (holder !== undefined && !isGone(holder)) throw refusal(holder)', ''],
+    ['src/supervisor/office.ts', 'if (holder !== undefined && isInOffice(holder)) throw refusal(holder)', ''],
     [ENDS, 'a second supervisor of the same name is refused, and told who runs where since when'],
   ),
   guard(
