@@ -39,7 +39,7 @@ export class Blackboard implements RunWatch {
     this.#runs(Atomics.load(this.#words, RUNNING) + 1)
   }
 
-  changed(execution: Execution): void {
+  timed(execution: Execution): void {
     this.#write(execution.place, execution)
   }
 

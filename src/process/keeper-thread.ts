@@ -36,7 +36,8 @@ function write(): void {
   toldBusy = board.running > 0
   const nowMs = monotonicMs()
   const current = board.items(ITEMS_MAX, nowMs - originMs, Date.now())
-  const actual = phase === 'idle' && toldBusy ? 'processing' : phase
+  // Whoever runs something is ready, also if its loop was blocked before it could say so.
+  const actual = toldBusy && (phase === 'idle' || phase === 'initializing') ? 'processing' : phase
   const line = encodeFrame({
     componentId,
     incarnation,

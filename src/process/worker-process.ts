@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/types.ts'
 import { type Engine, openProcess } from '../engine/open.ts'
-import { StoreError } from '../errors.ts'
+import { type GleanerError, StoreError } from '../errors.ts'
 import type { Phase } from '../model/worker.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
@@ -14,8 +14,6 @@ import { HealthLine } from './health-line.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
-/** Who gives up finishes what it runs, but not for ever. */
-const GIVE_UP_DRAIN_MS = 10_000
 /** A frame tells how much was done, so often at most. */
 const COUNT_EVERY_MS = 1_000
 
@@ -34,12 +32,13 @@ class WorkerProcess {
   #program: Hosted | null = null
   /** What keeps its program from working. */
   #hindrance: Phase | null = null
-  #phase: Phase = 'initializing'
+  #workersPhase: Phase = 'initializing'
+  #told: Phase = 'initializing'
+  #counted = 0
   #paused: boolean
   #stopping: Promise<void> | undefined
   /** How long what runs may take, should it be told to stop before it has begun. */
   #stopWithinMs: number | undefined
-  #exitCode: number = EXIT.clean
 
   constructor(assignment: Assignment) {
     this.#assignment = assignment
@@ -60,10 +59,12 @@ class WorkerProcess {
     this.#engine = await this.#open({ ...config, engine: { ...config.engine, ...this.#program?.engine } })
     if (this.#stopWithinMs !== undefined) return this.#end()
     this.#worker = this.#work(this.#engine)
-    this.#worker.onPhase((phase, before) => {
-      // Whether something runs the keeper sees for itself, and tells no more often than anybody can read.
-      if (!isWell(phase) || !isWell(before)) this.#say()
+    this.#workersPhase = this.#worker.snapshot().phase
+    this.#worker.onPhase((phase) => {
+      this.#workersPhase = phase
+      this.#onPhase()
     })
+    setInterval(() => this.#count(), COUNT_EVERY_MS).unref()
     this.#mayClaim()
   }
 
@@ -107,7 +108,7 @@ class WorkerProcess {
     const isIdle = !this.#paused && this.#hindrance === null
     if (isIdle) this.#worker.resume()
     else this.#worker.pause()
-    this.#enter(this.#paused ? 'paused' : (this.#hindrance ?? 'idle'))
+    this.#onPhase()
   }
 
   async #open(config: Config): Promise<Engine> {
@@ -120,7 +121,7 @@ class WorkerProcess {
 
   #work(engine: Engine): Worker {
     const { worker: id, supervisor, avoid, queues, discoveries, concurrency, capabilities } = this.#assignment
-    this.#count(engine)
+    engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${message(error)}`))
     try {
       return engine.work({
         id,
@@ -138,21 +139,26 @@ class WorkerProcess {
     }
   }
 
-  #count(engine: Engine): void {
-    // It has stopped by itself, because it was broken.
-    engine.on('worker-failed', ({ error }) => {
-      console.error(message(error))
-      this.#exitCode = error.code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
-      this.#stop(GIVE_UP_DRAIN_MS)
-    })
-    engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${message(error)}`))
-    let told = 0
-    setInterval(() => {
-      const looked = this.#worker?.snapshot().counters.discovery_attempts ?? 0
-      if (told === looked) return
-      told = looked
-      this.#say()
-    }, COUNT_EVERY_MS).unref()
+  /** Between idle and processing the keeper tells the difference: items may be short, and messages are not free. */
+  #onPhase(): void {
+    const phase = this.#phase()
+    if (phase === 'stopping' && this.#worker?.failed) void this.#end()
+    const shown = phase === 'processing' ? 'idle' : phase
+    if (shown === this.#told) return
+    this.#told = shown
+    this.#say()
+  }
+
+  #phase(): Phase {
+    if (this.#stopWithinMs !== undefined) return 'stopping'
+    return this.#paused ? this.#workersPhase : (this.#hindrance ?? this.#workersPhase)
+  }
+
+  #count(): void {
+    const { processed } = this.#worker!.snapshot().counters
+    if (processed === this.#counted) return
+    this.#counted = processed
+    this.#say()
   }
 
   #obey(control: Control): void {
@@ -164,7 +170,7 @@ class WorkerProcess {
   /** Whoever asks again may be in more of a hurry. */
   #stop(drainMs: number): void {
     this.#stopWithinMs = drainMs
-    this.#enter('stopping')
+    this.#onPhase()
     void this.#worker?.stop({ drain: drainMs })
     if (this.#worker !== undefined) void this.#end()
   }
@@ -178,26 +184,20 @@ class WorkerProcess {
     await this.#worker?.stop({ drain: this.#stopWithinMs })
     await this.#engine?.close()
     await this.#program?.stop()
-    process.exit(this.#exitCode)
-  }
-
-  #enter(phase: Phase): void {
-    if (this.#phase === 'stopping') return
-    this.#phase = phase
-    this.#say()
+    const failed = this.#worker?.failed ?? null
+    if (failed !== null) fail(failed.message, codeOf(failed))
+    process.exit(EXIT.clean)
   }
 
   #say(): void {
-    const snapshot = this.#worker?.snapshot()
-    const { processed = 0, errors = 0, ...metrics } = snapshot?.counters ?? {}
-    // What the process itself knows better: it begins, it ends, its program cannot work.
-    const phase = this.#phase === 'idle' && snapshot !== undefined ? snapshot.phase : this.#phase
-    this.#line.say({ phase: phase === 'processing' ? 'idle' : phase, processed, errors, metrics })
+    const { processed = 0, errors = 0, ...metrics } = this.#worker?.snapshot().counters ?? {}
+    this.#line.say({ phase: this.#told, processed, errors, metrics })
   }
 }
 
-function isWell(phase: Phase): boolean {
-  return phase === 'idle' || phase === 'processing'
+/** It gave itself up. */
+function codeOf({ code }: GleanerError): number {
+  return code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
 }
 
 function message(error: unknown): string {

@@ -86,8 +86,7 @@ export class Slot {
       if (child === this.#next?.child) this.#next.ready.resolve()
     }
     if (child !== this.#child) return
-    if (child.ready && !this.#leavers.has(child))
-      this.#become(frame.phase === 'paused' ? 'paused' : 'running')
+    if (child.ready && !this.#leavers.has(child)) this.#become(this.#paused ? 'paused' : 'running')
     else this.#services.changed(this)
   }
 
@@ -171,12 +170,13 @@ export class Slot {
   pause(): void {
     this.#paused = true
     for (const child of this.#working()) child.tell({ type: 'pause' })
-    this.#services.changed(this)
+    this.#become(this.#status === 'running' ? 'paused' : this.#status)
   }
 
   resume(): void {
     this.#paused = false
     for (const child of this.#working()) child.tell({ type: 'resume' })
+    if (this.#status === 'paused') this.#become('running')
     if (this.#failed !== null) {
       this.#failed = null
       this.#restart = NO_RESTARTS

@@ -168,10 +168,9 @@ export class Hands implements Desk {
 
   async equip(execution: Execution, uses: Uses): Promise<void> {
     // Loading has a time-out of its own.
-    execution.deadlineMs = Number.POSITIVE_INFINITY
-    this.#running.changed(execution)
+    this.#running.time(execution, Number.POSITIVE_INFINITY)
     await this.#options.vitals.needs.equip(execution, uses)
-    this.#running.changed(execution)
+    this.#running.time(execution, execution.deadlineMs)
     this.#deadline.arm(execution.deadlineMs)
   }
 

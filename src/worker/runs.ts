@@ -3,8 +3,8 @@ import type { Execution } from './execution.ts'
 /** Whoever must know what runs even while the event loop is blocked: told before a handler is called. */
 export interface RunWatch {
   began(execution: Execution): void
-  /** It has another deadline. */
-  changed(execution: Execution): void
+  /** Its time begins later, or now. */
+  timed(execution: Execution): void
   /** The run in this place ended. Null: nobody takes the place; otherwise the run that had the last one. */
   ended(place: number, successor: Execution | null): void
 }
@@ -30,8 +30,9 @@ export class Runs {
     this.#watch?.began(execution)
   }
 
-  changed(execution: Execution): void {
-    this.#watch?.changed(execution)
+  time(execution: Execution, deadlineMs: number): void {
+    execution.deadlineMs = deadlineMs
+    this.#watch?.timed(execution)
   }
 
   /** The last one takes its place. */
