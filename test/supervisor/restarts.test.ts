@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { until } from '../until.ts'
 import { pool, test } from './estate.ts'
 import { poison, quick } from './tasks.ts'
 
@@ -86,11 +87,13 @@ test('a database that cannot be reached makes it wait, and counts for nothing', 
 
 test('stopping during a backoff starts nothing any more', async ({ estate }) => {
   const supervisor = await estate.supervise({
-    timings: { backoff: '1h', backoffMax: '1h' },
+    timings: { backoff: '1s', backoffMax: '1s' },
     env: { GLEANER_CRASH: 'start main' },
   })
   await estate.worker(supervisor, { status: 'backing-off' })
+  const stoppedMs = performance.now()
   await supervisor.stop()
+  await until('the backoff is over', () => performance.now() - stoppedMs > 1_500)
   expect(supervisor.workers()).toMatchObject([{ status: 'stopped', pid: null }])
   expect(estate.log.filter(({ message }) => message === 'worker started')).toHaveLength(1)
 })

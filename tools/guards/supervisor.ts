@@ -158,11 +158,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'a stop cancels the restart',
     'Nothing starts after a stop.',
-    [
-      'src/supervisor/slot.ts',
-      '    if (this.#stopped || this.#child !== null) return\n    if (this.#failed',
-      '    if (this.#failed',
-    ],
+    ['src/supervisor/slot.ts', '    this.#stopped = true\n    this.#cancelRestart()\n', ''],
     [RESTARTS, 'stopping during a backoff starts nothing any more'],
   ),
   guard(
@@ -193,7 +189,11 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'after a gap nobody is blamed',
     'A laptop lid kills no worker.',
-    ['src/supervisor/supervisor.ts', 'slot.look(Math.min(elapsedMs, lookMs * 2))', 'slot.look(elapsedMs)'],
+    [
+      'src/supervisor/supervisor.ts',
+      '    if (elapsedMs < Math.max(lookMs * GAP_LOOKS, GAP_MS))\n      for (const slot of this.#slots.values()) slot.look(Math.min(elapsedMs, lookMs * 2))\n',
+      '    for (const slot of this.#slots.values()) slot.look(elapsedMs)\n',
+    ],
     [ENDS, 'a supervisor that was stopped for a time blames nobody for what it did not hear'],
   ),
   guard(
