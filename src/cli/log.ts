@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import pino from 'pino'
 import type { Logger } from '../supervisor/logger.ts'
 import type { Terminal } from './terminal.ts'
@@ -12,7 +13,9 @@ export interface LogOptions {
 
 /** For people: a line each, with who it is about. For programs: what pino writes. */
 export function logTo(terminal: Terminal, { json, quiet }: LogOptions): Logger {
-  if (json) return pino({ level: quiet ? 'warn' : 'info' }, pino.destination({ dest: 1, sync: true }))
+  // Without our own pid, which would stand beside the one of the worker that a line is about.
+  const base = { hostname: hostname() }
+  if (json) return pino({ level: quiet ? 'warn' : 'info', base }, pino.destination({ dest: 1, sync: true }))
   const line = (level: Level) => (details: object, message: string) => {
     if (quiet && level === 'info') return
     const { worker, err, pid } = details as { worker?: string; err?: unknown; pid?: number }

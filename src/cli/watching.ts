@@ -9,14 +9,13 @@ import type { Store } from '../store/contract.ts'
 import type { Supervisor } from '../supervisor/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
 
-const ALERTS_EVERY_MS = 15_000
-
 /** Everything that only looks: the health monitor with its history, and the alerts. Nothing depends on it. */
 export class Watching {
   readonly #monitor: HealthMonitor
   readonly #history: HealthHistory
   readonly #logger: Logger
   readonly #readAlerts: () => Promise<Alert[]>
+  readonly #alertsEveryMs: number
   #raised = new Map<string, Alert>()
   #cancelAlerts: () => void = () => {}
   #supervisor: Supervisor | undefined
@@ -36,6 +35,7 @@ export class Watching {
       onProblem: (message, err) => logger.error({ err }, message),
     })
     this.#history = new HealthHistory(systemClock, this.#monitor, (notes) => store.noteHealth(notes))
+    this.#alertsEveryMs = alerts.everyMs
     this.#readAlerts = () => readAlerts(store, alerts)
   }
 
@@ -58,7 +58,7 @@ export class Watching {
   }
 
   #lookForAlerts(): void {
-    this.#cancelAlerts = systemClock.afterIfAlive(ALERTS_EVERY_MS, async () => {
+    this.#cancelAlerts = systemClock.afterIfAlive(this.#alertsEveryMs, async () => {
       try {
         this.#tell(await this.#readAlerts())
       } catch (err) {
@@ -70,12 +70,13 @@ export class Watching {
 
   /** Of each alert twice: when it is raised, and when it is over. */
   #tell(alerts: readonly Alert[]): void {
-    const raised = new Map(alerts.map((alert) => [`${alert.queue} ${alert.kind}`, alert]))
-    for (const [key, { kind, queue, message, fix }] of raised) {
-      if (!this.#raised.has(key)) this.#logger.warn({ alert: kind, queue }, `alert: ${message}. ${fix}`)
+    const raised = new Map(alerts.map((alert) => [`${alert.queue}/${alert.discovery} ${alert.kind}`, alert]))
+    for (const [key, { message, fix, ...about }] of raised) {
+      if (!this.#raised.has(key)) this.#logger.warn(about, `alert: ${message}. ${fix}`)
     }
-    for (const [key, { kind, queue }] of this.#raised) {
-      if (!raised.has(key)) this.#logger.info({ alert: kind, queue }, `the alert ${kind} of ${queue} is over`)
+    for (const [key, { message: _, fix: __, ...about }] of this.#raised) {
+      const { kind, queue, discovery } = about
+      if (!raised.has(key)) this.#logger.info(about, `the alert ${kind} of ${queue ?? discovery} is over`)
     }
     this.#raised = raised
   }

@@ -4,7 +4,6 @@ import { checkName } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { checkOptions } from '../engine/open.ts'
-import type { AlertLimits } from '../model/alerts.ts'
 import { sqlitePath } from '../store/open.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { badField, Fields, isObject } from './fields.ts'
@@ -12,6 +11,7 @@ import { checkPools } from './pools.ts'
 import type { Config, ConfigOptions, SupervisorSettings } from './types.ts'
 
 const PORT_DEFAULT = 8356
+const ALERTS_EVERY_MS = 15_000
 const OWN = ['pools', 'server', 'supervisor', 'alerts'] as const
 
 /** Everything that can be known to be wrong before anything is opened or started. */
@@ -108,12 +108,25 @@ const TIMINGS = [
 ] as const
 
 function checkSupervisor(supervisor: unknown): SupervisorSettings {
-  const fields = new Fields(supervisor, 'supervisor', ['name', 'timings'], "{ timings: { drain: '30s' } }")
+  const fields = new Fields(
+    supervisor,
+    'supervisor',
+    ['name', 'timings', 'limits'],
+    "{ timings: { drain: '30s' } }",
+  )
   const name = fields.get('name')
   return {
     name: name === undefined ? undefined : checkName(name, 'supervisor.name', 'BAD_CONFIG'),
     timings: checkTimings(fields.get('timings')),
+    limits: checkLimits(fields.get('limits')),
   }
+}
+
+function checkLimits(limits: unknown): SupervisorSettings['limits'] {
+  const names = ['inWindow', 'total'] as const
+  const fields = new Fields(limits, 'supervisor.limits', names, '{ inWindow: 5, total: 20 }')
+  const said = names.filter((name) => fields.get(name) !== undefined)
+  return Object.fromEntries(said.map((name) => [name, fields.whole(name, 1, 1, 1_000_000)]))
 }
 
 function checkTimings(timings: unknown): SupervisorSettings['timings'] {
@@ -130,15 +143,16 @@ function checkTimings(timings: unknown): SupervisorSettings['timings'] {
   )
 }
 
-function checkAlerts(alerts: unknown): AlertLimits {
+function checkAlerts(alerts: unknown): Config['alerts'] {
   const fields = new Fields(
     alerts,
     'alerts',
-    ['backlog', 'errorRate', 'stalledAfter'],
+    ['every', 'backlog', 'errorRate', 'stalledAfter'],
     '{ backlog: 100_000 }',
   )
   const unlessOff = <T>(name: string, read: () => T): T | null => (fields.get(name) === false ? null : read())
   return {
+    everyMs: fields.get('every') === undefined ? ALERTS_EVERY_MS : fields.intervalMs('every'),
     backlog: unlessOff('backlog', () => fields.whole('backlog', 10_000, 1, Number.MAX_SAFE_INTEGER)),
     errorRate: unlessOff('errorRate', () => checkShare(fields.get('errorRate') ?? 0.1)),
     stalledAfterMs: unlessOff('stalledAfter', () =>

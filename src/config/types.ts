@@ -51,6 +51,8 @@ export interface SupervisorOptions {
   /** There is one of each name per database; default: the name of this host. */
   name?: string
   timings?: SupervisionTimings
+  /** How many crashes are too many: within the window (5), and in all (20). */
+  limits?: { inWindow?: number; total?: number }
 }
 
 /** Every interval of supervision. The defaults are right for almost everybody; tests shorten them. */
@@ -82,6 +84,8 @@ export interface SupervisionTimings {
 }
 
 export interface AlertOptions {
+  /** How often `gleaner start` looks for them. Default 15 s. */
+  every?: Duration
   /** More waiting items than that in a queue are an alert. Default 10 000; false: never. */
   backlog?: number | false
   /** A larger share of failed attempts is an alert. Default 0.1; false: never. */
@@ -100,7 +104,7 @@ export interface Config {
   /** Null: none. */
   server: ServerSettings | null
   supervisor: SupervisorSettings
-  alerts: AlertLimits
+  alerts: AlertLimits & { everyMs: number }
 }
 
 export interface ServerSettings {
@@ -129,4 +133,5 @@ export interface SupervisorSettings {
   name: string | undefined
   /** In milliseconds; what was not said is left out. */
   timings: { readonly [T in keyof SupervisionTimings]: number }
+  limits: { readonly inWindow?: number; readonly total?: number }
 }

@@ -1,6 +1,6 @@
 import { satisfies } from './capabilities.ts'
 import type { Serving } from './explanation.ts'
-import { MINUTE_MS, type Readings } from './metrics.ts'
+import { type Measured, MINUTE_MS, type Readings, ROWS } from './metrics.ts'
 import type { Requires } from './task.ts'
 
 /** What waits, and who is there to do it. */
@@ -21,7 +21,9 @@ export type AlertKind = 'unserved' | 'error-rate' | 'backlog' | 'stalled'
 /** Something that a person should look at. */
 export interface Alert {
   kind: AlertKind
-  queue: string
+  /** Where: a queue, or a discovery. */
+  queue: string | null
+  discovery: string | null
   /** What it is, in a sentence. */
   message: string
   /** What to do about it. */
@@ -32,6 +34,7 @@ export interface Situation {
   readings: Readings
   demand: Demand
   pausedQueues: ReadonlySet<string>
+  discoveries: readonly { name: string; paused: boolean; hasWaiting: boolean }[]
 }
 
 /** One failure of two attempts is no trend. */
@@ -42,19 +45,50 @@ export function alertWindowMs({ stalledAfterMs }: AlertLimits): number {
   return Math.max(5 * MINUTE_MS, (stalledAfterMs ?? 0) + MINUTE_MS)
 }
 
-/** In the order of the queues. What is paused waits because somebody said so. */
+/** In the order of the queues, then of the discoveries. What is paused waits because somebody said so. */
 export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
-  const { readings, demand, pausedQueues } = situation
-  const queues = new Set([...readings.present, ...readings.minutes].map(({ queue }) => queue))
-  return [...queues].sort().flatMap((queue) => {
-    const active = pausedQueues.has(queue)
-      ? []
-      : [...unserved(queue, demand), ...stalled(queue, readings, limits)]
-    return [...active, ...errorRate(queue, readings, limits), ...backlog(queue, readings, limits)]
-  })
+  const { readings, demand, pausedQueues, discoveries } = situation
+  const names = [...readings.present, ...readings.minutes].map(({ queue }) => queue)
+  const queues = [...new Set(names)].filter((queue) => queue !== ROWS).sort()
+  return [
+    ...queues.flatMap((queue) => {
+      const isActive = !pausedQueues.has(queue)
+      const said = [
+        ...(isActive ? [...unserved(queue, demand), ...stalled(queue, readings, limits)] : []),
+        ...errorRate(queue, measuredIn(readings, queue), limits),
+        ...backlog(queue, readings, limits),
+      ]
+      return said.map((one) => ({ queue, discovery: null, ...one }))
+    }),
+    ...discoveries.flatMap(({ name, paused, hasWaiting }) => {
+      const measured = measuredIn(readings, ROWS).filter((one) => one.name === name)
+      const said = [
+        ...(hasWaiting && !paused ? unservedRows(name, demand) : []),
+        ...errorRate(name, measured, limits),
+      ]
+      return said.map((one) => ({ queue: null, discovery: name, ...one }))
+    }),
+  ]
 }
 
-function unserved(queue: string, { waiting, workers }: Demand): Alert[] {
+type Said = Omit<Alert, 'queue' | 'discovery'>
+
+function measuredIn({ minutes }: Readings, queue: string): Measured[] {
+  return minutes.filter((one) => one.queue === queue)
+}
+
+function unservedRows(name: string, { workers }: Demand): Said[] {
+  if (workers.some(({ discoveries }) => discoveries.includes(name))) return []
+  return [
+    {
+      kind: 'unserved',
+      message: `rows of ${name} wait, and no live worker serves it`,
+      fix: `Start a worker for the discovery ${name}.`,
+    },
+  ]
+}
+
+function unserved(queue: string, { waiting, workers }: Demand): Said[] {
   const left = waiting.filter(
     (one) =>
       one.queue === queue &&
@@ -71,7 +105,6 @@ function unserved(queue: string, { waiting, workers }: Demand): Alert[] {
   return [
     {
       kind: 'unserved',
-      queue,
       message: `${count} waiting in ${queue} that no live worker serves: ${shortList(names)}`,
       fix: !hasOthers
         ? `Start a worker for the queue ${queue}.`
@@ -86,7 +119,7 @@ function stalled(
   queue: string,
   { now, present, minutes }: Readings,
   { stalledAfterMs }: AlertLimits,
-): Alert[] {
+): Said[] {
   if (stalledAfterMs === null) return []
   const here = present.filter((one) => one.queue === queue)
   const waitingSince = Math.min(...here.map((one) => one.waitingSince ?? Number.POSITIVE_INFINITY))
@@ -100,15 +133,13 @@ function stalled(
   return [
     {
       kind: 'stalled',
-      queue,
       message: `nothing completed in ${queue} for ${seconds(now - since)} while ${queued} wait; ${running} running`,
       fix: 'Look at what runs (gleaner status), and why the others wait (explain).',
     },
   ]
 }
 
-function errorRate(queue: string, { minutes }: Readings, { errorRate }: AlertLimits): Alert[] {
-  const here = minutes.filter((one) => one.queue === queue)
+function errorRate(place: string, here: readonly Measured[], { errorRate }: AlertLimits): Said[] {
   const failed = total(here.map((one) => one.failed + one.retried))
   const attempts = failed + total(here.map((one) => one.completed))
   if (errorRate === null || attempts < ATTEMPTS_MIN || failed / attempts <= errorRate) return []
@@ -118,20 +149,18 @@ function errorRate(queue: string, { minutes }: Readings, { errorRate }: AlertLim
   return [
     {
       kind: 'error-rate',
-      queue,
-      message: `${Math.round((failed / attempts) * 100)} % of ${attempts} attempts in ${queue} failed, most of ${worst.name}`,
+      message: `${Math.round((failed / attempts) * 100)} % of ${attempts} attempts in ${place} failed, most of ${worst.name}`,
       fix: 'Look at the last failures: the errors of its tasks say why.',
     },
   ]
 }
 
-function backlog(queue: string, { present }: Readings, { backlog }: AlertLimits): Alert[] {
+function backlog(queue: string, { present }: Readings, { backlog }: AlertLimits): Said[] {
   const queued = total(present.filter((one) => one.queue === queue).map((one) => one.queued))
   if (backlog === null || queued <= backlog) return []
   return [
     {
       kind: 'backlog',
-      queue,
       message: `${queued} wait in ${queue}, more than ${backlog}`,
       fix: 'Add workers or concurrency, or raise alerts.backlog.',
     },

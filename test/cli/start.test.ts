@@ -93,6 +93,22 @@ describe('gleaner start', { concurrent: false }, () => {
     expect((await start.ended).code).toBe(0)
   })
 
+  test('logs an alert when it is raised, and when it is over', async () => {
+    const config = CONFIG.replace('tasks: [', 'alerts: { every: 100, backlog: 1 }, tasks: [')
+    const { folder, app } = await project({ 'tasks.ts': TASKS, 'gleaner.config.ts': config })
+    await app.queues.pause('default')
+    for (let i = 0; i < 3; i++) await app.enqueue(whoami)
+    const start = new Journey(folder, 'start', '--json')
+    await start.hears(
+      /"queue":"default".*"kind":"backlog".*alert: 3 wait in default, more than 1\. Add workers/,
+    )
+    await app.queues.resume('default')
+    await start.hears(/the alert backlog of default is over/)
+    expect(start.said.match(/alert: 3 wait in default/g)).toHaveLength(1)
+    start.signal('SIGTERM')
+    expect((await start.ended).code).toBe(0)
+  })
+
   test('--json writes a log that programs read', async () => {
     const { folder, app } = await project()
     const start = new Journey(folder, 'start', '--json')

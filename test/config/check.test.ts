@@ -45,13 +45,18 @@ describe('what a config may say', () => {
   })
 
   test('nothing: the defaults are those of the design', () => {
-    expect(check({}).supervisor).toEqual({ name: undefined, timings: {} })
-    expect(check({}).alerts).toEqual({ backlog: 10_000, errorRate: 0.1, stalledAfterMs: 60_000 })
+    expect(check({}).supervisor).toEqual({ name: undefined, timings: {}, limits: {} })
+    expect(check({}).alerts).toEqual({
+      everyMs: 15_000,
+      backlog: 10_000,
+      errorRate: 0.1,
+      stalledAfterMs: 60_000,
+    })
   })
 
   test('that there are no alerts', () => {
     const alerts = { backlog: false, errorRate: false, stalledAfter: false }
-    expect(check({ alerts }).alerts).toEqual({ backlog: null, errorRate: null, stalledAfterMs: null })
+    expect(check({ alerts }).alerts).toMatchObject({ backlog: null, errorRate: null, stalledAfterMs: null })
   })
 })
 
@@ -133,6 +138,11 @@ describe('what a config may not say is refused, with the field and the fix', () 
       'a timing that there is not',
       { supervisor: { timings: { drian: 1 } } },
       /supervisor\.timings\.drian is no such option\. There are: frame, stale/,
+    ],
+    [
+      'a limit of no crash',
+      { supervisor: { limits: { total: 0 } } },
+      /supervisor\.limits\.total: 0 is not possible/,
     ],
     ['an error rate in per cent', { alerts: { errorRate: 10 } }, /alerts\.errorRate: 10 .*0\.1 for 10 %/],
   ]

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { type AlertLimits, alertsOf, type Demand, type Situation } from '../../src/model/alerts.ts'
-import { type Measured, MINUTE_MS, type Present } from '../../src/model/metrics.ts'
+import { type Measured, MINUTE_MS, type Present, ROWS } from '../../src/model/metrics.ts'
 
 const LIMITS: AlertLimits = { backlog: 100, errorRate: 0.1, stalledAfterMs: MINUTE_MS }
 const NOW = 1_000 * MINUTE_MS + 30_000
 const MINUTE = 1_000 * MINUTE_MS
-const worker = { queues: ['mail'], names: ['send'], capabilities: {} }
+const worker = { queues: ['mail'], names: ['send'], capabilities: {}, discoveries: [] as string[] }
 
 interface Told {
   present?: Partial<Present>[]
@@ -13,6 +13,7 @@ interface Told {
   waiting?: Partial<Demand['waiting'][number]>[]
   workers?: Partial<Demand['workers'][number]>[]
   paused?: string[]
+  discoveries?: Situation['discoveries']
 }
 
 function situation({
@@ -21,6 +22,7 @@ function situation({
   waiting = [],
   workers = [worker],
   paused = [],
+  discoveries = [],
 }: Told): Situation {
   const of = { queue: 'mail', name: 'send' }
   const none = { enqueued: 0, completed: 0, failed: 0, retried: 0, durations: new Map() }
@@ -42,6 +44,7 @@ function situation({
       workers: workers as Demand['workers'],
     },
     pausedQueues: new Set(paused),
+    discoveries,
   }
 }
 const alerts = (told: Told, limits = LIMITS) => alertsOf(situation(told), limits)
@@ -54,6 +57,7 @@ describe('items that no live worker serves', () => {
       {
         kind: 'unserved',
         queue: 'mail',
+        discovery: null,
         message: '3 waiting in mail that no live worker serves: send',
         fix: 'Start a worker for the queue mail.',
       },
@@ -123,4 +127,36 @@ test('each alert can be switched off', () => {
   const off = { backlog: null, errorRate: null, stalledAfterMs: null }
   const present = [{ queued: 9_999, waitingSince: 0 }]
   expect(kinds({ present, minutes: [{ failed: 99 }] }, off)).toEqual([])
+})
+
+describe('rows of a discovery', () => {
+  const waiting = { name: 'tag-files', paused: false, hasWaiting: true }
+
+  test('that no live worker serves are an alert', () => {
+    expect(alerts({ discoveries: [waiting] })).toEqual([
+      {
+        kind: 'unserved',
+        queue: null,
+        discovery: 'tag-files',
+        message: 'rows of tag-files wait, and no live worker serves it',
+        fix: 'Start a worker for the discovery tag-files.',
+      },
+    ])
+    const workers = [{ ...worker, discoveries: ['tag-files'] }]
+    expect(kinds({ discoveries: [waiting], workers })).toEqual([])
+    expect(kinds({ discoveries: [{ ...waiting, paused: true }] })).toEqual([])
+    expect(kinds({ discoveries: [{ ...waiting, hasWaiting: false }] })).toEqual([])
+  })
+
+  test('that fail too often are an alert of their own, and of no queue', () => {
+    const minutes = [{ queue: ROWS, name: 'tag-files', completed: 50, retried: 50 }]
+    const discoveries = [{ ...waiting, hasWaiting: false }]
+    expect(alerts({ minutes, discoveries })).toMatchObject([
+      {
+        kind: 'error-rate',
+        discovery: 'tag-files',
+        message: '50 % of 100 attempts in tag-files failed, most of tag-files',
+      },
+    ])
+  })
 })

@@ -1,6 +1,9 @@
+import { CONFIG } from './config.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_WORKER } from './discovery-worker.ts'
+import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
+import { HEALTH } from './health.ts'
 import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
@@ -1671,4 +1674,7 @@ export const GUARDS: readonly Guard[] = [
   ...MAINTENANCE,
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,
+  ...CONFIG,
+  ...HEALTH,
+  ...FOREIGN,
 ]

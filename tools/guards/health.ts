@@ -1,0 +1,57 @@
+import type { Guard } from './guard.ts'
+
+const MONITOR = 'test/health/monitor.test.ts'
+
+const STORES = [
+  { store: 'sqlite', old: ['WHERE at < ? OR id', 'WHERE at < ? AND id'] },
+  { store: 'postgres', old: ['WHERE at < $2 OR id', 'WHERE at < $2 AND id'] },
+] as const
+
+export const HEALTH: readonly Guard[] = [
+  {
+    name: 'failed ends the monitoring',
+    promise: 'A component that was given up is not asked about until it is registered again.',
+    file: 'src/health/monitor.ts',
+    find: '      this.#watched.delete(seen.id)\n',
+    replace: '',
+    test: { file: MONITOR, title: 'does not ask any more after failed, until it is registered again' },
+  },
+  {
+    name: 'an owner that throws harms nobody',
+    promise: 'One owner that cannot say how its component is does not end the monitoring of the others.',
+    file: 'src/health/monitor.ts',
+    find: '    } catch (error) {\n',
+    replace: '    } catch (error) {\n      throw error\n',
+    test: {
+      file: MONITOR,
+      title: 'takes who throws, or answers what is no status, for unhealthy, and goes on with the others',
+    },
+  },
+  {
+    name: 'what waits to be written is bounded',
+    promise: 'A database that is away costs notes, never memory.',
+    file: 'src/health/history.ts',
+    find: 'this.#waiting.length - WAITING_MAX',
+    replace: 'this.#waiting.length - Number.MAX_SAFE_INTEGER',
+    test: { file: MONITOR, title: 'a database that is away costs notes, never memory or the monitoring' },
+  },
+  {
+    name: 'one write of the history at a time',
+    promise: 'Behind a write that hangs no others pile up.',
+    file: 'src/health/history.ts',
+    find: 'if (this.#writing !== undefined || this.#waiting.length === 0) return',
+    replace: 'if (this.#waiting.length === 0) return',
+    test: { file: MONITOR, title: 'a database that is away costs notes, never memory or the monitoring' },
+  },
+  ...STORES.map(({ store, old }) => ({
+    name: `${store}: an old history goes`,
+    promise: 'The history of health does not grow for ever.',
+    file: `src/store/${store}/health.ts`,
+    find: old[0],
+    replace: old[1],
+    test: {
+      file: `test/store/${store}.conformance.test.ts`,
+      title: 'health history > what is too old is taken away, a few at a time',
+    },
+  })),
+]
