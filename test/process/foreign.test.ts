@@ -285,13 +285,14 @@ for m in told(): say("done", m["id"]) if m["type"] == "run" else exit()`),
   })
 
   test('that ignores stop, the end of its stdin and SIGTERM is killed', async () => {
-    const { program } = await stage(
+    const { program, output } = await stage(
       python(
         'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("deaf", flush=True)\ntime.sleep(600)',
       ),
       [job],
       { graceMs: 100 },
     )
+    await expect.poll(() => output, { timeout: 20_000 }).toEqual(['deaf'])
     await program.stop()
     expect(() => process.kill(program.pid!, 0)).toThrow('ESRCH')
   })
