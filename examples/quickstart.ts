@@ -1,14 +1,17 @@
-// Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds, and two
-// workers do them, all in this one process. The tasks are in quickstart/tasks.ts.
+// Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds; `gleaner start` keeps
+// the worker processes alive that do them, and that find and do the rows of a table of the shop's own that need work.
+// The tasks are in quickstart/tasks.ts, the table in quickstart/catalogue.ts, the pools in quickstart/gleaner.config.ts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Gleaner, type Handle, openGleaner } from '../src/index.ts' // in your own project: from 'gleaner'
+import { type Gleaner, type Handle, openGleaner, type TaskRecord } from '../src/index.ts' // in your own project: from 'gleaner'
 import { Activity } from './quickstart/activity.ts'
+import * as catalogue from './quickstart/catalogue.ts'
 import { showLive } from './quickstart/display.ts'
-import { printSummary } from './quickstart/summary.ts'
+import { printRows, printSummary } from './quickstart/summary.ts'
 import * as tasks from './quickstart/tasks.ts'
 import { duration, percentile, plural, style } from './quickstart/text.ts'
+import { Workers } from './quickstart/workers.ts'
 
 // Somebody who reads no further (`npm start | head`) ends the program.
 process.stdout.on('error', () => process.exit(1))
@@ -16,7 +19,9 @@ process.stdout.on('error', () => process.exit(1))
 // One file is all there is to set up. Gleaner creates its tables in it, the first time.
 const kept = process.env.GLEANER_DATABASE || undefined
 const database = kept ?? `sqlite:${join(temporaryFolder(), 'quickstart.db')}`
-const gleaner = await openGleaner({ database, tasks: Object.values(tasks) })
+await catalogue.stockUp(database)
+const describe = catalogue.describe(database)
+const gleaner = await openGleaner({ database, tasks: Object.values(tasks), discoveries: [describe] })
 const before = await gleaner.tasks.counts()
 const unfinished = before.scheduled + before.queued + before.running
 if (unfinished > 0) console.log(`${plural(unfinished, 'task')} of an earlier run will be finished, too.`)
@@ -25,25 +30,21 @@ if (unfinished > 0) console.log(`${plural(unfinished, 'task')} of an earlier run
 const enqueuedAt = performance.now()
 const { handles, keyed, again, film } = await enqueueEverything(gleaner)
 const took = duration(performance.now() - enqueuedAt)
-console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk.\n`)
+console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk.`)
+console.log(`${catalogue.PRODUCTS} products without a text, in a table of the shop's own.\n`)
 
-// 2. Work. Two workers, so that slow media tasks never keep the others waiting.
-const activity = new Activity(gleaner)
-const everyday = gleaner.work({ queues: ['default'], concurrency: 8 })
-const media = gleaner.work({ queues: ['media'], concurrency: 3 })
-const stopShowing = showLive(gleaner, activity, before)
-
-// A running task can be cancelled, from here or from any other process.
-gleaner.on('progress', ({ id, name, fraction }) => {
-  if (name === tasks.film.name && fraction >= 0.15) gleaner.tasks.cancel(id).catch(console.error)
-})
+// 2. Work: `gleaner start` with the config that names the pools. It could as well run on another machine.
+const workers = new Workers(database)
+const activity = new Activity(gleaner, before, describe, catalogue.PRODUCTS, cancelFilm)
+const stopShowing = showLive(activity)
 
 // 3. Wait until nothing is left to do, delayed tasks and retries included, or until somebody presses Ctrl-C.
-const drained = Promise.all([everyday, media].map((worker) => worker.drained({ includeDelayed: true })))
-const ending = await Promise.race([drained.then(() => 'drained' as const), interrupted()])
+const drained = activity.untilDrained().then(() => 'drained' as const)
+const ending = await Promise.race([drained, interrupted(), workers.failed()])
 
-// 4. Stop. What runs gets two seconds to finish; the rest goes back and costs no attempt.
-if (ending !== 'drained') await Promise.all([everyday, media].map((worker) => worker.stop({ drain: '2s' })))
+// 4. Stop, and look at what came of it.
+activity.stop()
+if (ending !== 'drained') await workers.stop()
 const { elapsedMs } = activity
 stopShowing()
 const records = await Promise.all(handles.map((handle) => gleaner.tasks.get(handle.id)))
@@ -51,10 +52,18 @@ printSummary(
   records.filter((record) => record !== null),
   elapsedMs,
 )
+await printRows(gleaner, describe.name, catalogue.PRODUCTS)
 if (ending === 'drained') await printTheRest()
 else console.log(`\nStopped by ${ending}: ${whatRemains()}`)
+await workers.stop()
 await gleaner.close()
 process.exitCode = ending === 'drained' ? 0 : 128 + constants.signals[ending]
+
+/** A running task can be cancelled, from here or from any other process. */
+function cancelFilm({ id, name, progress }: TaskRecord): void {
+  if (name === tasks.film.name && (progress?.fraction ?? 0) >= 0.15)
+    gleaner.tasks.cancel(id).catch(console.error)
+}
 
 async function enqueueEverything(gleaner: Gleaner) {
   const numbers = (count: number) => Array.from({ length: count }, (_, number) => ({ number }))

@@ -1,45 +1,51 @@
-// What happens right now, as Gleaner's events tell it.
-import type { Failure, Gleaner, TaskEvent } from '../../src/index.ts' // in your own project: from 'gleaner'
+// What happens right now, as the database tells it: the workers are processes of their own.
+import type { Counts, Discovery, Gleaner, TaskRecord } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { duration } from './text.ts'
 
 interface Running {
-  id: string
-  name: string
-  sinceMs: number
+  /** As it is shown. */
+  label: string
+  since: number
   /** Null: this one tells no progress. */
   fraction: number | null
   message: string
 }
 
+const LOOK_MS = 100
 const SLICE_MS = 250
 const SLICES = 40
+const RUNNING_MAX = 20
+const FAILURES_MAX = 10
 
 export class Activity {
-  readonly running = new Map<string, Running>()
+  /** What was there and done before is not counted. */
+  counts: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
+  running: Running[] = []
   /** The newest first. */
-  readonly failures: { task: string; next: string; message: string; final: boolean }[] = []
+  failures: { task: string; next: string; message: string; final: boolean }[] = []
+  /** Rows that need no more work, and those that do. */
+  rows = { done: 0, left: Number.POSITIVE_INFINITY }
+  readonly #gleaner: Gleaner
+  readonly #before: Counts
+  readonly #discovery: { name: string; rows: number }
+  readonly #onRunning: (task: TaskRecord) => void
   /** Tasks that ended, per quarter of a second. */
   readonly #ended: number[] = []
   readonly #startedMs = performance.now()
+  #stopped = false
 
-  constructor(gleaner: Gleaner) {
-    gleaner.on('started', ({ id, name }) => {
-      this.running.set(id, { id, name, sinceMs: performance.now(), fraction: null, message: '' })
-    })
-    gleaner.on('progress', ({ id, fraction, message }) => {
-      Object.assign(this.running.get(id) ?? {}, { fraction, message: message ?? '' })
-    })
-    gleaner.on('completed', (event) => this.#end(event))
-    gleaner.on('cancelled', (event) => this.#end(event))
-    gleaner.on('failed', (event) => {
-      this.#end(event)
-      this.#fail(event, event.error, `failed (${event.error.kind})`, true)
-    })
-    gleaner.on('retrying', (event) => {
-      this.running.delete(event.id)
-      this.#fail(event, event.error, `again in ${duration(event.afterMs)}`, false)
-    })
-    gleaner.on('returned', ({ id }) => this.running.delete(id))
+  /** `onRunning` is told of each task that runs, again and again. */
+  constructor(
+    gleaner: Gleaner,
+    before: Counts,
+    { name }: Discovery,
+    rows: number,
+    onRunning: (task: TaskRecord) => void,
+  ) {
+    this.#gleaner = gleaner
+    this.#before = before
+    this.#discovery = { name, rows }
+    this.#onRunning = onRunning
   }
 
   get elapsedMs(): number {
@@ -58,19 +64,87 @@ export class Activity {
     return this.#slices().slice(-SLICES)
   }
 
+  /** Looks until nothing is left to do, delayed tasks and retries included; or until it is told to stop. */
+  async untilDrained(): Promise<void> {
+    for (;;) {
+      await this.#look()
+      const { scheduled, queued, running } = this.counts
+      if (this.#stopped || scheduled + queued + running + this.rows.left === 0) return
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  async #look(): Promise<void> {
+    const { tasks, discoveries } = this.#gleaner
+    const { name, rows } = this.#discovery
+    const [counts, running, failed, scheduled, stats, claimed] = await Promise.all([
+      tasks.counts(),
+      tasks.list({ status: 'running', limit: RUNNING_MAX }),
+      tasks.list({ status: 'failed', limit: FAILURES_MAX }),
+      tasks.list({ status: 'scheduled' }),
+      discoveries.stats(name),
+      discoveries.rows(name, { state: 'claimed', limit: RUNNING_MAX }),
+    ])
+    this.#count(counts)
+    const { waiting, claimed: held, backingOff, quarantined } = stats
+    const left = waiting + held + backingOff
+    this.rows = { done: rows - left - quarantined, left }
+    this.running = [
+      ...running.items.map((task) => ({
+        label: labelOf(task),
+        since: task.startedAt ?? Date.now(),
+        fraction: task.progress?.fraction ?? null,
+        message: task.progress?.message ?? '',
+      })),
+      ...claimed.items.map(({ key, since }) => ({
+        label: `${name}/${key}`,
+        since: since ?? Date.now(),
+        fraction: null,
+        message: '',
+      })),
+    ]
+    const retrying = scheduled.items.filter(({ error }) => error !== null)
+    this.failures = [...failed.items, ...retrying]
+      .sort((a, b) => failedAt(b) - failedAt(a))
+      .slice(0, FAILURES_MAX)
+      .map(failureOf)
+    for (const task of running.items) this.#onRunning(task)
+  }
+
+  #count(now: Counts): void {
+    const endedBefore = endedOf(this.counts)
+    this.counts = { ...now }
+    for (const status of ['completed', 'failed', 'cancelled'] as const)
+      this.counts[status] -= this.#before[status]
+    const slice = Math.floor(this.elapsedMs / SLICE_MS)
+    this.#ended[slice] = (this.#ended[slice] ?? 0) + Math.max(0, endedOf(this.counts) - endedBefore)
+  }
+
   #slices(): number[] {
     const now = Math.floor(this.elapsedMs / SLICE_MS)
     return Array.from({ length: now + 1 }, (_, slice) => this.#ended[slice] ?? 0)
   }
+}
 
-  #end({ id }: TaskEvent): void {
-    this.running.delete(id)
-    const slice = Math.floor(this.elapsedMs / SLICE_MS)
-    this.#ended[slice] = (this.#ended[slice] ?? 0) + 1
-  }
+function labelOf({ name, id }: TaskRecord): string {
+  return `${name} ${id}`
+}
 
-  #fail({ id, name }: TaskEvent, { message }: Failure, next: string, final: boolean): void {
-    this.failures.unshift({ task: `${name} ${id}`, next, message, final })
-    this.failures.length = Math.min(this.failures.length, 10)
-  }
+function failedAt({ finishedAt, startedAt }: TaskRecord): number {
+  return finishedAt ?? startedAt ?? 0
+}
+
+function failureOf(task: TaskRecord): Activity['failures'][number] {
+  const { error, status, runAfter } = task
+  const again = duration(Math.max(0, (runAfter ?? 0) - Date.now()))
+  const next = status === 'failed' ? `failed (${error?.kind})` : `again in ${again}`
+  return { task: labelOf(task), next, message: error?.message ?? '', final: status === 'failed' }
+}
+
+function endedOf({ completed, failed, cancelled }: Counts): number {
+  return completed + failed + cancelled
 }

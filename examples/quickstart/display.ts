@@ -1,6 +1,7 @@
 // The live display: redrawn in place on a terminal, a plain line now and then elsewhere.
-import type { Counts, Gleaner } from '../../src/index.ts' // in your own project: from 'gleaner'
+import type { Counts } from '../../src/index.ts' // in your own project: from 'gleaner'
 import type { Activity } from './activity.ts'
+import { PRODUCTS } from './catalogue.ts'
 import { bar, cut, duration, isTerminal, seconds, sparkline, style } from './text.ts'
 
 const REDRAW_MS = 100
@@ -25,14 +26,12 @@ const STATUSES = [
   ['cancelled', 'yellow'],
 ] as const
 
-/** Shows what goes on until the answer is called. `before`: what had finished in this database already. */
-export function showLive(gleaner: Gleaner, activity: Activity, before: Counts): () => void {
+/** Shows what goes on until the answer is called. */
+export function showLive(activity: Activity): () => void {
   let drawn = 0
-  let stopped = false
 
-  async function show(): Promise<void> {
-    const counts = since(before, await gleaner.tasks.counts())
-    if (stopped) return
+  function show(): void {
+    const { counts } = activity
     if (!isTerminal) return console.log(plainLine(counts, activity))
     // A terminal may not know its size.
     const { columns, rows } = process.stdout
@@ -55,10 +54,9 @@ export function showLive(gleaner: Gleaner, activity: Activity, before: Counts): 
     process.stdout.on('resize', startOver)
     process.on('exit', restore)
   }
-  const timer = setInterval(() => show().catch(() => {}), isTerminal ? REDRAW_MS : PLAIN_LINE_MS)
+  const timer = setInterval(show, isTerminal ? REDRAW_MS : PLAIN_LINE_MS)
 
   return () => {
-    stopped = true
     clearInterval(timer)
     if (!isTerminal) return
     process.stdout.off('resize', startOver)
@@ -69,15 +67,6 @@ export function showLive(gleaner: Gleaner, activity: Activity, before: Counts): 
 
 function up(lines: number): string {
   return lines === 0 ? '' : `\x1b[${lines}A\r`
-}
-
-function since(before: Counts, now: Counts): Counts {
-  return {
-    ...now,
-    completed: now.completed - before.completed,
-    failed: now.failed - before.failed,
-    cancelled: now.cancelled - before.cancelled,
-  }
 }
 
 function total(counts: Counts): number {
@@ -98,6 +87,7 @@ function frame(counts: Counts, activity: Activity, columns: number): string[] {
     '',
     ...STATUSES.map((status) => statusLine(status, counts, width)),
     `  ${style('dim', 'tasks/s')}    ${String(activity.rate).padStart(4)}  ${style('green', sparkline(activity.history))}`,
+    rowsLine(activity, width),
     '',
     style('bold', 'Running now'),
     ...rows(RUNNING_ROWS, runningLines(activity, width)),
@@ -121,14 +111,20 @@ function statusLine([status, colour]: (typeof STATUSES)[number], counts: Counts,
   return `  ${style('dim', status.padEnd(10))} ${String(counts[status]).padStart(4)}  ${style(colour, drawn)}`
 }
 
+/** Rows of a table, beside the tasks. */
+function rowsLine({ rows: { done } }: Activity, width: number): string {
+  const drawn = bar(done / PRODUCTS, Math.max(10, width - 20))
+  return `  ${style('dim', 'rows done ')} ${String(done).padStart(4)}  ${style('green', drawn)}`
+}
+
 /** Those that tell how far they are come first. */
 function runningLines(activity: Activity, width: number): string[] {
   const order = (fraction: number | null) => (fraction === null ? 1 : 0)
-  return [...activity.running.values()]
-    .sort((a, b) => order(a.fraction) - order(b.fraction) || a.sinceMs - b.sinceMs)
-    .map(({ id, name, fraction, message, sinceMs }) => {
-      const task = `  ${`${name} ${id}`.padEnd(20)} `
-      if (fraction === null) return `${task}${style('dim', duration(performance.now() - sinceMs))}`
+  return activity.running
+    .toSorted((a, b) => order(a.fraction) - order(b.fraction) || a.since - b.since)
+    .map(({ label, fraction, message, since }) => {
+      const task = `  ${label.padEnd(20)} `
+      if (fraction === null) return `${task}${style('dim', duration(Math.max(0, Date.now() - since)))}`
       const percent = `${Math.round(fraction * 100)} %`.padStart(5)
       return `${task}${style('cyan', bar(fraction, 20))}${percent}  ${style('dim', cut(message, width - 50))}`
     })

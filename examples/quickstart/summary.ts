@@ -1,5 +1,5 @@
 // What came of it, from the records that Gleaner keeps of every task.
-import type { TaskRecord } from '../../src/index.ts' // in your own project: from 'gleaner'
+import type { Gleaner, TaskRecord } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { cut, duration, percentile, plural, style } from './text.ts'
 
 export function printSummary(tasks: readonly TaskRecord[], elapsedMs: number): void {
@@ -15,6 +15,18 @@ export function printSummary(tasks: readonly TaskRecord[], elapsedMs: number): v
   printTable(tasks)
   console.log()
   printFailures(tasks)
+}
+
+/** Of a discovery no records are kept: a row that is done says so itself. */
+export async function printRows(gleaner: Gleaner, name: string, total: number): Promise<void> {
+  const { waiting, claimed, backingOff, quarantined } = await gleaner.discoveries.stats(name)
+  const left = waiting + claimed + backingOff + quarantined
+  const aside = quarantined === 0 ? '' : `, ${style('red', `${quarantined} quarantined`)}`
+  console.log()
+  console.log(style('bold', 'Found in a table, enqueued by nobody'))
+  console.log(`  ${name}  ${total - left} of ${plural(total, 'row')} done${aside}`)
+  for (const { key, error } of (await gleaner.discoveries.rows(name, { state: 'quarantined' })).items)
+    console.log(`  ${''.padEnd(18)}row ${key}: ${style('red', cut(error?.message ?? '', 50))}`)
 }
 
 function countsLine(tasks: readonly TaskRecord[]): string {

@@ -261,7 +261,8 @@ export const health: z.ZodType<HealthReport> = z
     alerts: z.array(
       z.object({
         kind: z.enum(['unserved', 'error-rate', 'backlog', 'stalled']),
-        queue: z.string(),
+        queue: maybe(z.string()),
+        discovery: maybe(z.string()),
         message: z.string(),
         fix: z.string(),
       }),

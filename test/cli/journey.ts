@@ -26,7 +26,7 @@ export class Journey {
         NODE_OPTIONS: '',
         NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     })
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
       stream.on('data', (chunk) => {

@@ -93,6 +93,16 @@ describe('gleaner start', { concurrent: false }, () => {
     expect((await start.ended).code).toBe(0)
   })
 
+  test('--attached stops in order when whoever started it is gone', async () => {
+    const { folder, app } = await project()
+    const start = new Journey(folder, 'start', '--attached')
+    const handle = await app.enqueue(brief)
+    await running(app, handle.id)
+    start.child.stdin?.end()
+    expect(await start.ended).toEqual({ code: 0, signal: null })
+    expect((await app.tasks.get(handle.id))?.result).toBe('finished')
+  })
+
   test('logs an alert when it is raised, and when it is over', async () => {
     const config = CONFIG.replace('tasks: [', 'alerts: { every: 100, backlog: 1 }, tasks: [')
     const { folder, app } = await project({ 'tasks.ts': TASKS, 'gleaner.config.ts': config })

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export const checkout = join(import.meta.dirname, '../..')
@@ -13,6 +14,9 @@ export interface Ran {
 /** Settings of whoever runs the tests must not decide what an example prints. */
 const { FORCE_COLOR: _1, NO_COLOR: _2, GLEANER_DATABASE: _3, ...environment } = process.env
 
+/** Node keeps here what it made of our TypeScript: a start takes a third of the time, and leaves nothing elsewhere. */
+const NODE_COMPILE_CACHE = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
+
 export function start(
   command: string,
   args: readonly string[],
@@ -20,7 +24,7 @@ export function start(
 ): ChildProcess {
   return spawn(command, args, {
     cwd: options.cwd ?? checkout,
-    env: { ...environment, ...options.env },
+    env: { ...environment, NODE_COMPILE_CACHE, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -27,6 +27,7 @@ export const start: Command = {
     'There is one supervisor of each name per database; a second one is refused, and told who runs where since when.',
   options: {
     config: CONFIG_OPTION,
+    attached: { type: 'boolean', about: 'Stops in order when its stdin ends: for programs that start it.' },
     quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
     json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
   },
@@ -58,7 +59,7 @@ export const start: Command = {
           { supervisor: supervisor.name },
           `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
         )
-        const { code } = await untilStopped(supervisor, logger)
+        const { code } = await untilStopped(supervisor, logger, values.attached === true)
         await watching.stop()
         logger.info({}, 'stopped')
         return code
@@ -86,8 +87,15 @@ function retryAfterMs({ engine }: Config, name: string, attempt: number): number
 async function untilStopped(
   supervisor: Awaited<ReturnType<typeof openSupervisor>>,
   logger: ReturnType<typeof logTo>,
+  isAttached: boolean,
 ): Promise<{ code: number }> {
   let [isAsked, isForced] = [false, false]
+  // Whoever started it is gone, or has no more need of it.
+  const onEnd = () => {
+    isAsked = true
+    void supervisor.stop()
+  }
+  if (isAttached) process.stdin.once('end', onEnd).once('error', onEnd).resume()
   const ignore = onSignals(
     (signal) => {
       isAsked = true
@@ -102,5 +110,6 @@ async function untilStopped(
   )
   await supervisor.ended
   ignore()
+  if (isAttached) process.stdin.pause()
   return { code: isAsked && !isForced ? 0 : 1 }
 }

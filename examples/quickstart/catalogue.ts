@@ -1,0 +1,72 @@
+// Work that nobody enqueues: the shop's products are in a table of its own, and those without a text need one.
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { z } from 'zod'
+import { type Discovery, defineDiscovery } from '../../src/index.ts' // in your own project: from 'gleaner'
+
+export const PRODUCTS = 60
+
+/** Creates the table, the first time; and every product needs a (new) text. */
+export async function stockUp(database: string): Promise<void> {
+  await (isSqlite(database) ? onSqlite(database) : onPostgres(database))
+}
+
+/** Products that need a text are found in their table. */
+export function describe(database: string): Discovery {
+  return defineDiscovery({
+    name: 'product.describe',
+    table: tableIn(database),
+    key: 'id',
+    where: 'needs_text = 1',
+    row: z.object({ id: z.number(), title: z.string() }),
+    retry: { attempts: 3, base: '500ms' },
+    async run({ id, title }, ctx) {
+      await sleep(40 + ((id * 37) % 80), undefined, { signal: ctx.signal })
+      if (id % 20 === 7 && ctx.attempt === 1) throw new Error('the translator is busy')
+      if (id === 42) throw new Error('nobody knows what this is')
+      return `${title}, and much more`
+    },
+    done: (text) => ({ text, needs_text: 0 }),
+  })
+}
+
+const columns = 'id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT, needs_text INTEGER NOT NULL'
+const stock = (table: string) => `INSERT INTO ${table} (id, title, needs_text)
+  WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${PRODUCTS})
+  SELECT n, 'product ' || n, 1 FROM numbers WHERE true
+  ON CONFLICT (id) DO UPDATE SET needs_text = 1`
+const statements = (table: string) => [
+  `CREATE TABLE IF NOT EXISTS ${table} (${columns})`,
+  `CREATE INDEX IF NOT EXISTS products_without_text ON ${table} (id) WHERE needs_text = 1`,
+  stock(table),
+]
+
+function isSqlite(database: string): boolean {
+  return database.startsWith('sqlite:')
+}
+
+/** On PostgreSQL in the schema that Gleaner's own tables are in, so that they come and go together. */
+function tableIn(database: string): string {
+  return isSqlite(database) ? 'products' : `${schemaIn(database)}.products`
+}
+
+function schemaIn(database: string): string {
+  return new URL(database).searchParams.get('schema') ?? 'gleaner'
+}
+
+async function onSqlite(database: string): Promise<void> {
+  const db = new Database(database.slice('sqlite:'.length))
+  for (const sql of statements(tableIn(database))) db.exec(sql)
+  db.close()
+}
+
+async function onPostgres(database: string): Promise<void> {
+  const url = new URL(database)
+  url.searchParams.delete('schema')
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${schemaIn(database)}`)
+  for (const sql of statements(tableIn(database))) await client.query(sql)
+  await client.end()
+}
