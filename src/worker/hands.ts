@@ -90,6 +90,8 @@ export class Hands implements Desk {
       this.#ahead.size,
       this.#options.concurrency - this.#running.size - this.#slices.vacant,
     )
+    // Where the store works elsewhere it is asked for more before that: it works while these do.
+    if (this.#options.store.remote) return this.#slices.startLater(free)
     for (let n = 0; n < free; n++) this.#startNext()
     if (this.#isClosed) this.handBackAhead()
   }

@@ -24,10 +24,11 @@ export class Slices {
     return nowMs - this.#sinceMs >= SLICE_MS
   }
 
-  /** What was to be started now is, after everybody else's turn. */
-  startLater(): void {
-    this.vacant += 1
-    if (this.vacant > 1) return
+  /** What so many hands were to start now they do after everybody else's turn. */
+  startLater(hands = 1): void {
+    const isAwaited = this.vacant > 0
+    this.vacant += hands
+    if (isAwaited || hands === 0) return
     setImmediate(() => {
       this.begin()
       for (let left = this.vacant; left > 0; left--) {

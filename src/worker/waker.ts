@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 export class Waker {
   readonly #clock: Clock
   #nudged = false
+  #hurried = false
   #wake: (() => void) | undefined
 
   constructor(clock: Clock) {
@@ -20,9 +21,16 @@ export class Waker {
     this.#wake?.()
   }
 
+  /** It goes on before anybody else has a turn. */
+  hurry(): void {
+    this.#hurried = true
+    this.nudge()
+  }
+
   async rest(ms: () => number): Promise<void> {
     // Handlers that never wait must not keep timers and sockets of the process from their turn.
-    await new Promise(setImmediate)
+    if (!this.#hurried) await new Promise(setImmediate)
+    this.#hurried = false
     if (!this.#nudged) {
       await new Promise<void>((resolve) => {
         const cancel = this.#clock.after(ms(), () => this.nudge())

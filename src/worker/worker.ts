@@ -221,7 +221,7 @@ export class Worker {
     this.#vitals.begins(answer.claims.length)
     this.#hands.take(answer.claims, source, store.remote ? this.#pace.low : undefined)
     this.#vitals.update()
-    if (this.#asksEarly()) this.#waker.nudge()
+    if (this.#asksEarly()) this.#waker.hurry()
   }
 
   async #tellDrained(waiting: Drained['waiting']): Promise<void> {

@@ -7,6 +7,7 @@ import { HEALTH } from './health.ts'
 import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
+import { PLAIN_EXCHANGE } from './plain-exchange.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
 import { RECURRING } from './recurring.ts'
 import { RESOURCES } from './resources.ts'
@@ -1671,6 +1672,7 @@ export const GUARDS: readonly Guard[] = [
   ...LIMITS,
   ...STRATEGIES,
   ...POSTGRES_BATCHES,
+  ...PLAIN_EXCHANGE,
   ...MAINTENANCE,
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,

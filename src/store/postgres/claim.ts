@@ -6,10 +6,20 @@ import { userKey } from '../task-row.ts'
 import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from './limited-claim.ts'
 import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
 import type { Memory } from './memory.ts'
+import { keepMoment } from './moment.ts'
 import type { Newcomer, QueueBook } from './queue-book.ts'
 import { advanceRaces } from './races.ts'
 import type { Sql } from './sql.ts'
-import { type Asked, ENTRIES_READ, READY, SUSPECT, suspectsBut, type TakenRow, take } from './take.ts'
+import {
+  type Asked,
+  type Claimer,
+  ENTRIES_READ,
+  READY,
+  SUSPECT,
+  suspectsBut,
+  type TakenRow,
+  take,
+} from './take.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
@@ -33,11 +43,13 @@ export interface Outlook {
   limited: boolean
   /** Everything is paused. */
   everything: boolean
+  /** Nothing speaks against asking for everything at once the next time. */
+  usual: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
 }
 
-interface OutlookRow extends Omit<Outlook, 'open' | 'limited'> {
+interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
   limits: number
   keyed: number
   version: number
@@ -75,11 +87,36 @@ export async function lookOut(
   if (row === undefined) return null
   await queues.knowing(row.version, sql)
   const limited = row.limits + row.keyed > 0
-  if (want === null || row.everything) return { ...row, limited, open: [] }
+  const { live, useful, everything, suspects } = row
+  const usual = live && useful && !everything && !limited && !suspects && row.queues.length === 0
+  if (want === null || row.everything) return { ...row, limited, usual, open: [] }
   await lanes.limits.knowing(row.limits, sql)
   await lanes.knowing(row.highest, sql)
   const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { ...row, limited, open }
+  return { ...row, limited, usual, open }
+}
+
+/** As this process knows the database, and with nothing to do beside the usual. */
+const AS_KNOWN = `live AND useful AND NOT everything AND cardinality(queues) = 0 AND version = $2 AND limits = 0 AND keyed = 0
+  AND highest = $3 AND NOT suspects AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
+
+/**
+ * For statements that are on their way already: keeps the time for them if everything is as we know it, and makes them do
+ * nothing otherwise. The session is locked before that is decided. Null: it is not so.
+ */
+export async function lookAlong(
+  sql: Sql,
+  { lanes, queues }: Memory,
+  session: string,
+  open: readonly Lane[],
+  clockMs: number | null,
+): Promise<Outlook | null> {
+  const row = await sql.row<OutlookRow & { kept: boolean }>(
+    `SELECT o.*, ${keepMoment(`CASE WHEN ${AS_KNOWN} THEN coalesce($4::bigint, now) END`)} AS kept
+     FROM (${OUTLOOK} FOR KEY SHARE) o`,
+    [session, queues.version, lanes.highest, clockMs],
+  )
+  return row?.kept ? { ...row, limited: false, usual: true, open } : null
 }
 
 /** What waits. Infinity: nothing is scheduled. */
@@ -102,7 +139,7 @@ export async function lookAhead(
   return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(ways), lowWater)
 }
 
-function waysOf(queues: QueueBook, open: readonly Lane[]): Way[] {
+export function waysOf(queues: QueueBook, open: readonly Lane[]): Way[] {
   return open.map((lane) => ({ lane: lane.id, lastFirst: queues.isLastFirst(lane.queue) }))
 }
 
@@ -153,7 +190,7 @@ async function claimUnlimited(
   memory: Memory,
   outlook: Outlook,
   alone: boolean,
-  who: Omit<Asked, 'turns'>,
+  who: Claimer,
 ): Promise<LimitedClaim> {
   const { open } = outlook
   const asked = { ...who, turns: turnsOf(memory, who.want, open) }
@@ -164,7 +201,7 @@ async function claimUnlimited(
 }
 
 /** One of each queue in turn. */
-function turnsOf({ turns }: Memory, { able }: Want, open: readonly Lane[]): Map<number, number> {
+export function turnsOf({ turns }: Memory, { able }: Want, open: readonly Lane[]): Map<number, number> {
   const order = new Map(turns.of(able).map((queue, turn) => [queue, turn]))
   return new Map(open.map((lane) => [lane.id, order.get(lane.queue)!]))
 }
@@ -242,7 +279,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
   if (limited) await tally.slots.write(sql)
 }
 
-function claimOf(lane: Lane, row: TakenRow): Claim {
+export function claimOf(lane: Lane, row: TakenRow): Claim {
   return {
     id: String(row.id),
     fence: row.fence,

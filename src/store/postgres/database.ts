@@ -94,6 +94,44 @@ export class Database {
     work: (sql: Sql, client: pg.PoolClient) => Promise<T>,
     manner: Manner = {},
   ): Promise<T> {
+    return this.#onClient(async (client) => {
+      await client.query(beginning(manner))
+      const queryable = manner.prepared
+        ? { query: (text: string, values?: any[]) => client.query(this.#named(text, values)) }
+        : client
+      const value = await work(this.sql.on(queryable), client)
+      await client.query('COMMIT')
+      return value
+    })
+  }
+
+  /**
+   * A transaction in one journey: what `work` asks for before it first waits goes out at once, and the commit with it.
+   * Whether it may be done the statements have to see for themselves; one that fails takes the others with it.
+   */
+  async together<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
+    return this.#onClient(async (client) => {
+      // The first to fail is the one that knows why.
+      const failures: unknown[] = []
+      const query = (config: pg.QueryConfig) => {
+        const answer = client.query(config)
+        answer.catch((error) => failures.push(error))
+        return answer
+      }
+      const asked = (text: string, values?: any[]) =>
+        query(manner.prepared ? this.#named(text, values) : { text, values })
+      const begun = query({ text: beginning(manner) })
+      const working = work(this.sql.on({ query: asked }))
+      const committed = query({ text: 'COMMIT' })
+      // Each is heard to its end: the connection has nothing left to say to the next who uses it.
+      const [, worked] = await Promise.allSettled([begun, working, committed])
+      if (failures.length > 0) throw failures[0]
+      if (worked.status === 'rejected') throw worked.reason
+      return worked.value
+    })
+  }
+
+  async #onClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error) => {
       throw driverFailed(error)
     })
@@ -103,13 +141,7 @@ export class Database {
     }
     client.on('error', onError)
     try {
-      await client.query(beginning(manner))
-      const queryable = manner.prepared
-        ? { query: (text: string, values?: any[]) => client.query(this.#named(text, values)) }
-        : client
-      const value = await work(this.sql.on(queryable), client)
-      await client.query('COMMIT')
-      return value
+      return await work(client)
     } catch (error) {
       if (isLostConnection(error)) broken = error as Error
       if (broken === undefined) await client.query('ROLLBACK').catch((failed) => (broken = failed))
@@ -125,15 +157,7 @@ export class Database {
    * inside it, however long a handler keeps our event loop busy, and nobody waits for what it has locked.
    */
   async volley(statements: readonly Statement[], manner: Manner = {}): Promise<pg.QueryArrayResult[]> {
-    const client = await this.#pool.connect().catch((error) => {
-      throw driverFailed(error)
-    })
-    let broken: Error | undefined
-    const onError = (error: Error) => {
-      broken = error
-    }
-    client.on('error', onError)
-    try {
+    return this.#onClient(async (client) => {
       const asked = [
         client.query(beginning(manner)),
         ...statements.map(({ text, values, types }) => {
@@ -144,17 +168,9 @@ export class Database {
       ]
       const answers = await Promise.allSettled(asked)
       const failed = answers.find((answer) => answer.status === 'rejected')
-      if (failed === undefined) {
-        return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<any>).value)
-      }
-      if (isLostConnection(failed.reason)) broken = failed.reason as Error
-      throw failed.reason
-    } catch (error) {
-      throw translated(error)
-    } finally {
-      client.off('error', onError)
-      client.release(broken)
-    }
+      if (failed !== undefined) throw failed.reason
+      return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<any>).value)
+    })
   }
 
   /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. */

@@ -1,19 +1,17 @@
 import { decide } from '../../model/outcome.ts'
-import type { Claim, Exchange, Exchanged, Run, Want } from '../contract.ts'
-import { type Ahead, claimTasks, lookAhead, lookOut, type Outlook } from './claim.ts'
-import { lookWithinLimits, type Opening, suspectsAmongKeys, unlimited } from './limited-claim.ts'
+import type { Exchange, Exchanged, Run } from '../contract.ts'
+import { answered, ended } from './answer.ts'
+import { claimTasks, lookAhead, lookOut } from './claim.ts'
+import { lookWithinLimits, suspectsAmongKeys, unlimited } from './limited-claim.ts'
 import { appendLogs } from './logs.ts'
-import type { LowWater } from './low-water.ts'
 import type { Memory } from './memory.ts'
+import { momentOf } from './moment.ts'
 import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
 import { numberList, type Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, apply, heldBy } from './transition.ts'
-
-/** Others are just taking what there is: look again soon, for they may leave some of it. */
-const LOCKED_AGAIN_MS = 5
 
 /** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
 const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
@@ -35,6 +33,7 @@ export async function exchangeTasks(
 ): Promise<Effect> {
   const { session, want } = exchange
   const outlook = await lookOut(sql, memory, session, want, { locked: true })
+  memory.usual.note(session, outlook?.usual ?? false)
   if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
   const now = clockMs ?? outlook.now
   const { limited } = outlook
@@ -51,10 +50,7 @@ export async function exchangeTasks(
       ? { claims: [], opening: unlimited([]) }
       : await claimTasks(sql, memory, outlook, session, want, now)
   const requeued = settled.requeued || unknown
-  const answer = await answered(sql, memory, claims, refused, want, outlook, opening, requeued, now)
-  // Asked for before they were handed in.
-  const over = new Set(exchange.outcomes.map(({ id }) => id))
-  answer.cancels = answer.cancels.filter((id) => !over.has(id))
+  const answer = await answered(sql, memory, exchange, claims, refused, outlook, opening, requeued, now)
   return { answer, ended: settled.ended, requeued }
 }
 
@@ -69,7 +65,7 @@ export async function lookOnly(
   const outlook = await lookOut(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
   const now = clockMs ?? outlook.now
-  if (want === null) return answered(sql, memory, [], [], want, outlook, unlimited([]), false, now)
+  if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited([]), false, now)
   const opening = outlook.limited
     ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
     : { ...unlimited(outlook.open), worthIt: false }
@@ -77,7 +73,7 @@ export async function lookOnly(
   const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
   if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
-  return answered(sql, memory, [], [], want, outlook, opening, false, now)
+  return answered(sql, memory, exchange, [], [], outlook, opening, false, now)
 }
 
 async function settle(
@@ -135,14 +131,17 @@ async function handBackUnknown(
   return unknown.length > 0
 }
 
-/** The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours. */
-async function completeMany(
+/**
+ * The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours.
+ * `now`: null for the time that the transaction keeps.
+ */
+export async function completeMany(
   sql: Sql,
   session: string,
   outcomes: Exchange['outcomes'],
   spent: readonly number[],
   limited: boolean,
-  now: number,
+  now: number | null,
 ): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
@@ -151,19 +150,19 @@ async function completeMany(
   // Asked for only by those who have limits: by lane, how many.
   const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
   const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
-    `WITH ended AS (
+    `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
        UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
-         started_at = given.started_at, finished_at = $1, result = given.result, error = NULL
+         started_at = given.started_at, finished_at = (SELECT now FROM moment), result = given.result, error = NULL
        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) given(id, fence, started_at, result)
-       WHERE ${HELD_AS_GIVEN} $6 RETURNING tasks.id, lane
+       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane
      ), together AS (
        SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
      ), filed AS (
-       INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', $1, tasks FROM together
+       INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', now, tasks FROM together, moment
      ), removed AS (
-       DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[])
+       DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[]) AND (SELECT now FROM moment) IS NOT NULL
      ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
      SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
      FROM answer`,
@@ -246,51 +245,4 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
       session,
     ],
   )
-}
-
-async function answered(
-  sql: Sql,
-  memory: Memory,
-  claims: Claim[],
-  refused: string[],
-  want: Want | null,
-  outlook: Outlook,
-  opening: Opening,
-  requeued: boolean,
-  now: number,
-): Promise<Exchanged> {
-  const satisfied = want === null || claims.length >= want.start
-  const yields = want !== null && !want.empty && outlook.suspects
-  // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
-  const known = !yields && (satisfied || (claims.length > 0 && !requeued))
-  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
-  const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
-  return {
-    claims,
-    refused,
-    cancels: [...outlook.cancels],
-    sessionEnded: false,
-    suspectsWaiting: suspects,
-    paused: want === null ? undefined : outlook.everything,
-    conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : 0,
-    nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
-  }
-}
-
-function leftOf({ dueAt }: Outlook): Ahead {
-  return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
-}
-
-/** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(ahead: Ahead, opening: Opening, lowWater: LowWater, now: number): number | null {
-  if (ahead.ready || opening.contended) return LOCKED_AGAIN_MS
-  const dueInMs = Math.max(0, Math.min(ahead.nextDueAt, opening.opensAt) - now)
-  const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY
-  const soonest = Math.min(dueInMs, walkInMs)
-  return soonest === Number.POSITIVE_INFINITY ? null : soonest
-}
-
-function ended(exchange: Exchange): Exchanged {
-  const refused = [...exchange.outcomes, ...exchange.starts].map((proof) => proof.id)
-  return { claims: [], refused, cancels: [], sessionEnded: true, suspectsWaiting: false, nextDueInMs: null }
 }

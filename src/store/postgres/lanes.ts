@@ -25,6 +25,7 @@ export class LaneBook {
   readonly limits = new LimitBook()
   readonly #sql: Sql
   #lanes = new Map<number, Lane>()
+  #highest = 0
   #ids = new Map<string, number>()
 
   constructor(sql: Sql) {
@@ -83,7 +84,13 @@ export class LaneBook {
   async refresh(sql: Sql = this.#sql): Promise<void> {
     const rows = await sql.rows<LaneRow>(`SELECT ${COLUMNS} FROM gleaner.lanes WHERE limit_key = ''`)
     this.#lanes = new Map(rows.map((row) => [row.id, laneOf(row)]))
+    this.#highest = Math.max(0, ...this.#lanes.keys())
     this.#ids = new Map(rows.map((row) => [`${row.queue}/${row.name}/${row.requires}`, row.id]))
+  }
+
+  /** The last one that is known; 0: none. */
+  get highest(): number {
+    return this.#highest
   }
 
   /** Reads them again unless the highest there is is known: they are only ever added. */

@@ -5,7 +5,7 @@ import { inTurn } from '../turns.ts'
 import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
 import type { Memory } from './memory.ts'
 import type { Sql } from './sql.ts'
-import { type Asked, READY, suspectsBut, type TakenRow } from './take.ts'
+import { type Claimer, READY, suspectsBut, type TakenRow } from './take.ts'
 import {
   hasNewsOfGates,
   keysInTurn,
@@ -65,7 +65,7 @@ export async function claimWithinLimits(
   memory: Memory,
   open: readonly Lane[],
   alone: boolean,
-  { now: askedAt, ...who }: Omit<Asked, 'turns'>,
+  { now: askedAt, ...who }: Claimer,
 ): Promise<LimitedClaim> {
   const { limits } = memory.lanes
   await refreshTurnstiles(sql, askedAt)
@@ -101,7 +101,7 @@ async function firstSuspect(
   sql: Sql,
   limits: LimitBook,
   lanes: readonly Lane[],
-  { want, now }: Omit<Asked, 'turns'>,
+  { want, now }: Claimer,
 ): Promise<Candidate[]> {
   const keys = await keysWithSuspects(sql, limits, lanes, now, { locked: true })
   const sources = [...lanes.map((base) => plain(base, 1)), ...keys.map((key) => keyed(key, 1))]
@@ -114,7 +114,7 @@ async function nextWithinLimits(
   { lanes: { limits }, queues: book, turns }: Memory,
   lanes: readonly Lane[],
   queues: Queues,
-  { want, now }: Omit<Asked, 'turns'>,
+  { want, now }: Claimer,
 ): Promise<Candidate[]> {
   const lines: Candidate[][] = []
   for (const queue of turns.of(want.able)) {
@@ -193,7 +193,7 @@ async function enter(sql: Sql, next: readonly Candidate[], queues: Queues, now: 
 async function hold(
   sql: Sql,
   next: readonly Candidate[],
-  { session, want, now }: Omit<Asked, 'turns'>,
+  { session, want, now }: Claimer,
 ): Promise<TakenRow[]> {
   const rows = await sql.rows<TakenRow>(
     `WITH fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value), batch AS (

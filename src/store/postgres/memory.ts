@@ -7,6 +7,7 @@ import { LaneBook } from './lanes.ts'
 import { LowWater } from './low-water.ts'
 import { QueueBook } from './queue-book.ts'
 import { DiscoveryBook } from './rows/book.ts'
+import { UsualSessions } from './usual.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
@@ -17,6 +18,7 @@ export interface Memory {
   turns: Turns
   runners: Runners
   discoveries: DiscoveryBook
+  usual: UsualSessions
 }
 
 /** `onOutdated`: something was drawn by an order that has changed. */
@@ -34,5 +36,6 @@ export function emptyMemory(
     turns: new Turns(),
     runners: new Runners(),
     discoveries: new DiscoveryBook(database),
+    usual: new UsualSessions(),
   }
 }

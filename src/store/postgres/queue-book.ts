@@ -16,6 +16,7 @@ export class QueueBook {
   readonly #random: () => number
   readonly #onOutdated: () => void
   #queues = new Map<string, Queue>()
+  #hasWeighted = false
   #version: number | undefined
 
   /** `onOutdated`: something was ranked by settings that had changed. */
@@ -52,6 +53,7 @@ export class QueueBook {
        WHERE key = 'queues'`,
     )
     this.#queues = new Map(rows.filter(({ name }) => name !== null).map((row) => [row.name, queueOf(row)]))
+    this.#hasWeighted = this.all().some(({ strategy }) => strategy === 'weighted')
     // A connection of the user's own may tell large numbers as text.
     this.#version = Number(rows[0]!.version)
   }
@@ -66,6 +68,11 @@ export class QueueBook {
 
   isWeighted(name: string): boolean {
     return this.of(name).strategy === 'weighted'
+  }
+
+  /** Of all there are. */
+  get hasWeighted(): boolean {
+    return this.#hasWeighted
   }
 
   isLastFirst(name: string): boolean {

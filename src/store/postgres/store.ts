@@ -16,6 +16,7 @@ import { emptyMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './options.ts'
 import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank, watchAgain } from './ordering.ts'
+import { exchangePlainly } from './plain-exchange.ts'
 import { countTasks, listQueues, setPaused } from './queues.ts'
 import { advanceRaces } from './races.ts'
 import { postgresRows } from './rows/index.ts'
@@ -47,6 +48,8 @@ export interface PostgresStoreOptions extends PostgresOptions {
 
 /** How often the counters' additions are summed up, by whichever process comes first. */
 const SUM_UP_MS = 2_000
+/** Losing one only means running a task again. */
+const EXCHANGING: Manner = { durable: false, byIndex: true, prepared: true }
 /** Steps of putting in order that a process takes on its own account. */
 const OWN_STEPS_MAX = 10
 
@@ -165,9 +168,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         if (answer !== null) return answer
       }
       const spent = batches.spent(exchange.session)
-      const { answer, ended, requeued } = await write(
-        (own) => exchangeTasks(own, memory, exchange, spent, clockMs()),
-        { durable: false, byIndex: true, prepared: true },
+      const { answer, ended, requeued } = await started(
+        async () =>
+          (await exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING)) ??
+          database.transaction((own) => exchangeTasks(own, memory, exchange, spent, clockMs()), EXCHANGING),
       )
       batches.exchanged(exchange, answer, spent)
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })

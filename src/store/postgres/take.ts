@@ -1,11 +1,13 @@
 import type { Want } from '../contract.ts'
 import type { Path } from './low-water.ts'
+import { momentOf } from './moment.ts'
 import { numberList, type Sql } from './sql.ts'
 
 export const READY = 'in_line AND NOT suspect'
 /** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
 export const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
 export const SUSPECT = 'in_line AND suspect'
+const NOW = momentOf('$5')
 
 /** Suspects, but for those. */
 export function suspectsBut(avoid: readonly string[] = []): string {
@@ -13,11 +15,17 @@ export function suspectsBut(avoid: readonly string[] = []): string {
   return numbers.length === 0 ? SUSPECT : `${SUSPECT} AND tasks.id <> ALL('${numberList(numbers)}'::bigint[])`
 }
 
-/** What is asked of a walk. */
-export interface Asked {
+/** Who claims. */
+export interface Claimer {
   session: string
   want: Want
   now: number
+}
+
+/** What is asked of a walk. */
+export interface Asked extends Omit<Claimer, 'now'> {
+  /** Null: as its transaction keeps it. */
+  now: number | null
   /** Whose turn the queue of each lane is. */
   turns: ReadonlyMap<number, number>
 }
@@ -58,7 +66,7 @@ export async function take(
      )
      UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1, in_line = false,
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
-       started_at = CASE WHEN next.position <= $4 THEN $5 ELSE started_at END
+       started_at = CASE WHEN next.position <= $4 THEN (SELECT ${NOW}) ELSE started_at END
      FROM next, fence WHERE tasks.ctid = next.place
      RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
        CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`,
@@ -113,5 +121,5 @@ function headsOf(which: string, backwards: boolean): string {
       SELECT ctid AS place, id, rank FROM gleaner.tasks
       WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
       ORDER BY rank ${down}, id ${down} LIMIT $2 FOR UPDATE SKIP LOCKED) t
-    WHERE l.backwards = ${backwards}`
+    WHERE l.backwards = ${backwards} AND ${NOW} IS NOT NULL`
 }

@@ -6,6 +6,8 @@ import type { Loss } from './proxy.ts'
 
 const COMMIT = /^COMMIT$/
 const HANDING_IN = /SET status = 'completed'/
+/** Everything at once, the completions among it. */
+const IN_ONE_JOURNEY = /AS kept.*SET status = 'completed'.*SET session = \$3, fence = fence.value/s
 const CLAIMING = /SET session = \$3, fence = fence.value/
 const LOSSES: readonly [Loss, string][] = [
   ['answer', 'whose answer is lost'],
@@ -67,6 +69,29 @@ describe('an exchange that hands in and claims', () => {
     expect(told.sort()).toEqual(handles.map(({ id }) => id).sort())
     expect(taken).toEqual([])
     expect(problems).toEqual([expect.any(StoreError)])
+    expect(problems).toMatchObject([{ code: 'STORE_AWAY' }])
+  })
+
+  test.for(LOSSES)('%s: one in a single journey, too, %s', async ([loss], { place }) => {
+    const proxy = await place.proxy()
+    const { task, runs } = counting()
+    const engine = await place.open({ database: proxy.url, tasks: [task] })
+    const problems: unknown[] = []
+    engine.on('problem', ({ error }) => problems.push(error))
+    const told: string[] = []
+    engine.on('completed', ({ id }) => told.push(id))
+    const worker = engine.work({ concurrency: 3 })
+    // From the second on it knows what is usual.
+    for (let n = 0; n < 3; n++) await (await engine.enqueue(task)).result()
+    const lost = proxy.lose(loss, COMMIT, IN_ONE_JOURNEY)
+    const handles = await engine.enqueueMany(task, Array(30).fill(undefined))
+    await lost
+    await worker.drained()
+    await Promise.all(handles.map((handle) => handle.result()))
+    expect(new Set(runs).size).toBe(33)
+    expect(runs).toHaveLength(33)
+    expect(told.sort()).toEqual([...runs].sort())
+    expect((await everyTask(place)).map(({ attempts }) => attempts)).toEqual(Array(33).fill(1))
     expect(problems).toMatchObject([{ code: 'STORE_AWAY' }])
   })
 

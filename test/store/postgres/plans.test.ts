@@ -55,6 +55,7 @@ async function planOfClaim(place: Place, lanes: number, queues = ['default']): P
   const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${select
     .replaceAll('$1', `ARRAY[${ids}]`)
     .replaceAll('$2', '10')
+    .replaceAll('$5', '0')
     .replaceAll('$6', `ARRAY[${ids.map(() => 0)}]`)
     .replaceAll('$7', `ARRAY[${ids.map(() => Number.MAX_SAFE_INTEGER)}]`)
     .replaceAll('$8', `ARRAY[${found.map(({ queue }) => queues.indexOf(queue))}]`)

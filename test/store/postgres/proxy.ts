@@ -77,7 +77,10 @@ class Link {
   readonly #proxy: PostgresProxy
   readonly #client: Socket
   readonly #server: Socket
-  #losing: Trap | undefined
+  #losing: (Trap & { answer: number }) | undefined
+  /** Questions that were passed on, and answers: questions may come before the last one is answered. */
+  #questions = 0
+  #answers = -1 // the first one greets
   #transaction = ''
   readonly #seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
   /** Texts by name. A prepared statement counts each time that it is run, not when it is prepared. */
@@ -111,7 +114,8 @@ class Link {
     if (text === undefined) return this.#forward(this.#server, message)
     this.#seen.statements.push(text)
     this.#transaction = /^BEGIN/.test(text) ? text : `${this.#transaction}\n${text}`
-    this.#losing ??= this.#sprung(text)
+    const trap = this.#losing === undefined ? this.#sprung(text) : undefined
+    if (trap !== undefined) this.#losing = { ...trap, answer: this.#questions + 1 }
     if (this.#losing?.loss === 'question') return this.#lost()
     const rewritten = this.#proxy.rewrites.reduce((words, [from, to]) => words.replace(from, to), text)
     if (rewritten !== text) message.write(message.toString('latin1').replace(text, rewritten), 'latin1')
@@ -139,8 +143,10 @@ class Link {
       return
     }
     // 'ready for query': the statement was run to its end. That was the answer.
-    if (this.#losing !== undefined) return kind === 'Z' ? this.#lost() : undefined
-    this.#forward(this.#client, message)
+    if (kind === 'Z') this.#answers += 1
+    if (this.#losing?.answer === this.#answers) return this.#lost()
+    const isLost = this.#losing?.answer === this.#answers + 1
+    if (!isLost) this.#forward(this.#client, message)
   }
 
   #lost(): void {
@@ -149,6 +155,8 @@ class Link {
   }
 
   #forward(socket: Socket, message: Buffer): void {
+    // A 'query', or the 'sync' after a 'bind'.
+    if (socket === this.#server && 'QS'.includes(String.fromCharCode(message[0]!))) this.#questions += 1
     if (!socket.destroyed) socket.write(message)
   }
 

@@ -12,6 +12,7 @@ import {
   fireSchedules,
   planSchedules,
 } from '../../../src/store/postgres/schedules.ts'
+import { UsualSessions } from '../../../src/store/postgres/usual.ts'
 import { Runners } from '../../../src/store/runners.ts'
 import { Turns } from '../../../src/store/turns.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
@@ -86,6 +87,7 @@ async function scene(place: Place) {
     runners: new Runners(),
     batches: new BatchBook(),
     discoveries: new DiscoveryBook(database),
+    usual: new UsualSessions(),
   }
   await lanes.learn([task])
   await queues.known()

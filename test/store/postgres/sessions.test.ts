@@ -85,3 +85,21 @@ test('the keeper does not wait for a transaction of its worker, however long tha
   }
   expect(await completing).toBe(true)
 })
+
+test('who ends a session waits for effects that are under way, and they are kept', async ({ place }) => {
+  const store = await place.store()
+  const other = await place.store()
+  await store.enqueue([newTask()])
+  const session = await openSession(store)
+  const want = { able, start: 1, ahead: 0, empty: true }
+  const { claims } = await store.exchange(exchange(session, { want }))
+  const { id, fence } = claims[0]!
+  let ending: Promise<unknown> = Promise.resolve()
+  const completed = await store.completeWith(session, { id, fence, startedAt: 1 }, null, async () => {
+    ending = other.endSession(session, 'lease')
+    await waitingOrDone(place, 'transactionid', ending)
+  })
+  expect(completed).toBe(true)
+  expect(await ending).toMatchObject({ returned: 0 })
+  expect(await store.getTask(id)).toMatchObject({ status: 'completed' })
+})

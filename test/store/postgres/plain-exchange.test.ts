@@ -1,0 +1,170 @@
+import { describe, expect } from 'vitest'
+import type { Claim, Exchanged, Store } from '../../../src/store/contract.ts'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { type Place, test } from './place.ts'
+
+const IN_ONE_JOURNEY = /AS kept/
+
+/** A worker that has worked for a while, so that it asks for everything at once; and somebody else's store. */
+async function usual(place: Place) {
+  const clock = new ManualClock(Date.now())
+  const proxy = await place.proxy()
+  const store = await place.store({ url: proxy.url, clock })
+  const other = await place.store({ clock })
+  await store.enqueue(Array.from({ length: 10 }, (_, n) => newTask({ input: String(n) })))
+  const worker = await new Claimant(store, clock, { names: ['job', 'late'] }).begin()
+  let held = await worker.claim(1)
+  for (let n = 0; n < 3; n++) held = (await handIn(worker, held)).claims
+  const journeys = () =>
+    proxy.seen.flatMap(({ statements }) => statements).filter((text) => IN_ONE_JOURNEY.test(text)).length
+  /** Hands in what it holds, and wants `start`; it has to be tried in one journey. */
+  const trade = async (start = 1): Promise<Exchanged> => {
+    const before = journeys()
+    const answer = await handIn(worker, held, start)
+    expect(journeys()).toBe(before + 1)
+    return answer
+  }
+  return { clock, other, worker, held: held[0]!, trade }
+}
+
+function handIn(worker: Claimant, claims: readonly Claim[], start = 1): Promise<Exchanged> {
+  const outcome = { kind: 'completed', result: null } as const
+  return worker.exchange({
+    outcomes: claims.map(({ id, fence }) => ({ id, fence, startedAt: worker.clock.now(), outcome })),
+    want: { able: worker.able, start, ahead: 0, empty: claims.length < 2 },
+  })
+}
+
+const inputsOf = ({ claims }: Exchanged) => claims.map(({ input }) => input)
+const statusOf = async (store: Store, { id }: Claim) => (await store.getTask(id))!.status
+
+test('what is completed is handed in, and the next is claimed, in one journey', async ({ place }) => {
+  const { clock, other, held, trade } = await usual(place)
+  clock.advance(7)
+  const answer = await trade(2)
+  expect(inputsOf(answer)).toEqual(['4', '5'])
+  expect(answer).toMatchObject({ refused: [], cancels: [], sessionEnded: false, nextDueInMs: null })
+  expect(await other.getTask(held.id)).toMatchObject({ status: 'completed', finishedAt: clock.now() })
+  expect(await other.getTask(answer.claims[0]!.id)).toMatchObject({
+    status: 'running',
+    attempts: 1,
+    startedAt: clock.now(),
+  })
+})
+
+describe('what has changed since the last exchange counts all the same', () => {
+  test('a pause of everything', async ({ place }) => {
+    const { other, held, trade } = await usual(place)
+    await other.setPaused(null, true)
+    expect(await trade()).toMatchObject({ claims: [], refused: [] })
+    expect(await statusOf(other, held)).toBe('completed')
+    expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL')).toEqual([])
+  })
+
+  test('a pause of its queue', async ({ place }) => {
+    const { other, held, trade } = await usual(place)
+    await other.setPaused('default', true)
+    expect((await trade()).claims).toEqual([])
+    expect(await statusOf(other, held)).toBe('completed')
+  })
+
+  test('the order of its queue', async ({ place }) => {
+    const { other, trade } = await usual(place)
+    await other.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
+    while (await other.rerank());
+    expect(inputsOf(await trade(2))).toEqual(['9', '8'])
+  })
+
+  test('a limit', async ({ place }) => {
+    const { other, trade } = await usual(place)
+    await other.planLimits([{ queue: 'default', limit: { concurrency: 2, rate: null } }])
+    expect((await trade(5)).claims).toHaveLength(2)
+  })
+
+  test('a name that nobody had enqueued before', async ({ place }) => {
+    const { other, trade } = await usual(place)
+    await other.enqueue([newTask({ name: 'late', input: '"late"', priority: 1 })])
+    expect(inputsOf(await trade())).toEqual(['"late"'])
+  })
+
+  test('a task that has become due', async ({ place }) => {
+    const { clock, other, trade } = await usual(place)
+    await other.enqueue([newTask({ input: '"due"', priority: 1, runAfter: { ms: 1_000 } })])
+    clock.advance(1_000)
+    expect(inputsOf(await trade())).toEqual(['"due"'])
+  })
+
+  test('a suspect, which an empty worker takes alone', async ({ place }) => {
+    const { clock, other, trade } = await usual(place)
+    const crashing = await new Claimant(other, clock, { worker: 'worker:test:1' }).begin()
+    await crashing.claim(2)
+    await crashing.end('crash')
+    const { claims } = await trade(5)
+    expect(claims).toMatchObject([{ suspect: true }])
+  })
+
+  test('the end of its session', async ({ place }) => {
+    const { other, worker, held, trade } = await usual(place)
+    await other.endSession(worker.session, 'lease')
+    expect(await trade()).toMatchObject({ claims: [], refused: [held.id], sessionEnded: true })
+    expect(await statusOf(other, held)).toBe('queued')
+  })
+
+  test('a cancel, which is told', async ({ place }) => {
+    const { other, held, worker } = await usual(place)
+    await other.cancelTask(held.id)
+    const want = { able: worker.able, start: 1, ahead: 0, empty: false }
+    expect(await worker.exchange({ want })).toMatchObject({ cancels: [held.id], claims: [{}] })
+  })
+})
+
+test('who ends the session while it is asked for waits for it, and finds what it claimed', async ({
+  place,
+}) => {
+  const { other, worker, held, trade } = await usual(place)
+  const client = await place.client()
+  await client.query('BEGIN')
+  await client.query(`SELECT 1 FROM ${place.schema}.tasks WHERE id = $1 FOR UPDATE`, [held.id])
+  const trading = trade()
+  await place.until('its completion waits for us', async () => (await waiting(place)) === 1)
+  const ending = other.endSession(worker.session, 'lease')
+  await place.until('the end waits for its commit', async () => (await waiting(place)) === 2)
+  await client.query('COMMIT')
+  const { claims } = await trading
+  expect(await ending).toMatchObject({ returned: 1 })
+  expect(await statusOf(other, held)).toBe('completed')
+  expect(await statusOf(other, claims[0]!)).toBe('queued')
+})
+
+/** The server's processes of this test that wait for a lock. */
+async function waiting(place: Place): Promise<number> {
+  const rows = await place.rows(
+    'SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND query LIKE $1',
+    [`%${place.schema}%`],
+  )
+  return rows.length
+}
+
+test('a claim that is in other hands is refused, and the others are taken', async ({ place }) => {
+  const { worker, other, held } = await usual(place)
+  const { claims } = await worker.take(2)
+  const late = { ...claims[0]!, fence: held.fence }
+  const answer = await handIn(worker, [held, late, claims[1]!])
+  expect(answer.refused).toEqual([late.id])
+  expect(answer.claims).toHaveLength(1)
+  expect(await statusOf(other, claims[1]!)).toBe('completed')
+  expect(await statusOf(other, late)).toBe('running')
+})
+
+test('should a statement of it fail, nothing is done, and the one that failed is named', async ({
+  place,
+}) => {
+  const { other, held, trade } = await usual(place)
+  await place.rows(`ALTER TABLE gleaner.tallies ADD CHECK (completed = 0) NOT VALID`)
+  await expect(trade()).rejects.toMatchObject({ cause: { code: '23514' } })
+  expect(await statusOf(other, held)).toBe('running')
+  await place.rows(`ALTER TABLE gleaner.tallies DROP CONSTRAINT tallies_completed_check`)
+  expect((await trade()).claims).toHaveLength(1)
+})
