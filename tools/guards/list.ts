@@ -1092,8 +1092,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
     file: 'src/store/postgres/transition.ts',
-    find: 'AND fence = $2 AND session = $3 FOR UPDATE',
-    replace: 'AND $2::bigint > 0 AND session = $3 FOR UPDATE',
+    find: 'WHERE fence = proof.given AND session = $3',
+    replace: 'WHERE session = $3',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a put-off with a stale fence is refused and changes nothing',
@@ -1103,8 +1103,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: every other outcome proves its session',
     promise: 'A late failure, put-off or hand-back takes no task from another session.',
     file: 'src/store/postgres/transition.ts',
-    find: 'AND fence = $2 AND session = $3 FOR UPDATE',
-    replace: 'AND fence = $2 AND $3::bigint > 0 FOR UPDATE',
+    find: 'WHERE fence = proof.given AND session = $3',
+    replace: 'WHERE fence = proof.given AND $3::bigint > 0',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: "a hand-back with the fence of another session's claim is refused and changes nothing",

@@ -11,7 +11,7 @@ import { markUseful } from './sessions.ts'
 import { numberList, type Sql } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
-import { allHeldBy, apply, heldBy } from './transition.ts'
+import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
 
 /** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
 const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
@@ -91,21 +91,26 @@ async function settle(
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
-  for (const { id, fence, outcome, startedAt } of outcomes) {
-    if (outcome.kind === 'completed') continue
-    const task = await heldBy(sql, session, rowid(id), fence)
-    if (task === null) {
+  const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
+  const held = await heldAmong(sql, session, others)
+  const decided: Decided[] = []
+  for (const { id, fence, outcome, startedAt } of others) {
+    const task = held.get(id)
+    if (task?.fence !== fence) {
       refused.push(id)
       continue
     }
+    // Once: it is in nobody's hands then.
+    held.delete(id)
     // A start that was not yet written down is known now; what is handed back unstarted has none.
     if (outcome.kind !== 'returned')
       Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
     const transition = decide(task, outcome)
-    await apply(sql, memory, task, transition, now, tally)
+    decided.push({ task, transition })
     if (transition.to === 'waiting') requeued = true
     else ended.push(id)
   }
+  await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
   if (limited && (await tally.slots.write(sql))) requeued = true
   return { refused, ended, requeued }
@@ -123,9 +128,11 @@ async function handBackUnknown(
   const known = new Set(holding)
   const unknown = (await allHeldBy(sql, [session])).filter((task) => !known.has(task.id))
   const tally = new Tally()
-  for (const task of unknown) {
-    await apply(sql, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
-  }
+  const decided = unknown.map((task) => ({
+    task,
+    transition: decide({ ...task, started: false }, { kind: 'returned' }),
+  }))
+  await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
   if (limited) await tally.slots.write(sql)
   return unknown.length > 0

@@ -8,7 +8,7 @@ import { leaveRaces } from './races.ts'
 import { forgiveRows, giveRowsBack, takeRowsFrom } from './rows/giving-back.ts'
 import type { Sql } from './sql.ts'
 import { Tally } from './tally.ts'
-import { allHeldBy, apply } from './transition.ts'
+import { allHeldBy, applyAll } from './transition.ts'
 
 export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
   const { host, boot, pid, startTime } = session.process
@@ -135,11 +135,9 @@ export async function endSession(
   const verdict = giveBack(cause, held, useless ? await blamedBefore(sql, culprit) : [])
   const tally = new Tally()
   const ended: string[] = []
-  for (const task of tasks) {
-    const transition = verdict.transitions.get(task.id)!
-    await apply(sql, memory, task, transition, now, tally)
-    if (transition.to !== 'waiting') ended.push(task.id)
-  }
+  const decided = tasks.map((task) => ({ task, transition: verdict.transitions.get(task.id)! }))
+  await applyAll(sql, memory, decided, now, tally)
+  for (const { task, transition } of decided) if (transition.to !== 'waiting') ended.push(task.id)
   await tally.write(sql)
   const quarantined = await giveRowsBack(sql, memory.discoveries, rows, verdict.transitions, now)
   await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [ids])

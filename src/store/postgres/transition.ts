@@ -1,9 +1,11 @@
 import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import type { ClaimProof } from '../contract.ts'
 import { fileFinished } from './finished.ts'
 import type { Memory } from './memory.ts'
-import type { Sql } from './sql.ts'
+import { numberList, type Sql } from './sql.ts'
 import type { Tally } from './tally.ts'
+import { rowid } from './task-records.ts'
 
 /** A held task's row, as far as decisions need it. */
 export interface HeldRow extends Held {
@@ -13,18 +15,30 @@ export interface HeldRow extends Held {
   startedAt: number | null
 }
 
+/** A held task, and what becomes of it. */
+export interface Decided {
+  task: HeldRow
+  transition: Transition
+}
+
 const COLUMNS = `id::text AS id, lane, priority, status, attempts, max_attempts AS "maxAttempts", crashes, suspect, session,
   started_at AS "startedAt", cancel_requested AS "cancelRequested"`
 
 type Row = Omit<HeldRow, 'started'> & { status: TaskStatus }
 
-/** The task, if this session holds it under this fence; locked until the end of the transaction. */
-export async function heldBy(sql: Sql, session: string, id: string, fence: number): Promise<HeldRow | null> {
-  const row = await sql.row<Row>(
-    `SELECT ${COLUMNS} FROM gleaner.tasks WHERE id = $1 AND fence = $2 AND session = $3 FOR UPDATE`,
-    [id, fence, session],
+/** By id, those of the tasks that this session holds under the fence given; locked until the end of the transaction. */
+export async function heldAmong(
+  sql: Sql,
+  session: string,
+  proofs: readonly ClaimProof[],
+): Promise<Map<string, HeldRow & { fence: number }>> {
+  if (proofs.length === 0) return new Map()
+  const rows = await sql.rows<Row & { fence: number }>(
+    `SELECT ${COLUMNS}, fence FROM gleaner.tasks JOIN unnest($1::bigint[], $2::bigint[]) proof(of, given) ON id = proof.of
+     WHERE fence = proof.given AND session = $3 ORDER BY tasks.id FOR UPDATE OF tasks`,
+    [numberList(proofs.map(({ id }) => rowid(id))), numberList(proofs.map(({ fence }) => fence)), session],
   )
-  return row === undefined ? null : { ...row, started: row.status === 'running' }
+  return new Map(rows.map((row) => [row.id, { ...row, started: row.status === 'running' }]))
 }
 
 export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]): Promise<HeldRow[]> {
@@ -38,8 +52,46 @@ export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]
   return rows.map((row) => ({ ...row, started: row.status === 'running' }))
 }
 
-/** Executes what the model decided for a held task, and frees it. */
-export async function apply(
+/** Executes what the model decided for held tasks, and frees them. */
+export async function applyAll(
+  sql: Sql,
+  memory: Memory,
+  decided: readonly Decided[],
+  now: number,
+  tally: Tally,
+): Promise<void> {
+  const unstarted = decided.filter(isAsIfNeverClaimed)
+  await putBack(
+    sql,
+    unstarted.map(({ task }) => task),
+    tally,
+  )
+  for (const one of decided)
+    if (!isAsIfNeverClaimed(one)) await apply(sql, memory, one.task, one.transition, now, tally)
+}
+
+/** Held ahead and never started: there may be hundreds of these. */
+function isAsIfNeverClaimed({ task, transition: to }: Decided): boolean {
+  if (to.to !== 'waiting' || !to.keepsPlace || to.afterMs > 0) return false
+  if (to.outcome !== null || to.failure !== null) return false
+  return to.attempts === task.attempts - 1 && to.crashes === task.crashes && to.suspect === task.suspect
+}
+
+/** All at once: where they stood, with the attempt returned. */
+async function putBack(sql: Sql, tasks: readonly HeldRow[], tally: Tally): Promise<void> {
+  if (tasks.length === 0) return
+  for (const { lane } of tasks) {
+    tally.slots.freed(lane, 1)
+    tally.slots.arrived(lane)
+  }
+  await sql.run(
+    `UPDATE gleaner.tasks SET status = 'queued', in_line = true, delayed = false, fence = NULL, attempts = attempts - 1,
+       started_at = NULL, progress = NULL, progress_message = NULL WHERE id = ANY($1::bigint[])`,
+    [numberList(tasks.map(({ id }) => id))],
+  )
+}
+
+async function apply(
   sql: Sql,
   memory: Memory,
   task: HeldRow,

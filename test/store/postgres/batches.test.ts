@@ -79,3 +79,23 @@ test('a task that was retried is listed once when it has ended again', async ({ 
     claims.slice(0, 2).map(({ id }) => ({ id })),
   )
 })
+
+test('hundreds that were never started go back in one statement, each to its place', async ({ place }) => {
+  const proxy = await place.proxy()
+  const clock = new ManualClock(Date.now())
+  const store = await place.store({ clock, url: proxy.url })
+  await store.enqueue(Array.from({ length: 300 }, (_, n) => newTask({ priority: (n % 7) + 1 })))
+  const worker = await new Claimant(store, clock).begin()
+  const { claims } = await worker.take(0, 300)
+  const before = proxy.seen.flatMap(({ statements }) => statements).length
+  const outcome = { kind: 'returned' } as const
+  const outcomes = claims.map(({ id, fence }) => ({ id, fence, startedAt: 0, outcome }))
+  const twice = [...outcomes, outcomes[0]!, { ...outcomes[1]!, fence: 0 }]
+  expect(await worker.exchange({ outcomes: twice })).toMatchObject({
+    refused: [claims[0]!.id, claims[1]!.id],
+  })
+  expect(proxy.seen.flatMap(({ statements }) => statements).length - before).toBeLessThan(10)
+  const again = await worker.claim(300)
+  expect(again.map(({ id }) => id)).toEqual(claims.map(({ id }) => id))
+  expect(again.every(({ attempt }) => attempt === 1)).toBe(true)
+})
