@@ -4,7 +4,8 @@ import { storedKey } from '../task-row.ts'
 import { Slots } from './gates.ts'
 import { insertWithWishes } from './held-key.ts'
 import type { Memory } from './memory.ts'
-import type { Sql } from './sql.ts'
+import type { QueueBook } from './queue-book.ts'
+import { type Sql, textList } from './sql.ts'
 import type { Saying } from './wakeups.ts'
 
 /** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
@@ -22,9 +23,12 @@ export async function insertTasks(
       asTheyAre: (some) => insert(sql, memory, some, clockMs, saying),
     })
   }
+  if (tasks.every((task) => task.key === null)) {
+    const ids = await insert(sql, memory, tasks, clockMs, saying)
+    return ids.map((id) => ({ id: String(id), created: true }))
+  }
   const answers: (Enqueued | undefined)[] = new Array(tasks.length)
-  const keyed = tasks.some((task) => task.key !== null)
-  const fresh = keyed ? await withoutHolder(sql, tasks, answers) : tasks.map((_, position) => position)
+  const fresh = await withoutHolder(sql, tasks, answers)
   const ids = await insert(
     sql,
     memory,
@@ -35,7 +39,7 @@ export async function insertTasks(
   fresh.forEach((position, i) => {
     answers[position] = { id: String(ids[i]), created: true }
   })
-  if (keyed) await answerTwins(sql, tasks, fresh, ids, answers)
+  await answerTwins(sql, tasks, fresh, ids, answers)
   return answers as Enqueued[]
 }
 
@@ -114,13 +118,10 @@ export async function holdersOf(sql: Sql, keys: readonly string[]): Promise<Map<
 /** The first parameter that is a column: before it come the clock and the notification. */
 const FIRST_COLUMN = 4
 
+type Value = string | number | null
+
 /** The columns of a new task as the statement gets them. */
-const COLUMNS: readonly [
-  name: string,
-  type: string,
-  of: (task: NewTask & Follows) => string | number | null,
-][] = [
-  ['input', 'text', (task) => task.input],
+const COLUMNS: readonly [name: string, type: string, of: (task: NewTask & Follows) => Value][] = [
   ['priority', 'int', (task) => task.priority],
   ['max_attempts', 'int', (task) => task.maxAttempts],
   ['key', 'text', storedKey],
@@ -142,43 +143,51 @@ async function insert(
   await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
-  const columns = [
-    ...COLUMNS.map(([name, type, of]) => ({ name, type, list: tasks.map(of) as unknown[] })),
-    { name: 'lane', type: 'int', list: laneIds },
-    { name: 'distance', type: 'bigint', list: tasks.map((t) => queues.distance(t.queue, t.priority)) },
-    { name: 'race', type: 'text', list: tasks.map(race) },
-  ]
-  const { given, values } = givenOf(columns)
+  const races = queues.hasWeighted ? tasks.map(race) : [null]
+  const { given, values } = givenOf(
+    tasks.map((task) => task.input),
+    [
+      ...COLUMNS.map(([name, type, of]) => columnOf(name, type, tasks, of)),
+      listed('lane', 'int', laneIds),
+      listed('distance', 'bigint', distancesOf(queues, tasks)),
+      listed('race', 'text', races),
+    ],
+  )
   const answer = await sql.row<{ first: number; ids: string | null; version: number }>(
-    `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now),
-     given AS MATERIALIZED (
-       SELECT nextval('gleaner.tasks_id_seq') AS id, g.*, now, coalesce(run_at, now + after_ms) AS due
-       FROM (${given}) g, moment
-     ), ${RACES}, added AS (
+    `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
-         (id, lane, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key,
-          active_key, overrides)
-       SELECT id, lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
+         (lane, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key, active_key,
+          overrides)
+       SELECT lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
               coalesce(due > now, false), priority,
-              CASE WHEN due > now THEN NULL ELSE distance + ${tasks.some(race) ? RACE_MOMENT : 'now'} END, max_attempts,
-              now, input, due, key, active_key, overrides
-       FROM given
+              CASE WHEN due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
+              max_attempts, now, input, due, key, active_key, overrides
+       FROM (SELECT g.*, now, coalesce(run_at, now + after_ms) AS due FROM (${given}) g, moment) given
+       RETURNING id, lane, delayed
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
-       SELECT lane, count(*), count(*) FILTER (WHERE due > now) FROM given GROUP BY lane
+       SELECT lane, count(*), count(*) FILTER (WHERE delayed) FROM added GROUP BY lane
      ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
-     SELECT min(id) AS first, CASE WHEN max(id) - min(id) >= count(*) THEN string_agg(id::text, ',' ORDER BY position) END AS ids,
+     SELECT min(id) AS first, CASE WHEN max(id) - min(id) >= count(*) THEN string_agg(id::text, ',' ORDER BY id) END AS ids,
             (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version
-     FROM given LEFT JOIN told ON true`,
+     FROM added LEFT JOIN told ON true`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
   // A connection of the user's own may tell large numbers as text.
   const [first, current] = [Number(answer!.first), Number(answer!.version)]
   const { ids } = answer!
   if (current !== version) queues.outdated()
-  await tellTurnstiles(sql, tasks, laneIds)
+  if (tasks.some(({ limitKey }) => limitKey !== undefined)) await tellTurnstiles(sql, tasks, laneIds)
   // Drawn in the order of the tasks; with gaps where others drew at the same time.
   return ids === null ? tasks.map((_, i) => first + i) : ids.split(',').map(Number)
+}
+
+/** Of a queue without chance, what follows from the same priority is the same. */
+function distancesOf(queues: QueueBook, tasks: readonly NewTask[]): number[] {
+  const [{ queue, priority }] = tasks as [NewTask]
+  const isSame = (task: NewTask) => task.queue === queue && task.priority === priority
+  if (!queues.hasWeighted && tasks.every(isSame)) return [queues.distance(queue, priority)]
+  return tasks.map((task) => queues.distance(task.queue, task.priority))
 }
 
 /** What is delayed is news when it is due; that is told as well then. */
@@ -199,22 +208,43 @@ const RACES = `races AS MATERIALIZED (
 const RACE_MOMENT = `CASE WHEN race IS NULL THEN now
   ELSE coalesce((SELECT moment FROM races WHERE races.queue = race), 0) END`
 
+/** One value for all tasks, or one for each. */
 interface Column {
   name: string
   type: string
-  list: unknown[]
+  list: readonly Value[]
 }
 
-/** A column that has one value for all tasks is sent once: most are, and an array of a thousand costs both sides. */
-function givenOf(columns: readonly Column[]): { given: string; values: unknown[] } {
-  const isSame = ({ name, list }: Column) => name !== 'input' && list.every((value) => value === list[0])
-  const same = columns.filter(isSame)
-  const each = columns.filter((column) => !isSame(column))
+/** Most have one value for all: that is sent once, because an array of a thousand costs both sides. */
+function columnOf<Task>(
+  name: string,
+  type: string,
+  tasks: readonly Task[],
+  of: (task: Task) => Value,
+): Column {
+  const first = of(tasks[0]!)
+  const isSame = tasks.every((task) => of(task) === first)
+  return { name, type, list: isSame ? [first] : tasks.map(of) }
+}
+
+function listed(name: string, type: string, list: readonly Value[]): Column {
+  return columnOf(name, type, list, (value) => value)
+}
+
+function givenOf(
+  inputs: readonly (string | null)[],
+  columns: readonly Column[],
+): { given: string; values: unknown[] } {
+  const same = columns.filter(({ list }) => list.length === 1)
+  const each = columns.filter(({ list }) => list.length > 1)
   const constants = same.map(({ name, type }, i) => `$${i + FIRST_COLUMN}::${type} AS ${name}`)
-  const arrays = each.map(({ type }, i) => `$${i + FIRST_COLUMN + same.length}::${type}[]`)
-  const names = [...each.map(({ name }) => name), 'position']
+  const place = FIRST_COLUMN + same.length
+  const texts = textList(inputs)
+  const arrays = each.map(({ type }, i) => `$${i + 1 + place}::${type}[]`)
+  const names = ['input', ...each.map(({ name }) => name)]
   return {
-    given: `SELECT ${['e.*', ...constants].join(', ')} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY e(${names.join(', ')})`,
-    values: [...same.map(({ list }) => list[0]), ...each.map(({ list }) => list)],
+    given: `SELECT ${['e.*', ...constants].join(', ')}
+       FROM unnest(${[texts.read(`$${place}`), ...arrays].join(', ')}) e(${names.join(', ')})`,
+    values: [...same.map(({ list }) => list[0]), texts.value, ...each.map(({ list }) => list)],
   }
 }

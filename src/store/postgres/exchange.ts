@@ -8,7 +8,7 @@ import type { Memory } from './memory.ts'
 import { momentOf } from './moment.ts'
 import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
-import { numberList, type Sql } from './sql.ts'
+import { numberList, type Sql, textList } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
@@ -154,13 +154,14 @@ export async function completeMany(
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
   if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
+  const results = textList(completed.map((run) => run.result))
   // Asked for only by those who have limits: by lane, how many.
   const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
   const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
     `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
        UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
          started_at = given.started_at, finished_at = (SELECT now FROM moment), result = given.result, error = NULL
-       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) given(id, fence, started_at, result)
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], ${results.read('$5')}) given(id, fence, started_at, result)
        WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane
      ), together AS (
        SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
@@ -178,7 +179,7 @@ export async function completeMany(
       numberList(completed.map((run) => rowid(run.id))),
       numberList(completed.map((run) => run.fence)),
       numberList(completed.map((run) => run.startedAt)),
-      completed.map((run) => run.result),
+      results.value,
       session,
       numberList(spent),
     ],

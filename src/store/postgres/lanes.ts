@@ -59,6 +59,8 @@ export class LaneBook {
 
   /** In the transaction that inserts them: the lane of each. Those with a key cannot be forgotten before it ends. */
   async idsOf(sql: Sql, tasks: readonly LaneOf[]): Promise<number[]> {
+    const only = this.#onlyOne(tasks)
+    if (only !== undefined) return tasks.map(() => only)
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       await this.learn(tries === 0 ? tasks.filter((task) => this.known(task) === undefined) : tasks)
       const keyed = this.#keyedAmong(tasks)
@@ -70,6 +72,14 @@ export class LaneBook {
       if (ids.every((id) => id !== undefined)) return ids
     }
     throw new Error('a key was forgotten again and again')
+  }
+
+  /** The lane of all these, if it is one and known: nobody looks at each of a thousand for that. */
+  #onlyOne(tasks: readonly LaneOf[]): number | undefined {
+    const [{ queue, name, requires, limitKey }] = tasks as [LaneOf]
+    const isSame = (task: LaneOf) =>
+      task.queue === queue && task.name === name && task.requires === requires && task.limitKey === undefined
+    return limitKey === undefined && tasks.every(isSame) ? this.known({ queue, name, requires }) : undefined
   }
 
   /** Of its own accord, and never inside a caller's transaction: a lane that was seen once stays. */

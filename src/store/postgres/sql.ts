@@ -40,3 +40,23 @@ export class Sql {
 export function numberList(values: readonly (number | string)[]): string {
   return `{${values.join()}}`
 }
+
+/** Control characters, which no JSON text holds: between two, and in place of none. */
+const [BETWEEN, NONE] = ['\u001f', '\u001e']
+
+/**
+ * Texts as one parameter, and how the server reads them as an array. JSON texts are full of quotes, and the driver, and
+ * then the server, would look at each of them: joined as they are, neither does.
+ */
+export function textList(texts: readonly (string | null)[]): {
+  value: unknown
+  read: (parameter: string) => string
+} {
+  const isPlain = (text: string | null) =>
+    text === null || (text !== '' && !text.includes(BETWEEN) && !text.includes(NONE))
+  if (!texts.every(isPlain)) return { value: texts, read: (parameter) => `${parameter}::text[]` }
+  return {
+    value: texts.map((text) => text ?? NONE).join(BETWEEN),
+    read: (parameter) => `string_to_array(${parameter}::text, chr(31), chr(30))`,
+  }
+}

@@ -26,7 +26,7 @@ async function usual(place: Place) {
     expect(journeys()).toBe(before + 1)
     return answer
   }
-  return { clock, other, worker, held: held[0]!, trade }
+  return { clock, store, other, worker, held: held[0]!, trade }
 }
 
 function handIn(worker: Claimant, claims: readonly Claim[], start = 1): Promise<Exchanged> {
@@ -64,8 +64,10 @@ describe('what has changed since the last exchange counts all the same', () => {
   })
 
   test('a pause of its queue', async ({ place }) => {
-    const { other, held, trade } = await usual(place)
+    const { store, other, held, trade } = await usual(place)
     await other.setPaused('default', true)
+    // The first notices that settings have changed, the second knows them: only the pause itself is left to be seen.
+    for (let n = 0; n < 2; n++) await store.enqueue([newTask()])
     expect((await trade()).claims).toEqual([])
     expect(await statusOf(other, held)).toBe('completed')
   })
