@@ -93,7 +93,10 @@ function watchFiles(): void {
   syncBuiltinESMExports()
 }
 
-/** Every statement passes here, a pool's as well; the next of a connection comes when the one before was answered. */
+/**
+ * Every statement passes here, a pool's as well. Those of an exchange in one journey come one after the other, too, though
+ * none waits for an answer: killed before one of them, those before it are on their way.
+ */
 function watchPostgres(): void {
   const client = pg.Client.prototype as { query: (...parameters: any[]) => unknown }
   const original = client.query
