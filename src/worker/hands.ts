@@ -91,8 +91,8 @@ export class Hands implements Desk {
       this.#options.concurrency - this.#running.size - this.#slices.vacant,
     )
     // Where the store works elsewhere it is asked for more before that: it works while these do.
-    if (this.#options.store.remote) return this.#slices.startLater(free)
-    for (let n = 0; n < free; n++) this.#startNext()
+    if (free > 0 && this.#options.store.remote) this.#slices.startLater(free)
+    else for (let n = 0; n < free; n++) this.#startNext()
     if (this.#isClosed) this.handBackAhead()
   }
 
