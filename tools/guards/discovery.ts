@@ -183,4 +183,15 @@ export const DISCOVERY: readonly Guard[] = [
     replace: '',
     test: { file: 'test/store/sqlite/rows.test.ts', title: 'suspects are looked for among suspects alone' },
   },
+  {
+    name: 'what undoes everything fails alone',
+    promise: 'A row whose values break a foreign key at the commit does not keep all others from being done.',
+    file: `${ROWS}/one-by-one.ts`,
+    find: 'if (exchange.outcomes.length === 0 || !isOfARow(error)) throw error',
+    replace: 'throw error',
+    test: {
+      file: 'test/store/sqlite/rows.test.ts',
+      title: 'a foreign key that is checked at the commit fails its row alone',
+    },
+  },
 ]

@@ -170,6 +170,37 @@ test('a value that SQLite cannot hold fails its row alone', async () => {
 })
 
 test.each([
+  [
+    'a foreign key that is checked at the commit',
+    'genre integer REFERENCES genres (id) DEFERRABLE INITIALLY DEFERRED',
+    'CREATE TABLE genres (id integer PRIMARY KEY)',
+  ],
+  [
+    'a trigger that rolls everything back',
+    'genre integer',
+    `CREATE TRIGGER no AFTER UPDATE ON files WHEN new.genre = 7 BEGIN SELECT RAISE(ROLLBACK, 'no genre 7'); END`,
+  ],
+])('%s fails its row alone', async (_, column, more) => {
+  const database = await openSqliteDatabase()
+  onTestFinished(() => database.destroy())
+  const world = new World(database, await database.open())
+  await database.tables.run(
+    `CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, ${column})`,
+  )
+  await database.tables.run(more)
+  await database.tables.run('INSERT INTO files VALUES (1, 1, 1, NULL), (2, 1, 1, NULL), (3, 1, 1, NULL)')
+  await world.store.planDiscoveries([fileSource(world)])
+  const worker = await rowWorker(world)
+  const outcomes = (await worker.claim(3)).map(({ id, fence, key }) => {
+    const values = { needs: 0, genre: key === '2' ? 7 : null }
+    return { id, fence, startedAt: 0, outcome: { kind: 'completed', values, retryAfterMs: 1_000 } as const }
+  })
+  const { answers } = await worker.exchange({ outcomes })
+  expect(answers).toMatchObject([{ kind: 'done' }, { kind: 'failed', retryInMs: 1_000 }, { kind: 'done' }])
+  expect(await world.store.countRows('tag-files')).toMatchObject({ backingOff: 1, waiting: 0, claimed: 0 })
+})
+
+test.each([
   ['no type', 'id, needs integer, valid integer, UNIQUE (id)'],
   ['a blob', 'id BLOB UNIQUE, needs integer, valid integer'],
   ['a real', 'id REAL UNIQUE, needs integer, valid integer'],

@@ -12,6 +12,7 @@ import { registerDigest } from './digest.ts'
 import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
 import { type Look, LookAround } from './look.ts'
 import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
+import { handIn } from './one-by-one.ts'
 import { isPlanned, lookOverAll, writePlan } from './plan.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { forgetOutdated, repairRows } from './repair.ts'
@@ -94,7 +95,7 @@ export function sqliteRows(services: RowServices): Rows {
       if (want === null && !hasRowNews(asked)) {
         return read(() => (isLive(db, Number(session)) ? NOTHING : { ...NOTHING, sessionEnded: true }))
       }
-      const handedIn = hasRowNews(asked) ? await exchange(asked) : NOTHING
+      const handedIn = hasRowNews(asked) ? await handIn(asked, exchange) : NOTHING
       if (want === null || handedIn.claims.length > 0 || handedIn.sessionEnded) return handedIn
       const { answers, refused } = handedIn
       const found = await lookAround(session, want)
