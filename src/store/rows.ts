@@ -140,7 +140,7 @@ export interface RowsExchanged {
   refused: string[]
   /** The session itself was ended by somebody: everything it held is gone, and each answer is `refused`. */
   sessionEnded: boolean
-  /** Suspects wait for a worker that is empty. */
+  /** Suspects wait for a worker that is empty, which this one is not; told although something else was found. */
   suspectsWaiting: boolean
   /** When to look again, although nothing tells: a row's backoff ends, or the look was not finished. Null: when woken. */
   nextDueInMs: number | null

@@ -62,7 +62,7 @@ export const rowsCrashes: Theme = (specify, expect) => {
     expect(first).toMatchObject([{ suspect: true, started: true, attempt: 1 }])
     expect(await worker.take(10)).toMatchObject({
       claims: [{ key: '3', suspect: false }],
-      suspectsWaiting: false,
+      suspectsWaiting: true,
     })
     await worker.complete(first[0]!)
     expect(await worker.take(10)).toMatchObject({ claims: [], suspectsWaiting: true })

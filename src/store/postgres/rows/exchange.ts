@@ -51,7 +51,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
     answers: all,
     refused: told.refused,
     sessionEnded: false,
-    suspectsWaiting: want !== null && !want.empty && looking!.claims.length === 0 && seen!.suspects,
+    suspectsWaiting: want !== null && !want.empty && seen!.suspects,
     nextDueInMs: looking === null ? null : looking.nextDueInMs(seen!),
     ...(looking === null ? {} : { paused: seen!.everythingPaused, conflicts: looking.conflicts }),
   }
