@@ -8,6 +8,3 @@ export const BOTH: readonly [name: string, open: () => Promise<Ground>][] = [
   ['SQLite', async () => new SqliteGround()],
   ['PostgreSQL', () => PostgresGround.fresh(inject('postgresUrl'))],
 ]
-
-/** Those that find rows. */
-export const WITH_ROWS = BOTH.filter(([name]) => name === 'SQLite')

@@ -35,7 +35,9 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   const answers: Answers = new Map()
   const rows = handedIn(exchange.outcomes)
   const { groups, others } = await sorted(services, rows)
-  const apart = others.length > 0 || exchange.starts.length > 0 || exchange.holding !== undefined
+  // Who has nothing to say and wants nothing asks whether it is still alive.
+  const asksOnly = groups.length === 0 && want === null
+  const apart = asksOnly || others.length > 0 || exchange.starts.length > 0 || exchange.holding !== undefined
   const told = apart ? await handInApart(services, exchange, others, answers) : { live: true, refused: [] }
   if (!told.live) return { answer: sessionOver(exchange), freed: false }
 
