@@ -140,4 +140,60 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
       title: 'drained, with what is delayed, waits for rows that back off, and not for those in quarantine',
     },
   },
+  {
+    name: 'discovery: a new process prefers other work to suspects',
+    promise: 'Rows that take processes down do not keep new ones from all other work.',
+    file: 'src/worker/household.ts',
+    find: '>= SUSPECTS_AFTER_MS',
+    replace: '>= 0',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title:
+        'a new process prefers other work to suspects for a while: one may have taken its predecessor down',
+    },
+  },
+  {
+    name: 'discovery: suspects are told although there is other work (sqlite)',
+    promise: 'A suspect gets its turn however many rows wait.',
+    file: 'src/store/sqlite/rows/exchange.ts',
+    find: 'suspectsWaiting: suspectsWait(db, want, now)',
+    replace: 'suspectsWaiting: suspectsWait(db, want, now) && claims.length === 0',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'when several were running nobody is charged; each is next run alone',
+    },
+  },
+  {
+    name: 'discovery: suspects are told although there is other work (postgres)',
+    promise: 'A suspect gets its turn however many rows wait.',
+    file: 'src/store/postgres/rows/exchange.ts',
+    find: '!want.empty && seen!.suspects',
+    replace: '!want.empty && looking!.claims.length === 0 && seen!.suspects',
+    test: {
+      file: 'test/store/postgres.conformance.test.ts',
+      title: 'when several were running nobody is charged; each is next run alone',
+    },
+  },
+  {
+    name: 'discovery: an ended session is heard of by who only asks (sqlite)',
+    promise: 'A handler whose claim was lost is told, though it has nothing to hand in.',
+    file: 'src/store/sqlite/rows/index.ts',
+    find: 'if (want === null && !hasRowNews(asked)) {',
+    replace: 'if (want === null && !hasRowNews(asked) && asked.session === "") {',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'who has nothing to hand in, and wants nothing, hears that its session was ended',
+    },
+  },
+  {
+    name: 'discovery: an ended session is heard of by who only asks (postgres)',
+    promise: 'A handler whose claim was lost is told, though it has nothing to hand in.',
+    file: 'src/store/postgres/rows/exchange.ts',
+    find: 'const apart = asksOnly || ',
+    replace: 'const apart = ',
+    test: {
+      file: 'test/store/postgres.conformance.test.ts',
+      title: 'who has nothing to hand in, and wants nothing, hears that its session was ended',
+    },
+  },
 ]

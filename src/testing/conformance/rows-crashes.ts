@@ -60,6 +60,7 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await worker.begin()
     const first = await worker.claim(10, 10)
     expect(first).toMatchObject([{ suspect: true, started: true, attempt: 1 }])
+    // Told although there is other work: a worker that is never empty would leave the other one waiting for ever.
     expect(await worker.take(10)).toMatchObject({
       claims: [{ key: '3', suspect: false }],
       suspectsWaiting: true,
@@ -67,6 +68,18 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await worker.complete(first[0]!)
     expect(await worker.take(10)).toMatchObject({ claims: [], suspectsWaiting: true })
   })
+
+  specify(
+    'who has nothing to hand in, and wants nothing, hears that its session was ended',
+    async (world) => {
+      await withFiles(world, 1)
+      const worker = await rowWorker(world)
+      expect(await worker.exchange({})).toMatchObject({ sessionEnded: false })
+      await worker.claimOne()
+      await worker.end('lease')
+      expect(await worker.exchange({})).toMatchObject({ sessionEnded: true })
+    },
+  )
 
   specify('a task and a row that were running together are both suspects', async (world) => {
     await withFiles(world, 1)
