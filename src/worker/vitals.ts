@@ -87,14 +87,9 @@ export class Vitals {
     counters.claim_conflicts += conflicts
     if (claims.length > 0) this.#isEverythingPaused = false
     else if (paused !== undefined) this.#isEverythingPaused = paused
-  }
-
-  /** After a turn of the loop: it has a session, or is in trouble. */
-  turned(hasSession: boolean): void {
-    const isReady = hasSession && !this.needs.areAsking
-    // Its start is over, though it may begin with a load: that has a time-out of its own.
-    if (isReady && !this.#isReady && this.needs.areLoading) this.phases.enter('idle')
-    this.#isReady ||= isReady
+    if (this.#isReady || this.needs.areAsking) return
+    // Said before anything is begun, be it a handler that blocks the event loop, or a load that takes minutes: its start is over.
+    this.#isReady = true
     this.update()
   }
 

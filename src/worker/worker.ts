@@ -128,7 +128,7 @@ export class Worker {
   async #work(): Promise<void> {
     while (this.#state !== 'stopped') {
       await this.#turn()
-      this.#vitals.turned(this.#session !== null)
+      this.#vitals.update()
       await this.#waker.rest(() => this.#restMs())
     }
     await this.#leave()

@@ -104,6 +104,13 @@ export const RESOURCES: readonly Guard[] = [
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
+    'its start is over before it loads',
+    'A worker process that loads a model for minutes is not taken for one that does not start.',
+    'src/worker/vitals.ts',
+    ['    this.#isReady = true\n    this.update()\n', '    this.#isReady = true\n'],
+    [LOADING, 'begins when the start of the worker is over, although there was work at once'],
+  ),
+  guard(
     'the supervisor knows that it loads',
     'A worker process is not killed because its model takes longer to load than a handler may run.',
     'src/worker/hands.ts',

@@ -70,6 +70,16 @@ describe('loading', () => {
     ])
   })
 
+  test('begins when the start of the worker is over, although there was work at once', async ({ open }) => {
+    const { embed } = model()
+    const t = await open({ tasks: [embed] })
+    await t.enqueue(embed)
+    const phases: string[] = []
+    t.work().onPhase((phase) => phases.push(phase))
+    await t.runUntilIdle()
+    expect(phases).toEqual(['idle', 'loading_models', 'processing', 'idle'])
+  })
+
   test.for([
     [
       'throws',
