@@ -49,9 +49,10 @@ export const resources: Theme = (specify, expect) => {
     const id = await world.enqueue()
     await worker.store.noteHoldups(worker.session, [missing(world, 'job')])
     expect((await reasonOf(world, id)).runnable).toBe(false)
+    const { session } = worker
     await worker.end('stop')
-    await worker.store.noteHoldups(worker.session, [missing(world, 'job')])
     await worker.begin()
+    await worker.store.noteHoldups(session, [missing(world, 'job')])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
   })
 

@@ -80,12 +80,13 @@ describe('a ResourceError', () => {
   test('as often as the worker was told ends it, and fails whoever waits for it to be drained', async () => {
     const gleaner = await openTemp({ tasks: [task] })
     gleaner.on('problem', () => {})
-    await gleaner.enqueueMany(task, Array(3).fill('broken'))
+    // Short ones first: of those it holds many ahead.
+    await gleaner.enqueueMany(task, [...Array(100).fill('fine'), ...Array(50).fill('broken')])
     const worker = gleaner.work({ concurrency: 1, resourceErrorLimit: 2 })
     await expect(worker.drained({ includeDelayed: true })).rejects.toThrow('gave up after 2 resource errors')
     await expect(worker.drained()).rejects.toBe(worker.failed)
     await worker.stop()
-    expect(await gleaner.tasks.counts()).toMatchObject({ queued: 1, scheduled: 2, running: 0 })
+    expect(await gleaner.tasks.counts()).toMatchObject({ queued: 48, scheduled: 2, running: 0 })
   })
 
   test('of one load that many waited for counts once, and ten of them say that it would not load', async ({

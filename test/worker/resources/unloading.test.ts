@@ -115,7 +115,7 @@ describe('unloading', () => {
     const ground: { t?: TestGleaner } = {}
     const { embed } = model({
       idleAfter: '1m',
-      unload: how === 'hangs' ? async () => void (await ground.t!.sleep('1d')) : unload,
+      unload: how === 'hangs' ? async () => void (await ground.t!.sleep('10m')) : unload,
       unloadTimeout: '2s',
     })
     ground.t = await open({ tasks: [embed] })
@@ -126,7 +126,7 @@ describe('unloading', () => {
     await t.advance('1m')
     const handle = await t.enqueue(embed)
     await t.advance('3s')
-    expect(await handle.result()).toBe('by 2')
+    expect(await t.tasks.get(handle.id)).toMatchObject({ status: 'completed', result: 'by 2' })
     expect(problems).toMatchObject([{ code: 'RESOURCE_UNLOAD', message: expect.stringContaining(words) }])
   })
 })
