@@ -15,6 +15,7 @@ export function overviewLines(overview: Overview, style: Style, width: number): 
     '',
     ...workerLines(overview, style, width),
     ...queueLines(overview, style),
+    ...discoveryLines(overview, style),
     ...alertLines(overview, style, width),
   ]
 }
@@ -99,6 +100,23 @@ function queueLines({ queues }: Overview, style: Style): string[] {
   return [
     style('dim', title!),
     ...lines.map((line, i) => (queues[i]!.paused ? style('yellow', line) : line)),
+    '',
+  ]
+}
+
+function discoveryLines({ discoveries }: Overview, style: Style): string[] {
+  if (discoveries.length === 0) return []
+  const [title, ...lines] = columns(
+    ['discovery', 'waiting', 'claimed', 'backing off', 'quarantined', ''],
+    discoveries.map(({ name, waiting, claimed, backingOff, quarantined, paused, pausedReason }) => [
+      name,
+      ...[waiting, claimed, backingOff, quarantined].map(String),
+      paused ? `paused${pausedReason === null ? '' : `: ${pausedReason}`}` : '',
+    ]),
+  )
+  return [
+    style('dim', title!),
+    ...lines.map((line, i) => (discoveries[i]!.paused ? style('yellow', line) : line)),
     '',
   ]
 }

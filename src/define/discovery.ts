@@ -116,9 +116,9 @@ export function defineDiscovery<R, S extends Std | undefined = undefined, U exte
   return brand(definition)
 }
 
-/** The same discovery, done by something else than its own code. */
+/** The same discovery, done by something else than its own code, which therefore uses nothing of ours. */
 export function rowsDoneBy(discovery: Discovery, run: Handler): Discovery {
-  return brand({ ...discoveryOf(discovery), run })
+  return brand({ ...discoveryOf(discovery), uses: null, run })
 }
 
 function brand(definition: DiscoveryDefinition): Discovery {

@@ -87,10 +87,10 @@ export function implement<I, R, P, U extends Resources = {}>(
   return brand({ ...definition, uses, run: checkHandler(implementation?.run, what) })
 }
 
-/** The same task, done by something else than its own code. */
+/** The same task, done by something else than its own code, which therefore uses nothing of ours. */
 export function doneBy(task: Task, run: (definition: TaskDefinition) => Handler): Task {
   const definition = definitionOf(task)
-  return brand({ ...definition, run: run(definition) })
+  return brand({ ...definition, uses: null, run: run(definition) })
 }
 
 export function definitionOf(task: unknown): TaskDefinition {

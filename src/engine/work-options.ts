@@ -23,7 +23,7 @@ export interface Known {
 
 /** A name stands for one resource, whoever uses it. */
 export function checkResources({ registry, discoveries }: Known): void {
-  const rows = [...discoveries.pick(discoveries.names).values()]
+  const rows = [...discoveries.pick(discoveries.runnable).values()]
   checkDistinct([...registry.runnable(), ...rows].map(({ uses }) => uses))
 }
 

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { defineTask, openGleaner } from '../../src/index.ts'
+import { defineDiscovery, defineTask, openGleaner } from '../../src/index.ts'
 import { identifySelf } from '../../src/process-identity.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -149,6 +150,33 @@ describe('gleaner status', () => {
       ],
       queues: [{ name: 'default', queued: 3, paused: false }],
       alerts: [{ kind: 'unserved' }, { kind: 'backlog' }],
+    })
+  })
+
+  test('shows discoveries, and raises an alert for rows that nobody serves', async () => {
+    const folder = project()
+    const db = new Database(join(folder, 'app.db'))
+    onTestFinished(() => void db.close())
+    db.exec(
+      'CREATE TABLE files (id INTEGER PRIMARY KEY, tagged INTEGER); INSERT INTO files (tagged) VALUES (0), (0), (1)',
+    )
+    const files = defineDiscovery({
+      name: 'tag-files',
+      table: 'files',
+      key: 'id',
+      where: 'tagged = 0',
+      done: () => ({ tagged: 1 }),
+    })
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, discoveries: [files] })
+    onTestFinished(() => app.close())
+    const { stdout } = await gleaner(folder, 'status')
+    expect(stdout).toMatch(/^tag-files +2 +0 +0 +0$/m)
+    expect(stdout).toContain('rows of tag-files wait, and no live worker serves it')
+    await app.discoveries.pause('tag-files')
+    const paused = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)
+    expect(paused).toMatchObject({
+      discoveries: [{ name: 'tag-files', waiting: 2, paused: true }],
+      alerts: [],
     })
   })
 
@@ -309,6 +337,33 @@ describe('gleaner doctor', () => {
       'this is no database, but a text that is long enough to be taken for one',
     )
     expect((await gleaner(folder, 'doctor')).stdout).toMatch(/bad {2}database: /)
+  })
+
+  test('says which index a discovery lacks, and how to give its table a version', async () => {
+    const folder = project(`import { defineDiscovery } from ${GLEANER}
+      const files = defineDiscovery({ name: 'tag-files', table: 'files', key: 'id', where: 'tagged = 0', run() {}, done: () => ({ tagged: 1 }) })
+      export default { database: 'sqlite:./app.db', discoveries: [files] }`)
+    await opened(folder)
+    const missing = await gleaner(folder, 'doctor')
+    expect(missing.code).toBe(1)
+    expect(missing.stdout).toMatch(/bad {2}discoveries: .*files/)
+    const db = new Database(join(folder, 'app.db'))
+    onTestFinished(() => void db.close())
+    db.exec('CREATE TABLE files (id INTEGER PRIMARY KEY, tagged INTEGER)')
+    const { code, stdout } = await gleaner(folder, 'doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /note discovery tag-files: finding its rows reads others as well\n {5}CREATE INDEX /,
+    )
+    expect(stdout).toMatch(
+      /note discovery tag-files: its table has no version column.*\n {5}.*\n?[\s\S]*CREATE TRIGGER/,
+    )
+    // What it advises works, and is enough.
+    const [, index] = /(CREATE INDEX [^\n]+)/.exec(stdout)!
+    db.exec(index!)
+    expect((await gleaner(folder, 'doctor')).stdout).toContain(
+      'ok   discovery tag-files: an index finds its rows',
+    )
   })
 
   test('notes tasks that no pool serves', async () => {

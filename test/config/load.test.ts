@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
+import * as door from '../../src/index.ts'
 import { checkout, folderWith, GLEANER } from './files.ts'
 
 const DATABASE = "database: 'sqlite:./app.db'"
@@ -211,6 +212,23 @@ test('tasks and errors of another copy of the package are recognised', () => {
   expect(hello).toEqual(['hello', 'completed', 'from the other copy'])
   expect(never).toEqual(['never', 'failed', 'permanent'])
   expect(later).toEqual(['later', 'scheduled', null])
+})
+
+test('every error of the public door carries the mark that other copies look for', () => {
+  const classes = Object.values(door).filter(
+    (one): one is typeof door.GleanerError => typeof one === 'function' && one.prototype instanceof Error,
+  )
+  expect(classes.length).toBeGreaterThan(10)
+  expect(classes.filter((one) => !Object.hasOwn(one, Symbol.for('gleaner.error')))).toEqual([])
+})
+
+test('what a user derives from an error of ours is only what it is', () => {
+  class Mine extends door.PermanentError {}
+  class Other extends door.PermanentError {}
+  expect(new Mine('x')).toBeInstanceOf(door.PermanentError)
+  expect(new Mine('x')).not.toBeInstanceOf(Other)
+  expect(new door.PermanentError('x')).not.toBeInstanceOf(Mine)
+  expect(new door.PermanentError('x')).not.toBeInstanceOf(door.RetryLater)
 })
 
 /** `import 'gleaner'` in this folder means that copy: its sources, as the checkout is not built. */
