@@ -164,12 +164,16 @@ describe('the environment goes before the config', () => {
     }
     const { engine, server } = await load(folderWith(files), env)
     expect(engine.database).toBe('postgres://db.example/app')
-    expect(server).toEqual({ host: '0.0.0.0', port: 9000, token: 'secret' })
+    expect(server).toMatchObject({ host: '0.0.0.0', port: 9000, token: 'secret' })
   })
 
   test('unless a variable is empty', async () => {
     const env = { GLEANER_DATABASE: '', GLEANER_HOST: '', GLEANER_PORT: '', GLEANER_TOKEN: '' }
-    expect((await load(folderWith(files), env)).server).toEqual({ host: 'a.example', port: 1, token: 'x' })
+    expect((await load(folderWith(files), env)).server).toMatchObject({
+      host: 'a.example',
+      port: 1,
+      token: 'x',
+    })
   })
 
   test('and a config without a database is enough beside it', async () => {
