@@ -63,6 +63,8 @@ export function pool(options: Partial<Pool> = {}): Pool {
 /** A database, a supervisor in this process, its real worker processes, and everything they say. */
 export class Estate {
   readonly place = new Place()
+  /** A file of its own, unless a test says otherwise. */
+  database = this.place.database
   readonly log: Logged[] = []
   readonly #stores: Store[] = []
   readonly #supervisors: Supervisor[] = []
@@ -73,14 +75,14 @@ export class Estate {
       NODE_OPTIONS: '',
       NODE_COMPILE_CACHE: COMPILED,
       GLEANER_CHILD: '1',
-      GLEANER_DATABASE: this.place.database,
+      GLEANER_DATABASE: this.database,
       GLEANER_CRASH_FILE: this.file('crash'),
       ...more,
     }
   }
 
   async supervise(options: Partial<SupervisorOptions> = {}): Promise<Supervisor> {
-    const store = await openStore(this.place.database)
+    const store = await openStore(this.database)
     this.#stores.push(store)
     const write = (level: Logged['level']) => (details: object, message: string) =>
       this.#note({ level, ...details, message })
@@ -109,6 +111,7 @@ export class Estate {
     options: Pick<SupervisorOptions, 'timings' | 'limits' | 'env'> & { pools?: Pool[] } = {},
   ): Child {
     return this.place.start(PROGRAM, {
+      database: this.database,
       config: CONFIG,
       pools: [pool()],
       ...options,
@@ -118,7 +121,7 @@ export class Estate {
   }
 
   gleaner(): Promise<Gleaner> {
-    return this.place.open({ tasks })
+    return this.place.open({ database: this.database, tasks })
   }
 
   /** What the workers said: `{"event": …}` on a line of their standard output. */
@@ -184,8 +187,8 @@ export class Estate {
   }
 
   async clear(): Promise<void> {
-    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop({ drain: 0 })))
-    await Promise.all(this.#stores.map((store) => store.close()))
+    await Promise.all(this.#supervisors.splice(0).map((supervisor) => supervisor.stop({ drain: 0 })))
+    await Promise.all(this.#stores.splice(0).map((store) => store.close()))
     await this.place.clear()
   }
 
