@@ -83,7 +83,8 @@ export class Aftermath {
         const outcomes = [{ ...run, id: task.id, outcome: this.#timedOut(name, task.attempts) }]
         await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
       } else {
-        const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, 1) }]
+        const attempts = (await this.#store.getRow(name, key))?.attempts ?? 1
+        const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, Math.max(1, attempts)) }]
         await this.#store.exchangeRows({ session, starts: [], outcomes, want: null })
       }
     }

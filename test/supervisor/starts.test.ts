@@ -6,7 +6,7 @@ import { quick } from './tasks.ts'
 
 const COLD_MS = TORTURE ? 120_000 : 2_500
 const [IDLE_MS, IDLE_PART] = TORTURE ? [60_000, 0.01] : [3_000, 0.1]
-const KILLS = TORTURE ? 300 : 12
+const KILLS = TORTURE ? 300 : 6
 
 test('a worker that takes its time to start is pending all along, then healthy', {
   timeout: 180_000,

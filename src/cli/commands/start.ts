@@ -1,4 +1,5 @@
 import type { Config } from '../../config/types.ts'
+import { discoveryOf } from '../../define/discovery.ts'
 import { definitionOf } from '../../define/task.ts'
 import { InputError } from '../../errors.ts'
 import { serveBeside } from '../../http/beside.ts'
@@ -80,7 +81,9 @@ function mustHavePools({ pools, path }: Config): void {
 /** As the task's own policy says. */
 function retryAfterMs({ engine }: Config, name: string, attempt: number): number {
   const task = engine.tasks?.find((one) => one.name === name)
-  return task === undefined ? 0 : retryDelayMs(definitionOf(task).retry, attempt, Math.random())
+  const discovery = engine.discoveries?.find((one) => one.name === name)
+  const policy = task === undefined ? discovery && discoveryOf(discovery).retry : definitionOf(task).retry
+  return policy === undefined ? 0 : retryDelayMs(policy, attempt, Math.random())
 }
 
 /** It may also end by itself, when another supervisor is in office. */
