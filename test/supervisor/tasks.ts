@@ -107,13 +107,13 @@ export const marked = defineTask({
   },
 })
 
-const { GLEANER_GPU } = process.env
-
-/** There when its file is, if a test names one; loading takes longer than its tasks may. */
+/** There when its file is, or when no file was named; loading takes longer than its tasks may. */
 const gpu = defineResource({
   name: 'gpu',
-  probe: () =>
-    GLEANER_GPU === undefined || existsSync(GLEANER_GPU) || { reason: 'no VRAM', retryAfter: '50ms' },
+  probe: () => {
+    const file = process.env.GLEANER_GPU
+    return file === undefined || existsSync(file) || { reason: 'no VRAM', retryAfter: '50ms' }
+  },
   load: async () => {
     say('loading')
     await new Promise((resolve) => setTimeout(resolve, 1_500))
