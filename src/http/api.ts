@@ -16,6 +16,7 @@ import { healthOf, healthRoutes } from './routes/health.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { serverRoutes, version } from './routes/server.ts'
 import { taskRoutes } from './routes/tasks.ts'
+import { workerRoutes } from './routes/workers.ts'
 import { Turns } from './turns.ts'
 import type { Discovery } from './wire.ts'
 
@@ -46,6 +47,7 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   ...queueRoutes,
   ...discoveryRoutes,
+  ...workerRoutes,
   ...healthRoutes,
   ...eventRoutes,
 ]
@@ -71,7 +73,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
     store: inside.store,
     redact,
     timings: options.timings,
-    topics: topicsOf(gleaner, { inside, alerts }),
+    topics: topicsOf({ gleaner, inside, alerts }),
   })
   const desk: Desk = { gleaner, inside, hub, startedAt: Date.now(), alerts }
   return {
@@ -84,11 +86,13 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
   }
 }
 
-function topicsOf(gleaner: Gleaner, desk: Pick<Desk, 'inside' | 'alerts'>): Record<string, Topic> {
+function topicsOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Record<string, Topic> {
+  const { gleaner } = desk
   return {
     counts: {
       read: async () => ({ counts: await gleaner.tasks.counts(), queues: await gleaner.queues.list() }),
     },
+    workers: { read: async () => ({ workers: await gleaner.workers.list() }), everyMs: 500 },
     discoveries: {
       read: async () => ({ discoveries: (await allDiscoveries(gleaner)).map(withoutTime) }),
       everyMs: 1_000,

@@ -2,9 +2,12 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import { edgeMs, middleMs } from '../model/histogram.ts'
 import { type Measured, ROWS } from '../model/metrics.ts'
 import { TASK_STATUSES } from '../model/task.ts'
+import { HEALTHS, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/contract.ts'
 import type { Hub } from './events/hub.ts'
 import { Exposition } from './exposition.ts'
+import { allDiscoveries } from './routes/discoveries.ts'
+import type { Discovery } from './wire.ts'
 
 /** Bounds of the histograms, in seconds. */
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800]
@@ -33,11 +36,36 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
       },
     )
   for (const one of await store.readTotals()) addTotals(out, one)
+  addWorkers(out, await gleaner.workers.list())
+  addDiscoveries(out, await allDiscoveries(gleaner).catch(() => []))
   const { databaseBytes, walBytes } = await store.sizes()
   out.gauge('gleaner_database_bytes', 'Size of the database', databaseBytes)
   if (walBytes !== null) out.gauge('gleaner_wal_bytes', 'Size of the write-ahead log', walBytes)
   out.gauge('gleaner_event_clients', 'Clients that listen to events of this server', hub.clients)
   return out.text()
+}
+
+function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
+  for (const health of HEALTHS) {
+    const count = workers.filter((one) => one.health === health).length
+    out.gauge('gleaner_workers', 'Workers, by how they are', count, { health })
+  }
+  for (const { id, pool, restarts, rss } of workers.filter((one) => one.pool !== '')) {
+    out.counter('gleaner_worker_restarts_total', 'Crashes that counted', restarts.total, { worker: id, pool })
+    if (rss !== null)
+      out.gauge('gleaner_worker_rss_bytes', 'Memory of the process', rss, { worker: id, pool })
+  }
+}
+
+function addDiscoveries(out: Exposition, discoveries: readonly Discovery[]): void {
+  for (const { name, waiting, claimed, backingOff, quarantined, paused } of discoveries) {
+    const states = { waiting, claimed, 'backing-off': backingOff, quarantined }
+    for (const [state, count] of Object.entries(states))
+      if (count !== null) out.gauge('gleaner_rows', 'Rows that need work', count, { discovery: name, state })
+    out.gauge('gleaner_discovery_paused', '1 while a discovery is paused', paused ? 1 : 0, {
+      discovery: name,
+    })
+  }
 }
 
 function addTotals(

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { ActionRecord } from '../model/action.ts'
 import type { Explanation } from '../model/explanation.ts'
-import type { HealthRecord } from '../model/health.ts'
 import type { Gauges, Metrics } from '../model/metrics.ts'
 import { type QueueRecord, STRATEGIES } from '../model/queue.ts'
 import { ROW_STATES, type RowRecord } from '../model/row.ts'
@@ -14,15 +13,14 @@ import {
   TASK_STATUSES,
   type TaskRecord,
 } from '../model/task.ts'
-import { HEALTHS } from '../model/worker.ts'
 import type { BulkAnswer } from '../queue/bulk.ts'
-import type { Discovery, Enqueued, ErrorBody, HealthReport, Info } from './wire.ts'
+import type { Discovery, Enqueued, ErrorBody, Info } from './wire.ts'
 
 /** What answers hold. The types are those of the library: a record is the same everywhere. */
 
-const whole = z.int()
-const time = z.int().describe('Milliseconds since 1970')
-const maybe = <T extends z.ZodType>(schema: T) => schema.nullable()
+export const whole = z.int()
+export const time = z.int().describe('Milliseconds since 1970')
+export const maybe = <T extends z.ZodType>(schema: T) => schema.nullable()
 
 const failure: z.ZodType<Failure> = z.object({
   kind: z.enum(['error', 'timeout', 'crash', 'permanent']),
@@ -246,29 +244,6 @@ export const discovery: z.ZodType<Discovery> = z
     asOf: maybe(time),
   })
   .meta({ id: 'Discovery' })
-
-export const healthRecord: z.ZodType<HealthRecord> = z
-  .object({
-    at: time,
-    component: z.string(),
-    status: z.enum(HEALTHS),
-    changedFrom: maybe(z.enum(HEALTHS)),
-  })
-  .meta({ id: 'HealthRecord' })
-
-export const health: z.ZodType<HealthReport> = z
-  .object({
-    alerts: z.array(
-      z.object({
-        kind: z.enum(['unserved', 'error-rate', 'backlog', 'stalled']),
-        queue: maybe(z.string()),
-        discovery: maybe(z.string()),
-        message: z.string(),
-        fix: z.string(),
-      }),
-    ),
-  })
-  .meta({ id: 'Health' })
 
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({

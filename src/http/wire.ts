@@ -7,6 +7,7 @@ import type { Alert } from '../model/alerts.ts'
 import type { Metrics } from '../model/metrics.ts'
 import type { QueueRecord } from '../model/queue.ts'
 import type { Counts, TaskRecord } from '../model/task.ts'
+import type { Health, WorkerRecord } from '../model/worker.ts'
 import type { DiscoveryRecord } from '../store/contract.ts'
 
 export type { ActionRecord as Action, Role } from '../model/action.ts'
@@ -19,6 +20,7 @@ export type { Reason } from '../model/reasons.ts'
 export type { RowRecord as Row } from '../model/row.ts'
 export type { ScheduleRecord as Schedule } from '../model/schedule.ts'
 export type { AttemptRecord as Attempt, Counts, LogLine, Page, TaskRecord as Task } from '../model/task.ts'
+export type { Health, Phase, WorkerRecord as Worker, WorkerStatus } from '../model/worker.ts'
 export type { BulkAnswer } from '../queue/bulk.ts'
 
 /** What only a server has to say. */
@@ -74,6 +76,9 @@ type Nullable<T> = { [K in keyof T]: T[K] | null }
 export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' | 'paused'>>
 
 export interface HealthReport {
+  /** The worst of all components; without any, healthy. */
+  status: Health
+  components: { id: string; status: Health }[]
   /** What a person should look at. */
   alerts: Alert[]
 }
@@ -83,6 +88,7 @@ export interface ServerEvents {
   /** How many tasks there are in each status, over all and in each queue. */
   counts: { counts: Counts; queues: QueueRecord[] }
   discoveries: { discoveries: Omit<Discovery, 'asOf'>[] }
+  workers: { workers: WorkerRecord[] }
   health: HealthReport
   /** A task that this client watches; null: it was removed. */
   task: { id: string; task: Omit<TaskRecord, 'input' | 'result'> | null }

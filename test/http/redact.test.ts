@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
 import { redactor } from '../../src/http/redact.ts'
+import { tempDatabase } from '../temp-database.ts'
 import { listen } from './listener.ts'
 import { openServer } from './server.ts'
 
@@ -58,4 +60,13 @@ test('what is redacted never leaves: not in records, logs, errors, actions or ev
   expect(events.text()).not.toContain('hunter2')
   // The record itself does not hold it either.
   expect(await gleaner.tasks.get(body.id)).toMatchObject({ input })
+})
+
+test('what is redacted is not kept in the record of actions either', async () => {
+  const path = tempDatabase()
+  const { post } = await openServer({ redact: ['filter.error'] }, { database: `sqlite:${path}` })
+  await post('/api/v1/tasks/remove', { filter: { error: 'hunter2' } })
+  const db = new Database(path, { readonly: true })
+  onTestFinished(() => void db.close())
+  expect(db.prepare('SELECT details FROM gleaner_actions').pluck().get()).toContain('[redacted]')
 })

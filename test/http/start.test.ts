@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { Journey } from '../cli/journey.ts'
 import { folderWith, GLEANER } from '../config/files.ts'
+import { until } from '../until.ts'
 import { listen } from './listener.ts'
 import { ask } from './server.ts'
 
@@ -37,6 +38,24 @@ test.each([
   const task = (await ask(url, `/api/v1/tasks/${body.id}`, call)).body
   expect(task.worker).toMatch(/^worker:main:0/)
   expect(task.result).not.toBe(start.child.pid)
+  // What a supervisor reports comes a moment later than what its workers do.
+  const healthy = async () =>
+    (await ask(url, '/api/v1/health', call)).body.components[0]?.status === 'healthy'
+  await until('the worker is healthy', healthy)
+  const workers = (await ask(url, '/api/v1/workers', call)).body.items
+  expect(workers).toMatchObject([{ id: 'worker:main:0', pool: 'main', status: 'running' }])
+  expect((await ask(url, '/metrics', call)).body).toContain('gleaner_workers{health="healthy"} 1')
+  const post = (path: string) => ask(url, `/api/v1/workers/${path}`, { ...call, method: 'POST' })
+  expect(await post('worker:main:0/pause')).toMatchObject({ status: 204 })
+  await events.until(({ event, data }) => event === 'workers' && data.workers[0]?.status === 'paused')
+  expect(await post('resume')).toMatchObject({ status: 204 })
+  await events.until(({ event, data }) => event === 'workers' && data.workers[0]?.status === 'running')
+  expect(await post('worker:main:0/restart')).toMatchObject({ status: 204 })
+  await events.until(
+    ({ event, data }) => event === 'workers' && data.workers.some(({ pid }: any) => pid !== workers[0].pid),
+  )
+  expect(await post('worker:none:0/restart')).toMatchObject({ status: 404 })
+  expect((await ask(url, '/api/v1/health/history', call)).status).toBe(200)
   expect(await ask(url, '/readyz')).toMatchObject({ status: 200 })
   start.signal('SIGTERM')
   expect(await start.ended).toEqual({ code: 0, signal: null })

@@ -216,6 +216,29 @@ test('a body that is no JSON, too large, of another kind or too deep is refused'
   expect(await send(deep)).toMatchObject({ status: 400 })
 })
 
+test('a body whose length nobody said is cut off, too', async () => {
+  const { url } = await openServer({ bodyLimit: 10_000 })
+  let sent = 0
+  const endless = new ReadableStream({
+    pull(controller) {
+      sent += 1_000
+      if (sent > 50_000_000) return controller.close()
+      controller.enqueue(new Uint8Array(1_000).fill(0x20))
+    },
+  })
+  const answer = await fetch(`${url}/api/v1/tasks`, {
+    method: 'POST',
+    body: endless,
+    duplex: 'half',
+    headers: { origin: url, 'content-type': 'application/json' },
+  } as RequestInit).then(
+    ({ status }) => status,
+    () => 'cut off',
+  )
+  expect([413, 'cut off']).toContain(answer)
+  expect(sent).toBeLessThan(20_000_000)
+})
+
 test('no number is changed on the way in: what JavaScript cannot hold is refused', async () => {
   const { call, get } = await openServer()
   const send = (n: string) =>

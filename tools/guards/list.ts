@@ -4,6 +4,7 @@ import { DISCOVERY_WORKER } from './discovery-worker.ts'
 import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
 import { HEALTH } from './health.ts'
+import { HTTP } from './http.ts'
 import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
@@ -1674,6 +1675,7 @@ export const GUARDS: readonly Guard[] = [
   ...POSTGRES_BATCHES,
   ...PLAIN_EXCHANGE,
   ...MAINTENANCE,
+  ...HTTP,
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,
   ...CONFIG,

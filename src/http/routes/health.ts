@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import type { Health } from '../../model/worker.ts'
 import { readAlerts } from '../../queue/alerts.ts'
 import { component, flag, page } from '../fields.ts'
-import { health, healthRecord, pageOf } from '../records.ts'
+import { pageOf } from '../records.ts'
 import { type Desk, type Route, route } from '../route.ts'
 import type { HealthReport } from '../wire.ts'
+import { health, healthRecord } from '../worker-records.ts'
 
 export const healthRoutes: readonly Route[] = [
   route({
@@ -26,6 +28,11 @@ export const healthRoutes: readonly Route[] = [
   }),
 ]
 
-export async function healthOf({ inside, alerts }: Pick<Desk, 'inside' | 'alerts'>): Promise<HealthReport> {
-  return { alerts: await readAlerts(inside.store, alerts) }
+export async function healthOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Promise<HealthReport> {
+  const workers = await desk.gleaner.workers.list()
+  const components = workers.map(({ id, health }) => ({ id, status: health }))
+  const worst = WORST_FIRST.find((status) => components.some((one) => one.status === status))
+  return { status: worst ?? 'healthy', components, alerts: await readAlerts(desk.inside.store, desk.alerts) }
 }
+
+const WORST_FIRST: readonly Health[] = ['failed', 'unhealthy', 'pending', 'healthy']

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { component } from '../fields.ts'
+import { listOf } from '../records.ts'
+import { type Route, route } from '../route.ts'
+import { worker } from '../worker-records.ts'
+
+const SUMMARIES = {
+  pause: 'What runs is finished, nothing more is claimed; the processes stay',
+  resume: 'They go on; those that were given up get another chance',
+  restart: 'Replaces the processes, without a gap',
+}
+
+export const workerRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/workers',
+    role: 'viewer',
+    summary: 'Workers of all processes and hosts',
+    answer: listOf(worker),
+    handle: async ({ gleaner }) => ({ items: await gleaner.workers.list() }),
+  }),
+  ...(['pause', 'resume', 'restart'] as const).flatMap((verb) => [
+    route({
+      method: 'post',
+      path: `/workers/${verb}`,
+      role: 'operator',
+      summary: `All that have a supervisor. ${SUMMARIES[verb]}`,
+      answer: null,
+      action: `workers.${verb}-all`,
+      handle: ({ gleaner }) => gleaner.workers[verb](),
+    }),
+    route({
+      method: 'post',
+      path: `/workers/:id/${verb}`,
+      role: 'operator',
+      summary: `One worker. ${SUMMARIES[verb]}`,
+      params: z.strictObject({ id: component }),
+      answer: null,
+      action: `workers.${verb}`,
+      handle: ({ gleaner }, { params: { id } }) => gleaner.workers[verb](id),
+    }),
+  ]),
+]

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import type { HealthRecord } from '../model/health.ts'
+import { HEALTHS, PHASES, type WorkerRecord } from '../model/worker.ts'
+import { maybe, time, whole } from './records.ts'
+import type { HealthReport } from './wire.ts'
+
+/** What answers hold of workers and how they are. */
+
+const number = z.number()
+
+export const worker: z.ZodType<WorkerRecord> = z
+  .object({
+    id: z.string(),
+    pool: z.string(),
+    status: z.enum([
+      'starting',
+      'running',
+      'paused',
+      'stopping',
+      'stopped',
+      'crashed',
+      'backing-off',
+      'failed',
+    ]),
+    health: z.enum(HEALTHS),
+    phase: maybe(z.enum(PHASES)),
+    pid: maybe(whole),
+    host: z.string(),
+    incarnation: maybe(whole),
+    current: z.array(z.object({ item: z.string(), since: time, deadline: maybe(time) })),
+    restarts: z.object({ recent: whole, total: whole }),
+    lastExit: maybe(
+      z.object({
+        at: time,
+        code: maybe(whole),
+        signal: maybe(z.string()),
+        reason: z.string(),
+        phase: maybe(z.enum(PHASES)),
+        rss: maybe(number),
+      }),
+    ),
+    rss: maybe(number),
+    loopLagMs: maybe(number),
+    lastFrameAt: maybe(time),
+  })
+  .meta({ id: 'Worker' })
+
+export const healthRecord: z.ZodType<HealthRecord> = z
+  .object({
+    at: time,
+    component: z.string(),
+    status: z.enum(HEALTHS),
+    changedFrom: maybe(z.enum(HEALTHS)),
+  })
+  .meta({ id: 'HealthRecord' })
+
+export const health: z.ZodType<HealthReport> = z
+  .object({
+    status: z.enum(HEALTHS),
+    components: z.array(z.object({ id: z.string(), status: z.enum(HEALTHS) })),
+    alerts: z.array(
+      z.object({
+        kind: z.enum(['unserved', 'error-rate', 'backlog', 'stalled']),
+        queue: maybe(z.string()),
+        discovery: maybe(z.string()),
+        message: z.string(),
+        fix: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'Health' })

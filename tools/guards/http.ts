@@ -1,0 +1,216 @@
+import type { Guard } from './guard.ts'
+
+const ACCESS = 'test/http/access.test.ts'
+const EVENTS = 'test/http/events.test.ts'
+const TASKS = 'test/http/tasks.test.ts'
+const REDACT = 'test/http/redact.test.ts'
+const ROLES = 'with tokens: operators everywhere, viewers where nothing changes, others nowhere'
+const SITE = 'a change is made by a page of this server, or by whoever knows the token'
+const LOCAL = 'without tokens whoever is on this machine is an operator, unless somebody passes it on'
+
+/** What keeps the HTTP API shut, exact, bounded and on record. */
+export const HTTP: readonly Guard[] = [
+  {
+    name: 'http: the role is checked',
+    promise: 'A viewer changes nothing.',
+    file: 'src/http/answer.ts',
+    find: '  checkRole(caller, route.role)\n',
+    replace: '',
+    test: { file: ACCESS, title: ROLES },
+  },
+  {
+    name: 'http: with a token, being local is no right',
+    promise: 'Whoever has no token is let in nowhere.',
+    file: 'src/http/access.ts',
+    find: 'this.#tokens.length === 0 && isLocal(visit)',
+    replace: 'isLocal(visit)',
+    test: { file: ACCESS, title: ROLES },
+  },
+  {
+    name: 'http: what was passed on is not local',
+    promise: 'Any forwarded header means not local.',
+    file: 'src/http/access.ts',
+    find: ' && ![...request.headers.keys()].some(isForwarded)',
+    replace: '',
+    test: { file: ACCESS, title: LOCAL },
+  },
+  {
+    name: 'http: the Host is checked',
+    promise: 'A page of another site cannot reach a local server by DNS rebinding.',
+    file: 'src/http/answer.ts',
+    find: '  access.checkHost(visit)\n',
+    replace: '',
+    test: { file: ACCESS, title: 'a page of another site, which calls itself a name of ours, is refused' },
+  },
+  {
+    name: 'http: a change comes from here, or with a token',
+    promise: 'A page of another site changes nothing.',
+    file: 'src/http/answer.ts',
+    find: "  if (route.method !== 'get') access.checkSite(visit)\n",
+    replace: '',
+    test: { file: ACCESS, title: SITE },
+  },
+  {
+    name: 'http: a token that nobody gave proves nothing',
+    promise: 'Only a known token stands for the origin of a change.',
+    file: 'src/http/access.ts',
+    find: 'if (bearer !== null && this.#roleOf(bearer) !== null) return',
+    replace: 'if (bearer !== null) return',
+    test: { file: ACCESS, title: SITE },
+  },
+  {
+    name: 'http: other machines need a token',
+    promise: 'Another address is refused without a token.',
+    file: 'src/http/serve.ts',
+    find: '  refuseOpenDoor(host, rest)\n',
+    replace: '',
+    test: { file: ACCESS, title: 'other machines are served only by whoever has a token' },
+  },
+  {
+    name: 'http: answers carry the headers that bind browsers',
+    promise: 'Strict CSP, nosniff, nothing kept.',
+    file: 'src/http/answer.ts',
+    find: 'for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value)',
+    replace: '',
+    test: {
+      file: ACCESS,
+      title: 'every answer tells browsers to run nothing, frame nothing, guess nothing, keep nothing',
+    },
+  },
+  {
+    name: 'http: answers are redacted',
+    promise: 'What is redacted never leaves.',
+    file: 'src/http/answer.ts',
+    find: 'writeJson(redact(value))',
+    replace: 'writeJson(value ?? redact)',
+    test: {
+      file: REDACT,
+      title: 'what is redacted never leaves: not in records, logs, errors, actions or events',
+    },
+  },
+  {
+    name: 'http: what is noted of an action is redacted',
+    promise: 'What is redacted never leaves, nor is it kept in the record of actions.',
+    file: 'src/http/answer.ts',
+    find: 'details: redact(body ?? null)',
+    replace: 'details: body ?? redact',
+    test: {
+      file: REDACT,
+      title: 'what is redacted is not kept in the record of actions either',
+    },
+  },
+  {
+    name: 'http: actions are noted',
+    promise: 'Every action of an operator is on record.',
+    file: 'src/http/answer.ts',
+    find: '      await noted(office, route, asked)\n',
+    replace: '',
+    test: {
+      file: TASKS,
+      title: 'every action of an operator is noted before it is done, with who asked; a dry run is none',
+    },
+  },
+  {
+    name: 'sqlite: the record of actions is only added to',
+    promise: 'The record of actions is append-only.',
+    file: 'src/store/sqlite/migrations/011-actions.ts',
+    find: 'BEFORE DELETE ON gleaner_actions',
+    replace: 'BEFORE DELETE ON gleaner_actions WHEN false',
+    test: {
+      file: 'test/store/actions.test.ts',
+      title: 'on SQLite nobody changes the record of actions, or takes from it',
+    },
+  },
+  {
+    name: 'postgres: the record of actions is only added to',
+    promise: 'The record of actions is append-only.',
+    file: 'src/store/postgres/migrations/011-actions.ts',
+    find: 'UPDATE OR DELETE OR TRUNCATE',
+    replace: 'UPDATE OR TRUNCATE',
+    test: {
+      file: 'test/store/actions.test.ts',
+      title: 'on PostgreSQL nobody changes the record of actions, or takes from it',
+    },
+  },
+  {
+    name: 'http: no number is changed on the way in',
+    promise: 'Big integers are exact.',
+    file: 'src/http/json.ts',
+    find: 'MAYBE_UNSAFE.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text)',
+    replace: 'JSON.parse(text)',
+    test: {
+      file: TASKS,
+      title: 'no number is changed on the way in: what JavaScript cannot hold is refused',
+    },
+  },
+  {
+    name: 'http: bodies are bounded',
+    promise: 'A request takes a bounded amount of memory.',
+    file: 'src/http/request.ts',
+    find: '    if (size > maxBytes) throw tooLarge(maxBytes)\n',
+    replace: '',
+    test: { file: TASKS, title: 'a body whose length nobody said is cut off, too' },
+  },
+  {
+    name: 'http: a topic is told at most four times a second',
+    promise: 'Events are coalesced.',
+    file: 'src/http/events/hub.ts',
+    find: 'Math.max(0, this.#notBefore - performance.now())',
+    replace: '0',
+    test: {
+      file: EVENTS,
+      title: 'at most four a second are told of a topic, however much happens, and the last state always',
+    },
+  },
+  {
+    name: 'http: a gap is said',
+    promise: 'Events that were missed are never hidden.',
+    file: 'src/http/events/subscription.ts',
+    find: "    if (!this.#log.reaches(this.#place)) return text + this.#gap('too-late')\n",
+    replace: '',
+    test: { file: EVENTS, title: 'is told that there is a gap when too much happened meanwhile' },
+  },
+  {
+    name: 'http: a restarted server says so',
+    promise: 'Events that were missed are never hidden.',
+    file: 'src/http/events/event-log.ts',
+    find: 'epoch === this.#epoch && ',
+    replace: '',
+    test: {
+      file: EVENTS,
+      title: 'is told that there is a gap when the server was another one, and then how things are',
+    },
+  },
+  {
+    name: 'http: the log of events is bounded by size',
+    promise: 'A slow client costs bounded memory.',
+    file: 'src/http/events/event-log.ts',
+    find: ' || this.#chars > CHARS_MAX',
+    replace: '',
+    test: { file: EVENTS, title: 'a log of events forgets the oldest by their size' },
+  },
+  {
+    name: 'http: a client that leaves is forgotten',
+    promise: 'A dead client costs bounded memory.',
+    file: 'src/http/events/routes.ts',
+    find: 'cancel: () => client && hub.unsubscribe(client),',
+    replace: 'cancel: () => {},',
+    test: { file: EVENTS, title: 'a client that leaves, or never reads, leaves nothing behind' },
+  },
+  {
+    name: 'http: a topic that cannot be read silences no other',
+    promise: 'Events of one part do not depend on another.',
+    file: 'src/http/events/hub.ts',
+    find: 'this.#tell(topic, topic, data), refuseClosed)',
+    replace: 'this.#tell(topic, topic, data))',
+    test: { file: EVENTS, title: 'a topic that cannot be read silences no other' },
+  },
+  {
+    name: 'http: many requests do not hold up the thread',
+    promise: 'Serving never holds up the supervisor.',
+    file: 'src/http/turns.ts',
+    find: 'if (this.#running >= AT_ONCE) await this.#wait()',
+    replace: 'if (this.#running < 0) await this.#wait()',
+    test: { file: 'test/http/turns.test.ts', title: 'a few are answered at a time, in the order they came' },
+  },
+]
