@@ -3,8 +3,11 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 
 const STARTUP_CODES_WITHOUT_MORE = [80_877_103, 80_877_104]
 
-/** What becomes of a statement: the server runs it and nobody hears of it, or it never gets there. */
-export type Loss = 'answer' | 'question'
+/**
+ * What becomes of a statement: the server runs it and nobody hears of it, or it never gets there; or from then on nobody hears
+ * anything, while all that is asked gets there.
+ */
+export type Loss = 'answer' | 'question' | 'hearing'
 
 interface Trap {
   pattern: RegExp
@@ -77,10 +80,11 @@ class Link {
   readonly #proxy: PostgresProxy
   readonly #client: Socket
   readonly #server: Socket
-  #losing: (Trap & { answer: number }) | undefined
-  /** Questions that were passed on, and answers: questions may come before the last one is answered. */
-  #questions = 0
-  #answers = -1 // the first one greets
+  #losing: Trap | undefined
+  /** Statements that were asked and are not answered yet: several, when they are sent at once. The greeting is the first. */
+  #unanswered = 1
+  /** Of those, how many will be answered before the one that is being lost. */
+  #before = 0
   #transaction = ''
   readonly #seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
   /** Texts by name. A prepared statement counts each time that it is run, not when it is prepared. */
@@ -111,11 +115,19 @@ class Link {
     const prepared = preparedIn(message)
     if (prepared !== undefined) this.#prepared.set(prepared.name, prepared.text)
     const text = prepared === undefined ? (statementIn(message) ?? this.#boundIn(message)) : undefined
-    if (text === undefined) return this.#forward(this.#server, message)
+    const endsStatement = /[QS]/.test(String.fromCharCode(message[0]!)) && !isStartup(message)
+    if (text === undefined) {
+      if (endsStatement) this.#unanswered += 1
+      return this.#forward(this.#server, message)
+    }
     this.#seen.statements.push(text)
     this.#transaction = /^BEGIN/.test(text) ? text : `${this.#transaction}\n${text}`
-    const trap = this.#losing === undefined ? this.#sprung(text) : undefined
-    if (trap !== undefined) this.#losing = { ...trap, answer: this.#questions + 1 }
+    if (this.#losing === undefined) {
+      this.#losing = this.#sprung(text)
+      this.#before = this.#unanswered
+      if (this.#losing?.loss === 'hearing') this.#losing.sprung()
+    }
+    if (endsStatement) this.#unanswered += 1
     if (this.#losing?.loss === 'question') return this.#lost()
     const rewritten = this.#proxy.rewrites.reduce((words, [from, to]) => words.replace(from, to), text)
     if (rewritten !== text) message.write(message.toString('latin1').replace(text, rewritten), 'latin1')
@@ -142,11 +154,13 @@ class Link {
       notifications.dropped += 1
       return
     }
+    if (kind === 'Z') this.#unanswered -= 1
+    if (this.#losing === undefined) return this.#forward(this.#client, message)
+    if (this.#losing.loss === 'hearing') return
     // 'ready for query': the statement was run to its end. That was the answer.
-    if (kind === 'Z') this.#answers += 1
-    if (this.#losing?.answer === this.#answers) return this.#lost()
-    const isLost = this.#losing?.answer === this.#answers + 1
-    if (!isLost) this.#forward(this.#client, message)
+    if (this.#before === 0) return kind === 'Z' ? this.#lost() : undefined
+    if (kind === 'Z') this.#before -= 1
+    this.#forward(this.#client, message)
   }
 
   #lost(): void {

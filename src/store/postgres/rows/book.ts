@@ -1,7 +1,7 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../database.ts'
-import { claimSql, type Look } from './claim-sql.ts'
+import { claimSql, type Look, verifySql } from './claim-sql.ts'
 import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
@@ -36,6 +36,10 @@ export class Known {
 
   claimText(at: Look['at']): string {
     return this.#text(at, () => claimSql(this.source, this.#schema, at))
+  }
+
+  verifyText(): string {
+    return this.#text('verify', () => verifySql(this.source, this.#schema))
   }
 
   settleText(columns: readonly Column[]): string {

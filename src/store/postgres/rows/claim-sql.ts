@@ -77,6 +77,20 @@ SELECT (SELECT value FROM gleaner_fence), gleaner_sums.found::int,
 FROM gleaner_sums LEFT JOIN gleaner_numbered n ON true`
 }
 
+/**
+ * After a claim, in the same transaction: gives up what is not as it was claimed, and says what. The claim saw the rows as they
+ * were when it began: somebody else may have claimed one of them since, done it, and be through with it.
+ * $1 session.
+ */
+export function verifySql(source: RowSource, schema: string): string {
+  const { name, table } = source
+  return `DELETE FROM ${schema}.claims c
+WHERE c.session = $1 AND c.discovery = ${name} AND c.xmin = pg_current_xact_id_if_assigned()::xid AND NOT EXISTS (
+  SELECT 1 FROM ${source.from} WHERE ${source.hasKey(table, 'c.row_key')}
+    AND ${source.same(table, `${table}.xmin::text`, thenOf('c'))} AND ${source.eligible})
+RETURNING c.row_key`
+}
+
 /** One of the discovery `n.name` that waits to be run alone. */
 export function waitingSuspect(schema: string, now = `coalesce($2::bigint, ${schema}.now_ms())`): string {
   return `SELECT 1 FROM ${schema}.ledger l

@@ -15,7 +15,8 @@ export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 
-export function claimStatement(
+/** Two statements: what the first one has claimed is looked at once more. */
+export function claimStatements(
   known: Known,
   session: string,
   clockMs: number | null,
@@ -24,14 +25,17 @@ export function claimStatement(
   rows: number,
   /** Discoveries whose suspects go first. */
   first: readonly string[] = [],
-): Statement {
+): Statement[] {
   const place = look.at === 'place' ? [look.place] : []
-  return {
-    text: known.claimText(look.at),
-    values: [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...place],
-    types: USER_TYPES,
-  }
+  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...place]
+  return [
+    { text: known.claimText(look.at), values, types: USER_TYPES },
+    { text: known.verifyText(), values: [session] },
+  ]
 }
+
+/** The rows of those two. */
+export type ClaimAnswer = readonly { rows: readonly any[][] }[]
 
 export interface Claimed {
   /** False: it did not look, because something was paused, planned anew or altered. */
@@ -43,15 +47,16 @@ export interface Claimed {
   last: string | null
 }
 
-export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
+export function readClaimed(known: Known, [claimed, verified]: ClaimAnswer, wanted: Wanted): Claimed {
+  const { rows } = claimed!
   const [first] = rows
   const found = first![LEAD.found] as number
   const won = first![LEAD.won] === null ? null : new Set(first![LEAD.won] as string[])
   const free = found === 0 ? [] : rows
+  const givenUp = new Set(verified!.rows.map(([key]) => key as string))
+  const isOurs = (key: string) => (won === null || won.has(key)) && !givenUp.has(key)
   const claims = free.flatMap((row, at) =>
-    won === null || won.has(row[LEAD.key])
-      ? [claimOf(known, row, first![LEAD.fence], at < wanted.start)]
-      : [],
+    isOurs(row[LEAD.key]) ? [claimOf(known, row, first![LEAD.fence], at < wanted.start)] : [],
   )
   return {
     looked: first![LEAD.now] !== null,

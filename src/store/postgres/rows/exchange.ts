@@ -38,7 +38,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   // Who has nothing to say and wants nothing asks whether it is still alive.
   const asksOnly = groups.length === 0 && want === null
   const apart = asksOnly || others.length > 0 || exchange.starts.length > 0 || exchange.holding !== undefined
-  const told = apart ? await handInApart(services, exchange, others, answers) : { live: true, refused: [] }
+  const told = apart ? await handInApart(services, exchange, others, answers) : NOTHING_TOLD
   if (!told.live) return { answer: sessionOver(exchange), freed: false }
 
   const looking = want === null ? null : new Looking(services, session, want)
@@ -57,7 +57,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
     nextDueInMs: looking === null ? null : looking.nextDueInMs(seen!),
     ...(looking === null ? {} : { paused: seen!.everythingPaused, conflicts: looking.conflicts }),
   }
-  return { answer, freed: exchange.holding !== undefined || all.some(isFreed) }
+  return { answer, freed: told.unknown || all.some(isFreed) }
 }
 
 function sessionOver({ outcomes, starts }: RowExchange): RowsExchanged {
@@ -108,16 +108,28 @@ async function sorted(services: RowServices, rows: readonly HandedIn[]) {
   return { groups: [...groups.values()], others }
 }
 
+/** What came of everything but completions. */
+interface Told {
+  live: boolean
+  /** Starts whose claims are not ours any more. */
+  refused: string[]
+  /** Something was held that nobody knew of. */
+  unknown: boolean
+}
+
+const NOTHING_TOLD: Told = { live: true, refused: [], unknown: false }
+
 /** One transaction, which asks nothing of rows that others might have locked. */
 async function handInApart(
   services: RowServices,
-  { session, starts, holding }: RowExchange,
+  exchange: RowExchange,
   others: readonly (HandedIn | Wrong)[],
   answers: Answers,
-): Promise<{ live: boolean; refused: string[] }> {
+): Promise<Told> {
+  const { session, starts } = exchange
   return services.database.transaction(async (sql) => {
     const moment = await lockSession(sql, session, services.clockMs())
-    if (!moment.live) return { live: false, refused: [] }
+    if (!moment.live) return { ...NOTHING_TOLD, live: false }
     const wrong = others.filter((one) => 'reason' in one)
     const rows = others.map((one) => ('reason' in one ? one.row : one))
     const ended = await endOurs(sql, session, rows, answers)
@@ -136,8 +148,8 @@ async function handInApart(
       answers,
       moment.now,
     )
-    await handBackUnknown(sql, session, holding)
-    return { live: true, refused: await noteStarts(sql, session, starts) }
+    const unknown = await handBackUnknown(sql, exchange)
+    return { live: true, unknown, refused: await noteStarts(sql, session, starts) }
   }, QUIETLY)
 }
 
@@ -174,18 +186,16 @@ async function judgeAll(
   }
 }
 
-async function handBackUnknown(
-  sql: Sql,
-  session: string,
-  holding: readonly string[] | undefined,
-): Promise<void> {
-  if (holding === undefined) return
-  const known = holding.map((id) => readRowId(id)).filter((row) => row !== null)
-  await endClaims(
+/** What an exchange claimed whose answer never arrived. What is handed in now is no part of it. */
+async function handBackUnknown(sql: Sql, { session, holding, outcomes }: RowExchange): Promise<boolean> {
+  if (holding === undefined) return false
+  const known = [...holding, ...outcomes.map(({ id }) => id)].map(readRowId).filter((row) => row !== null)
+  const unknown = await endClaims(
     sql,
-    `c.session = $1 AND (c.discovery, c.row_key) NOT IN (SELECT * FROM unnest($2::text[], $3::text[]))`,
+    'c.session = $1 AND (c.discovery, c.row_key) NOT IN (SELECT * FROM unnest($2::text[], $3::text[]))',
     [session, known.map((row) => row.discovery), known.map((row) => row.key)],
   )
+  return unknown.length > 0
 }
 
 async function noteStarts(sql: Sql, session: string, starts: readonly Run[]): Promise<string[]> {
@@ -220,14 +230,14 @@ async function together(
   const first = looking?.outlook() ?? outlook(database.sql.schema, session, [], services.clockMs())
   const guess = (await looking?.guess()) ?? null
   const settling = groups.map((group) => settleStatement(group, session))
-  const statements = [first, ...settling, ...(guess === null ? [] : [guess.statement])]
+  const statements = [first, ...settling, ...(guess?.statements ?? [])]
   try {
     const [outlookRows, ...results] = await database.volley(
       statements,
       groups.length > 0 ? IN_PASSING : QUIETLY,
     )
     seen.outlook = readOutlook(outlookRows!.rows)
-    if (guess !== null) guess.take(results.at(-1)!.rows)
+    if (guess !== null) guess.take(results.slice(groups.length))
     const unwritten = groups.map((group, at) => readSettled(group, results[at]!.rows, answers))
     await judgeLater(services, unwritten.flat(), answers)
     return seen.outlook

@@ -1,7 +1,14 @@
 import type { RowClaim, RowWant } from '../../rows.ts'
 import type { Statement } from '../database.ts'
 import type { Known } from './book.ts'
-import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
+import {
+  type ClaimAnswer,
+  type Claimed,
+  claimStatements,
+  readClaimed,
+  type Wanted,
+  wantedOf,
+} from './claim.ts'
 import type { Look } from './claim-sql.ts'
 import { type Outlook, outlook, readOutlook } from './outlook.ts'
 import { isOwnFault, pauseFor } from './pausing.ts'
@@ -19,9 +26,9 @@ type Steps = Generator<Step, Walked, Stepped>
 
 /** A claim that goes with what is handed in. */
 export interface Guess {
-  statement: Statement
-  /** It was sent along: this is its answer. */
-  take(rows: readonly any[][]): void
+  statements: Statement[]
+  /** They were sent along: this is their answer. */
+  take(answer: ClaimAnswer): void
 }
 
 /** Thrown when a claim did not look. */
@@ -63,13 +70,13 @@ export class Looking {
     const steps = this.#steps(known, wanted)
     const { value } = steps.next() as IteratorYieldResult<Step>
     const { discoveries, empty } = this.#want
-    const statement = this.#statement(known, lookOf(value), wanted, value.rows, empty ? discoveries : [])
-    const take = (rows: readonly any[][]) => {
-      const claimed = readClaimed(known, rows, wanted)
+    const statements = this.#statements(known, lookOf(value), wanted, value.rows, empty ? discoveries : [])
+    const take = (answer: ClaimAnswer) => {
+      const claimed = readClaimed(known, answer, wanted)
       if (!claimed.looked) return
       this.#begun = { known, steps, step: steps.next(this.#took(known, claimed)) }
     }
-    return { statement, take }
+    return { statements, take }
   }
 
   /** Goes on until there is something, or everything was looked at. */
@@ -155,17 +162,23 @@ export class Looking {
     return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
   }
 
-  #statement(known: Known, look: Look, wanted: Wanted, rows: number, first?: readonly string[]): Statement {
-    return claimStatement(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
+  #statements(
+    known: Known,
+    look: Look,
+    wanted: Wanted,
+    rows: number,
+    first?: readonly string[],
+  ): Statement[] {
+    return claimStatements(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
   }
 
-  /** One statement, with an outlook. */
+  /** One step, with an outlook. */
   async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
     const { database, seen } = this.#services
-    const statements = [this.outlook(), this.#statement(known, look, wanted, rows)]
-    const [now, answer] = await database.volley(statements, QUIETLY)
+    const statements = [this.outlook(), ...this.#statements(known, look, wanted, rows)]
+    const [now, ...answer] = await database.volley(statements, QUIETLY)
     this.#now = seen.outlook = readOutlook(now!.rows)
-    const claimed = readClaimed(known, answer!.rows, wanted)
+    const claimed = readClaimed(known, answer, wanted)
     if (!claimed.looked) throw new Outdated()
     return this.#took(known, claimed)
   }

@@ -89,15 +89,16 @@ export class Walk {
 
   *#walkFront({ thorough, wakes, nowMs }: Wish, count: number): Generator<Step, Walked | 'round', Stepped> {
     if (this.#headFirst && !thorough && nowMs() < this.#headIsKeptBackUntilMs) return 'round'
+    const fromBeginning = this.#front === null
     for (let step = 0; step < STEPS_MAX || thorough; step++) {
       const behind = this.#front
       const { found, place, last } = yield { behind, rows: this.#rows + count }
       if (this.#headFirst) this.#passedHead(found, last, nowMs(), wakes)
       else this.#front = found >= count ? place : (last ?? place ?? behind)
       if (found >= count) return 'enough'
-      if (last === null && behind === null) return found > 0 ? 'unfinished' : 'over'
       if (found > 0) return 'unfinished'
-      if (last === null || this.#headFirst) return 'round'
+      if (last === null) return fromBeginning ? 'over' : 'round'
+      if (this.#headFirst) return 'round'
     }
     return 'unfinished'
   }

@@ -1,0 +1,182 @@
+import { expect } from 'vitest'
+import { Database } from '../../../src/store/postgres/database.ts'
+import { claimSql } from '../../../src/store/postgres/rows/claim-sql.ts'
+import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
+import { type Place, test } from './place.ts'
+import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+/** The plan of a claim of ten, behind a place or from the beginning, as the store would run it now. */
+async function planOfClaim(
+  place: Place,
+  declared: ReturnType<typeof source>,
+  behind: string | null,
+): Promise<Plan[]> {
+  const database = new Database({ url: place.url, schema: place.schema })
+  place.atEnd(() => database.close())
+  const { source: looked } = await lookOver(database, declared)
+  const text = claimSql(looked, `"${place.schema}"`, behind === null ? 'beginning' : 'place')
+  const client = await place.client()
+  await client.query(
+    'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off',
+  )
+  const [{ value: version }] = await place.rows(
+    `SELECT value::int FROM gleaner.settings WHERE key = 'discoveries'`,
+  )
+  const values = [1, null, 1_010, 10, 10, version, [], ...(behind === null ? [] : [behind])]
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
+  await client.query('ROLLBACK')
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+}
+
+/** By the type of the key: its column, the SQL of the n-th, and a place somewhere in the middle. */
+const KEYS: Record<string, [columns: string, key: string[], nth: string, middle: string]> = {
+  integer: ['id integer PRIMARY KEY', ['id'], 'n', '2500'],
+  bigint: ['id bigint PRIMARY KEY', ['id'], '9007199254740000 + n', '9007199254742500'],
+  text: [`id text PRIMARY KEY`, ['id'], `lpad(n::text, 6, '0')`, '002500'],
+  uuid: [
+    'id uuid PRIMARY KEY',
+    ['id'],
+    "lpad(n::text, 32, '0')::uuid",
+    '00000000-0000-0000-0000-000000002500',
+  ],
+  'several columns': ['a text, b bigint, PRIMARY KEY (a, b)', ['a', 'b'], `'x', n`, '["x",2500]'],
+}
+
+test.for(Object.entries(KEYS))(
+  'a claim by a key of type %s reads what it takes, by the index of the user',
+  async ([, [columns, key, nth, middle]], { place }) => {
+    const store = await place.store()
+    await place.rows(`CREATE TABLE gleaner.files (${columns}, needs boolean NOT NULL)`)
+    await place.rows(`INSERT INTO gleaner.files SELECT ${nth}, n % 2 = 0 FROM generate_series(1, 5000) n`)
+    const declared = source(place, { key })
+    const [planned] = await store.planDiscoveries([declared])
+    await place.rows(planned!.createIndex!)
+    await store.planDiscoveries([declared])
+    const worker = await rowWorker(store)
+    await worker.claim(200)
+    for (const behind of [null, middle]) {
+      const nodes = await planOfClaim(place, declared, behind)
+      const scans = nodes.filter((node) => node['Relation Name'] === 'files' && node['Actual Rows'] > 0)
+      for (const scan of scans) {
+        expect(scan['Node Type']).toMatch(/^Index/)
+        expect(scan['Index Name']).not.toBe('files_pkey')
+        expect(scan['Rows Removed by Filter'] ?? 0).toBe(0)
+        expect(scan['Actual Rows']).toBeLessThanOrEqual(behind === null ? 210 : 10)
+      }
+      expect(scans.length).toBeGreaterThan(0)
+      // Who holds a row, and what is remembered of it, is asked for by the whole key.
+      for (const table of ['claims', 'ledger']) {
+        const asked = nodes.filter(
+          (node) => node['Relation Name'] === table && node['Index Name']?.endsWith('_pkey'),
+        )
+        expect(asked.map((node) => /row_key = /.test(node['Index Cond'] ?? ''))).toContain(true)
+      }
+    }
+  },
+)
+
+test('without an index a look reads so many rows at a time, and finds everything all the same', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 12_000)
+  await place.rows('UPDATE gleaner.files SET needs = id IN (7000, 11000)')
+  const worker = await rowWorker(store)
+  expect((await worker.claimAll()).map(({ key }) => key)).toEqual(['7000', '11000'])
+})
+
+test('an index that comes later is told of no more, and used', async ({ place }) => {
+  const store = await withFiles(place, 10)
+  const [planned] = await store.planDiscoveries([source(place)])
+  expect(planned!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("id") WHERE needs`)
+  await place.rows(planned!.createIndex!)
+  expect((await store.planDiscoveries([source(place)]))[0]!.createIndex).toBe(null)
+})
+
+test('a condition that no index can hold is offered one for its order, if it has one', async ({ place }) => {
+  const store = await place.store()
+  await place.rows('CREATE TABLE gleaner.files (id integer PRIMARY KEY, due timestamptz NOT NULL)')
+  const where = 'due < now()'
+  const [plain, ordered] = await store.planDiscoveries([
+    source(place, { where }),
+    source(place, { name: 'ordered', where, orderBy: 'due' }),
+  ])
+  expect(plain!.createIndex).toBe(null)
+  expect(ordered!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("due", "id")`)
+  await place.rows(ordered!.createIndex!)
+  const declared = source(place, { name: 'ordered', where, orderBy: 'due' })
+  expect((await store.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
+})
+
+test('words of a condition that look like ours are the app’s', async ({ place }) => {
+  const where = `needs AND path <> 'gleaner.tasks' AND path NOT IN (SELECT 'gleaner.' || 'x') AND ('{"a": 1}'::jsonb ? 'a')`
+  const store = await withFiles(place, 2, { where })
+  await place.rows(`UPDATE gleaner.files SET path = 'gleaner' || '.tasks' WHERE id = 1`)
+  const worker = await rowWorker(store)
+  const claims = await worker.claimAll()
+  expect(claims.map(({ key }) => key)).toEqual(['2'])
+  expect(await worker.complete(claims[0]!, DONE)).toEqual({ kind: 'done' })
+})
+
+test('a condition that writes is refused, also by a function of the app’s own', async ({ place }) => {
+  const store = await place.store()
+  await place.rows(FILES)
+  await place.rows('CREATE SEQUENCE gleaner.counter')
+  await place.rows(`CREATE FUNCTION gleaner.sly() RETURNS boolean LANGUAGE plpgsql AS
+    'BEGIN DELETE FROM ${place.schema}.files; RETURN true; END'`)
+  for (const where of [`nextval('${place.schema}.counter') > 0`, `${place.schema}.sly()`]) {
+    await expect(store.planDiscoveries([source(place, { where })])).rejects.toMatchObject({
+      code: 'BAD_DISCOVERY',
+      message: expect.stringContaining('it writes'),
+    })
+  }
+})
+
+test('a table of parts is a table; a materialized view and a foreign table are none', async ({ place }) => {
+  const store = await place.store()
+  await place.rows(
+    'CREATE TABLE gleaner.files (id integer PRIMARY KEY, needs boolean NOT NULL) PARTITION BY RANGE (id)',
+  )
+  for (const [from, to] of [
+    [0, 10],
+    [10, 20],
+  ]) {
+    await place.rows(
+      `CREATE TABLE gleaner.files_${from} PARTITION OF gleaner.files FOR VALUES FROM (${from}) TO (${to})`,
+    )
+  }
+  await place.rows('INSERT INTO gleaner.files SELECT n, true FROM generate_series(5, 14) n')
+  await place.rows('CREATE MATERIALIZED VIEW gleaner.seen AS SELECT * FROM gleaner.files')
+  await store.planDiscoveries([source(place)])
+  const worker = await rowWorker(store)
+  const claims = await worker.claimAll()
+  expect(claims).toHaveLength(10)
+  for (const claim of claims) expect(await worker.complete(claim, DONE)).toEqual({ kind: 'done' })
+  await expect(
+    store.planDiscoveries([source(place, { table: `${place.schema}.seen` })]),
+  ).rejects.toMatchObject({
+    code: 'BAD_DISCOVERY',
+    message: expect.stringContaining('materialized view'),
+  })
+})
+
+test('a condition that fails on some row pauses the discovery, and says why', async ({ place }) => {
+  const store = await withFiles(place, 3, { where: 'needs AND 1 / (id - 2) < 5' })
+  const worker = await rowWorker(store)
+  expect(await worker.claim(5)).toEqual([])
+  const [discovery] = await store.listDiscoveries()
+  expect(discovery).toMatchObject({ paused: true, pausedReason: expect.stringContaining('division by zero') })
+})

@@ -1,0 +1,139 @@
+import { expect } from 'vitest'
+import { defineDiscovery } from '../../../src/index.ts'
+import type { Store } from '../../../src/store/contract.ts'
+import { test } from './place.ts'
+import type { Loss } from './proxy.ts'
+import { completed, rowWorker, trade, withFiles } from './rows-place.ts'
+
+const COMMIT = /^COMMIT$/
+const CLAIMING = /INSERT INTO \S+\.claims/
+
+/** Claims and completes until there is nothing left, and answers what it has done. */
+async function workOff(store: Store, batch: number): Promise<string[]> {
+  const worker = await rowWorker(store)
+  const done: string[] = []
+  let { claims, nextDueInMs } = await worker.take(batch)
+  while (claims.length > 0 || nextDueInMs !== null) {
+    const keys = claims.map(({ key }) => key)
+    const traded = await trade(worker, claims, batch)
+    for (const [at, { kind }] of traded.answers.entries()) {
+      if (kind !== 'done') throw new Error(`${keys[at]} is ${kind}`)
+      done.push(keys[at]!)
+    }
+    claims = traded.claims
+    nextDueInMs = traded.nextDueInMs
+  }
+  await worker.end('stop')
+  return done
+}
+
+test('several stores that ask at the same time share the rows, each is done once, and nobody gives up early', async ({
+  place,
+}) => {
+  const first = await withFiles(place, 2_000)
+  const stores = [first, await place.store(), await place.store(), await place.store()]
+  const done = await Promise.all(stores.map((store, n) => workOff(store, 3 + n * 7)))
+  const all = done.flat()
+  expect(all).toHaveLength(2_000)
+  expect(new Set(all).size).toBe(2_000)
+  for (const some of done) expect(some.length).toBeGreaterThan(0)
+  expect(await place.rows('SELECT 1 FROM gleaner.files WHERE needs')).toEqual([])
+  expect(await place.rows('SELECT 1 FROM gleaner.claims')).toEqual([])
+})
+
+test('whoever is busy while a claim is under way holds up nobody: the server needs no more of him', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 4)
+  const proxy = await place.proxy()
+  const deaf = await place.store({ url: proxy.url, notify: false })
+  const worker = await rowWorker(deaf)
+  const [claim] = await worker.claim(1)
+  const hushed = proxy.lose('hearing', /^BEGIN/)
+  // It hears nothing any more, as if a handler kept its event loop busy.
+  const unheard = trade(worker, [claim!], 1).catch(() => null)
+  await hushed
+  await place.until('its row is done', async () => {
+    const [row] = await place.rows('SELECT needs FROM gleaner.files WHERE id = $1', [Number(claim!.key)])
+    return row.needs === false
+  })
+  expect(await place.rows('SELECT row_key FROM gleaner.claims')).toHaveLength(1)
+  expect(
+    await place.rows(
+      `SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND query LIKE '%${place.schema}%'`,
+    ),
+  ).toEqual([])
+  const others = await rowWorker(store)
+  expect(await others.claimAll()).toHaveLength(2)
+  await proxy.close()
+  await unheard
+})
+
+test('a session that ends while it claims and hands in leaves no claim behind', async ({ place }) => {
+  const store = await withFiles(place, 300)
+  const other = await place.store()
+  for (let round = 0; round < 15; round++) {
+    const worker = await rowWorker(store)
+    let claims = await worker.claim(5)
+    const trading = (async () => {
+      for (let n = 0; n < 3; n++) {
+        const answer = await trade(worker, claims, 5)
+        if (answer.sessionEnded) return
+        claims = answer.claims
+      }
+    })()
+    const [, end] = await Promise.all([trading, other.endSession(worker.session, 'lease')])
+    expect(end).not.toBe(null)
+    expect(await place.rows('SELECT 1 FROM gleaner.claims')).toEqual([])
+  }
+})
+
+test('a row that was edited while the statement that writes it waits is left as it is', async ({ place }) => {
+  const store = await withFiles(place, 1)
+  const worker = await rowWorker(store)
+  const claims = await worker.claim(1)
+  const app = await place.client()
+  await app.query('BEGIN')
+  await app.query(`UPDATE ${place.schema}.files SET path = 'app'`)
+  const settling = worker.settleAll(claims, completed({ needs: false, path: 'ours' }))
+  await place.until('it waits', async () => {
+    const found = await place.rows(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%gleaner_ours%'`,
+    )
+    return found.length > 0
+  })
+  await app.query('COMMIT')
+  expect(await settling).toMatchObject([{ kind: 'changed', times: 1 }])
+  expect(await place.rows('SELECT path, needs FROM gleaner.files')).toEqual([{ path: 'app', needs: true }])
+})
+
+test.for<[Loss, string]>([
+  ['answer', 'whose answer is lost'],
+  ['question', 'that never arrives'],
+])('a commit %s: every row is done, and none is left claimed', async ([loss], { place }) => {
+  const proxy = await place.proxy()
+  await place.createSchema()
+  await place.rows('CREATE TABLE gleaner.files (id integer PRIMARY KEY, needs boolean NOT NULL)')
+  await place.rows('INSERT INTO gleaner.files SELECT n, true FROM generate_series(1, 40) n')
+  const files = defineDiscovery({
+    name: 'files',
+    table: `${place.schema}.files`,
+    key: 'id',
+    where: 'needs',
+    run: () => {},
+    done: () => ({ needs: false }),
+  })
+  const engine = await place.open({ database: proxy.url, discoveries: [files] })
+  const problems: unknown[] = []
+  engine.on('problem', ({ error }) => problems.push(error))
+  const lost = proxy.lose(loss, COMMIT, CLAIMING)
+  const worker = engine.work({ discoveries: ['files'], concurrency: 3 })
+  await lost
+  await place.until(
+    'all are done',
+    async () => (await place.rows('SELECT 1 FROM gleaner.files WHERE needs')).length === 0,
+  )
+  await worker.drained()
+  expect(problems).toHaveLength(1)
+  expect(await place.rows('SELECT 1 FROM gleaner.claims')).toEqual([])
+})
