@@ -1,5 +1,6 @@
 import { CONFIG } from './config.ts'
 import { DISCOVERY } from './discovery.ts'
+import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
 import { DISCOVERY_WORKER } from './discovery-worker.ts'
 import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
@@ -1670,6 +1671,7 @@ export const GUARDS: readonly Guard[] = [
   ...RESOURCES,
   ...MANAGEMENT,
   ...DISCOVERY,
+  ...DISCOVERY_POSTGRES,
   ...LIMITS,
   ...STRATEGIES,
   ...POSTGRES_BATCHES,

@@ -1,0 +1,158 @@
+import type { Guard } from './guard.ts'
+
+const ROWS = 'src/store/postgres/rows'
+const CONFORMANCE = 'test/store/postgres.conformance.test.ts'
+const SETTLING = 'test/store/postgres/row-settling.test.ts'
+const FINDING = 'test/store/postgres/row-finding.test.ts'
+const RACES = 'test/store/postgres/row-races.test.ts'
+const WALK = 'test/store/postgres/row-walk.test.ts'
+const WAKEUPS = 'test/store/postgres/row-wakeups.test.ts'
+
+/** What keeps the promises about work found in the user's own tables, on PostgreSQL. */
+export const DISCOVERY_POSTGRES: readonly Guard[] = [
+  {
+    name: 'postgres rows: settling proves its claim',
+    promise: 'A worker that woke up too late changes no row.',
+    file: `${ROWS}/settle-sql.ts`,
+    find: 'AND c.fence = given."gleaner:fence" AND c.session = $1',
+    replace: 'AND (c.fence = given."gleaner:fence" OR true) AND (c.session = $1 OR true)',
+    test: { file: CONFORMANCE, title: 'settling rows > a claim that is not ours any more writes nothing' },
+  },
+  {
+    name: 'postgres rows: nothing is settled under a session that is over',
+    promise: 'A worker whose session was ended changes no row.',
+    file: `${ROWS}/claim-sql.ts`,
+    find: 'WHERE id = $1 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM gleaner_free) FOR KEY SHARE',
+    replace: 'WHERE id = $1 AND EXISTS (SELECT 1 FROM gleaner_free)',
+    test: { file: RACES, title: 'a session that ends while it claims and hands in leaves no claim behind' },
+  },
+  {
+    name: 'postgres rows: an edited row is not done',
+    promise: 'A row that changed while it was being worked on stays to be done.',
+    file: `${ROWS}/settle-sql.ts`,
+    find: `    AND \${source.same(`,
+    replace: `    AND true OR \${source.same(`,
+    test: {
+      file: CONFORMANCE,
+      title: 'settling rows > a row that was edited meanwhile stays to be done (without a version column)',
+    },
+  },
+  {
+    name: 'postgres rows: what done leaves eligible is a failure',
+    promise: 'A row whose `done` values leave it eligible is a failure, not an endless loop.',
+    file: `${ROWS}/settle-sql.ts`,
+    find: `CASE WHEN still THEN \${schema}.refuse('the row is still eligible') END`,
+    replace: 'CASE WHEN still THEN NULL::boolean END',
+    test: {
+      file: CONFORMANCE,
+      title: 'settling rows > values that leave the row eligible are a failure, and nothing is written',
+    },
+  },
+  {
+    name: 'postgres rows: a rescan is no edit',
+    promise: 'Rescans that rewrite unchanged rows do no harm.',
+    file: `${ROWS}/source.ts`,
+    find: `\`(\${then.version} = \${xmin} OR \${then.hash} = \${hash(of)})\``,
+    replace: `\`(\${then.version} = \${xmin} OR (\${then.hash} = \${hash(of)} AND false))\``,
+    test: { file: SETTLING, title: 'a rescan that writes unchanged rows is no edit' },
+  },
+  {
+    name: 'postgres rows: a locked row does not hold up a batch',
+    promise: 'What the app locks is not waited for by others.',
+    file: `${ROWS}/services.ts`,
+    find: '{ ...QUIETLY, lockTimeoutMs: 250 }',
+    replace: '{ ...QUIETLY, lockTimeoutMs: 9_000 }',
+    test: {
+      file: SETTLING,
+      title: 'a transaction of the app that locks rows in another order is never the one that is given up',
+    },
+  },
+  {
+    name: 'postgres rows: one that cannot be written fails alone',
+    promise: 'A broken constraint fails that row alone.',
+    file: `${ROWS}/exchange.ts`,
+    find: '    if (faultOf(error) === null) throw error\n  }\n  for (const group',
+    replace: '    if (faultOf(error) !== "") throw error\n  }\n  for (const group',
+    test: { file: SETTLING, title: 'a constraint that is checked at the end fails its row alone' },
+  },
+  {
+    name: 'postgres rows: a claim is looked at once more',
+    promise: 'A row that somebody else has just done is not run again.',
+    file: `${ROWS}/claim-sql.ts`,
+    find: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND NOT EXISTS (',
+    replace: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND false AND NOT EXISTS (',
+    test: { file: RACES, title: 'each is done once, and nobody gives up early' },
+  },
+  {
+    name: 'postgres rows: everything is sent at once',
+    promise: 'A handler that blocks its process holds up nobody else.',
+    file: 'src/store/postgres/database.ts',
+    find: '{ ...config, pipeline: true }',
+    replace: '{ ...config, pipeline: false }',
+    test: { file: RACES, title: 'whoever is busy while a claim is under way holds up nobody' },
+  },
+  {
+    name: 'postgres rows: what is handed in is known to be held',
+    promise: 'After a lost answer every row is done, and none is left claimed.',
+    file: `${ROWS}/exchange.ts`,
+    find: '[...holding, ...outcomes.map(({ id }) => id)]',
+    replace: '[...holding]',
+    test: { file: RACES, title: 'a commit answer: every row is done, and none is left claimed' },
+  },
+  {
+    name: 'postgres rows: suspects go first',
+    promise: 'What may have taken a worker down is run alone.',
+    file: `${ROWS}/looking.ts`,
+    find: 'empty ? discoveries : []',
+    replace: 'empty ? [] : []',
+    test: { file: CONFORMANCE, title: 'crashes with rows > when several were running nobody is charged' },
+  },
+  {
+    name: 'postgres rows: a condition may not write',
+    promise: 'A condition that writes is refused when the engine opens.',
+    file: `${ROWS}/look-over.ts`,
+    find: "await ask('SET TRANSACTION READ ONLY')",
+    replace: "await ask('SET TRANSACTION READ WRITE')",
+    test: { file: FINDING, title: 'a condition that writes is refused, also by a function' },
+  },
+  {
+    name: 'postgres rows: words of the app are not ours',
+    promise: 'A condition means what it says.',
+    file: 'src/store/postgres/database.ts',
+    find: 'const named = this.#named(text, values as unknown[])',
+    replace: "const named = this.#named(text.replaceAll('gleaner.', 'x.'), values as unknown[])",
+    test: { file: FINDING, title: 'words of a condition that look like ours are the app’s' },
+  },
+  {
+    name: 'postgres rows: nothing is taken for nothing too early',
+    promise: 'Every row that needs work is found.',
+    file: `${ROWS}/walk.ts`,
+    find: 'isOver: round.found === 0 && round.wakes === wish.wakes',
+    replace: 'isOver: round.wakes === wish.wakes',
+    test: { file: WALK, title: 'what comes back while a round finds others is not taken for nothing' },
+  },
+  {
+    name: 'postgres rows: what is kept back costs a claim nothing',
+    promise: 'A claim costs the same behind 100 thousand that are kept back.',
+    file: `${ROWS}/walk.ts`,
+    find: 'else this.#front = found >= count ? place : (last ?? place ?? behind)',
+    replace: 'else this.#front = null',
+    test: { file: WALK, title: 'behind 100 000 that are kept back, a claim looks at what it takes' },
+  },
+  {
+    name: 'postgres rows: what we write is no news',
+    promise: 'Workers do not wake each other with what they have done.',
+    file: 'src/store/postgres/database.ts',
+    find: "quiet ? ['gleaner_rows.quiet = on'] : []",
+    replace: "quiet ? ['gleaner_rows.quiet = off'] : []",
+    test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },
+  },
+  {
+    name: 'postgres rows: without a trigger the log is watched',
+    promise: 'Losing every wake-up costs latency, never work.',
+    file: `${ROWS}/polling.ts`,
+    find: 'if (moved && !this.#closed) this.#wake()',
+    replace: 'if (moved && this.#closed) this.#wake()',
+    test: { file: WAKEUPS, title: 'without one it is found all the same, within a second' },
+  },
+]
