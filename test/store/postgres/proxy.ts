@@ -169,8 +169,6 @@ class Link {
   }
 
   #forward(socket: Socket, message: Buffer): void {
-    // A 'query', or the 'sync' after a 'bind'.
-    if (socket === this.#server && 'QS'.includes(String.fromCharCode(message[0]!))) this.#questions += 1
     if (!socket.destroyed) socket.write(message)
   }
 
