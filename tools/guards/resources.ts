@@ -214,7 +214,7 @@ export const RESOURCES: readonly Guard[] = [
     'What a worker held ahead goes back when it gives up.',
     'src/worker/hands.ts',
     ['    if (this.#isClosed) return this.handBack([claim], source)\n', ''],
-    [ERRORS, 'as often as the worker was told ends it, and fails whoever waits for it to be drained'],
+    [ERRORS, 'that ends the worker at the first of many it was given lets the others go back'],
   ),
   guard(
     'a success begins the count anew',

@@ -89,6 +89,19 @@ describe('a ResourceError', () => {
     expect(await gleaner.tasks.counts()).toMatchObject({ queued: 48, scheduled: 2, running: 0 })
   })
 
+  test('that ends the worker at the first of many it was given lets the others go back', async () => {
+    const gleaner = await openTemp({ tasks: [task] })
+    gleaner.on('problem', () => {})
+    const worker = gleaner.work({ concurrency: 1, resourceErrorLimit: 1 })
+    // Short ones: of those it takes many at once.
+    await gleaner.enqueueMany(task, Array(200).fill('fine'))
+    await worker.drained()
+    await gleaner.enqueueMany(task, Array(50).fill('broken'), { atomic: true })
+    await expect(worker.drained({ includeDelayed: true })).rejects.toThrow('gave up after 1 resource error')
+    await worker.stop()
+    expect(await gleaner.tasks.counts()).toMatchObject({ queued: 49, scheduled: 1, running: 0 })
+  })
+
   test('of one load that many waited for counts once, and ten of them say that it would not load', async ({
     open,
   }) => {
