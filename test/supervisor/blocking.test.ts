@@ -47,5 +47,5 @@ test('a handler that blocks beyond its time-out is killed: it timed out, whateve
     crashes: 0,
     error: { kind: 'timeout' },
   })
-  expect(supervisor.workers()).toMatchObject([{ status: 'running', restarts: { recent: 0, total: 0 } }])
+  expect((await estate.worker(supervisor, { status: 'running' })).restarts).toEqual({ recent: 0, total: 0 })
 })
