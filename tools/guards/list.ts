@@ -270,8 +270,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/sqlite/claim.ts',
-    find: 'const suspect = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1) : []',
-    replace: 'const suspect = nextOf(db, memory, SUSPECT, open, want, 1)',
+    find: 'const suspects = want.empty ? nextOf(',
+    replace: 'const suspects = want !== null ? nextOf(',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',

@@ -90,10 +90,7 @@ export const RESOURCES: readonly Guard[] = [
     'loading is not the time of the task',
     'A task does not time out because its model takes long to load.',
     'src/worker/hands.ts',
-    [
-      'execution.deadlineMs = Number.POSITIVE_INFINITY',
-      'execution.deadlineMs = Math.min(execution.deadlineMs, Number.POSITIVE_INFINITY)',
-    ],
+    ['    this.#running.time(execution, Number.POSITIVE_INFINITY)\n', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
@@ -115,7 +112,7 @@ export const RESOURCES: readonly Guard[] = [
     'A worker process is not killed because its model takes longer to load than a handler may run.',
     'src/worker/hands.ts',
     [
-      '    execution.deadlineMs = Number.POSITIVE_INFINITY\n    this.#running.changed(execution)\n',
+      '    this.#running.time(execution, Number.POSITIVE_INFINITY)\n',
       '    execution.deadlineMs = Number.POSITIVE_INFINITY\n',
     ],
     [
@@ -127,7 +124,7 @@ export const RESOURCES: readonly Guard[] = [
     'a worker process says why it gave up',
     'Whoever runs worker processes knows a broken one by its exit code.',
     'src/process/worker-process.ts',
-    ['process.exit(this.#exitCode)', 'process.exit(EXIT.clean)'],
+    ['    if (failed !== null) fail(failed.message, codeOf(failed))\n', ''],
     [
       'test/supervisor/resources.test.ts',
       'a worker process that meets ten resource errors in a row ends with 13, and charges no item',
