@@ -29,6 +29,7 @@ export async function reportLostWorker(
   if (item === null) return
   const { error, durationMs, ...event } = item
   meter.ran(event, 'failed', null)
+  meter.incident(event, error.kind)
   tellOfFailure(emitter, hooks, event, error, true)
   emitter.emit('failed', () => item)
 }

@@ -70,7 +70,7 @@ function addDiscoveries(out: Exposition, discoveries: readonly Discovery[]): voi
 
 function addTotals(
   out: Exposition,
-  { queue, name, enqueued, completed, failed, retried, durations }: Measured,
+  { queue, name, enqueued, completed, failed, retried, durations, incidents }: Measured,
 ): void {
   const isRow = queue === ROWS
   const [kind, labels] = isRow ? ['rows', { discovery: name }] : ['tasks', { queue, task: name }]
@@ -78,6 +78,14 @@ function addTotals(
   out.counter(`gleaner_${kind}_completed_total`, 'Attempts that completed', completed, labels)
   out.counter(`gleaner_${kind}_failed_total`, 'Attempts that failed for good', failed, labels)
   out.counter(`gleaner_${kind}_retried_total`, 'Attempts that failed and are tried again', retried, labels)
+  for (const [what, times] of incidents ?? [])
+    if (what === 'fenced')
+      out.counter(`gleaner_${kind}_fenced_total`, 'Writes refused because the claim was lost', times, labels)
+    else
+      out.counter(`gleaner_${kind}_errors_total`, 'Attempts that failed, by why', times, {
+        ...labels,
+        kind: what,
+      })
   let sumMs = 0
   let count = 0
   const buckets = BOUNDS_S.map((le) => ({ le, count: 0 }))

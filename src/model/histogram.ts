@@ -25,9 +25,10 @@ export function middleMs(bucket: number): number {
   return bucket === 0 ? SHORTEST_MS : SHORTEST_MS * 2 ** ((bucket - 0.5) / PER_DOUBLING)
 }
 
-export function addTo(histogram: Histogram, more: Iterable<readonly [number, number]>): Histogram {
-  for (const [bucket, count] of more) histogram.set(bucket, (histogram.get(bucket) ?? 0) + count)
-  return histogram
+/** Of buckets, or of anything else that is counted. */
+export function addTo<K>(counts: Map<K, number>, more: Iterable<readonly [K, number]>): Map<K, number> {
+  for (const [what, count] of more) counts.set(what, (counts.get(what) ?? 0) + count)
+  return counts
 }
 
 /** So that this share of all took no longer; null when there was nothing. */

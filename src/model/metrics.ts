@@ -1,3 +1,4 @@
+import type { FailureKind } from '../errors.ts'
 import { addTo, type Histogram, percentileMs } from './histogram.ts'
 
 export const MINUTE_MS = 60_000
@@ -16,7 +17,12 @@ export interface Measured {
   /** Attempts that failed, after which the task is tried again. */
   retried: number
   durations: Histogram
+  /** How often what went wrong. Left out: nothing did. */
+  incidents?: ReadonlyMap<Incident, number>
 }
+
+/** Why an attempt failed; `fenced`: what a worker wrote after its claim was lost, which was refused. */
+export type Incident = FailureKind | 'fenced'
 
 /** What there is now of one name in one queue. */
 export interface Present {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { BUCKETS, bucketOf } from '../model/histogram.ts'
-import { type Measured, ROWS } from '../model/metrics.ts'
+import { addTo, BUCKETS, bucketOf } from '../model/histogram.ts'
+import { type Incident, type Measured, ROWS } from '../model/metrics.ts'
 import type { Store } from '../store/contract.ts'
 
 /**
@@ -39,6 +39,12 @@ export class Meter {
     if (ms !== null) counting.buckets[bucketOf(ms)]! += 1
   }
 
+  /** Something went wrong with an attempt. */
+  incident({ queue, name }: { queue: string | null; name: string }, what: Incident): void {
+    const { incidents } = this.#of(queue ?? ROWS, name)
+    incidents.set(what, (incidents.get(what) ?? 0) + 1)
+  }
+
   /** Now; what is being written is waited for. */
   async flush(): Promise<void> {
     await this.#writing
@@ -65,6 +71,7 @@ export class Meter {
       for (const counter of ['enqueued', 'completed', 'failed', 'retried'] as const)
         again[counter] += one[counter]
       for (const [bucket, count] of one.durations) again.buckets[bucket]! += count
+      addTo(again.incidents, one.incidents ?? [])
     }
   }
 
@@ -78,14 +85,23 @@ export class Meter {
   #begin(queue: string, name: string): Counting {
     const names = this.#queues.get(queue) ?? new Map<string, Counting>()
     const buckets = new Uint32Array(BUCKETS)
-    const counting = { queue, name, enqueued: 0, completed: 0, failed: 0, retried: 0, buckets }
+    const counting: Counting = {
+      queue,
+      name,
+      enqueued: 0,
+      completed: 0,
+      failed: 0,
+      retried: 0,
+      buckets,
+      incidents: new Map(),
+    }
     this.#queues.set(queue, names.set(name, counting))
     if (!this.#closed) this.#cancel ??= this.#clock.afterIfAlive(this.#everyMs, () => void this.flush())
     return counting
   }
 }
 
-type Counting = Omit<Measured, 'durations'> & { buckets: Uint32Array }
+type Counting = Omit<Measured, 'durations'> & { buckets: Uint32Array; incidents: Map<Incident, number> }
 
 function measuredBy({ buckets, ...counts }: Counting): Measured {
   const durations = new Map([...buckets.entries()].filter(([, count]) => count > 0))

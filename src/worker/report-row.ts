@@ -40,6 +40,7 @@ export function reportRow(
     case 'gone':
       return emitter.emit('gone', event)
     case 'refused':
+      meter.incident(execution, 'fenced')
       return emitter.emit('claim-lost', event)
     case 'paused':
       if (!told.has(answer.reason)) {
@@ -61,6 +62,7 @@ function reportFailure(
 ): void {
   const final = retryInMs === null
   meter.ran(execution, final ? 'failed' : 'retried', durationMs)
+  meter.incident(execution, error.kind)
   tellOfFailure(emitter, hooks, eventOf(execution), error, final)
   const event = () => ({ ...eventOf(execution), durationMs, error })
   if (final) return emitter.emit('failed', event)

@@ -24,7 +24,10 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
     if (!emitter.hears('completed')) return
   }
   const event = () => eventOf(execution)
-  if (outcome === null) return emitter.emit('claim-lost', event)
+  if (outcome === null) {
+    meter.incident(execution, 'fenced')
+    return emitter.emit('claim-lost', event)
+  }
   switch (outcome.kind) {
     case 'completed':
       return emitter.emit('completed', () => ({ ...event(), durationMs }))
@@ -37,6 +40,7 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
       const { failure, retryAfterMs } = outcome
       const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
       meter.ran(execution, final ? 'failed' : 'retried', durationMs)
+      meter.incident(execution, failure.kind)
       tellOfFailure(emitter, hooks, event(), failure, final)
       if (final) return emitter.emit('failed', () => ({ ...event(), durationMs, error: failure }))
       return emitter.emit('retrying', () => ({

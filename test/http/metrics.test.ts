@@ -27,6 +27,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     expect(named('gleaner_tasks_enqueued_total{queue="default",task="plain"}')).toBe(2)
     expect(named('gleaner_tasks_completed_total{queue="default",task="plain"}')).toBe(2)
     expect(named('gleaner_tasks_failed_total{queue="ml",task="ml.embed"}')).toBe(1)
+    expect(named('gleaner_tasks_errors_total{queue="ml",task="ml.embed",kind="error"}')).toBe(1)
     expect(named('gleaner_tasks_duration_seconds_count{queue="default",task="plain"}')).toBe(2)
     expect(named('gleaner_tasks_duration_seconds_bucket{queue="default",task="plain",le="+Inf"}')).toBe(2)
     expect(named('gleaner_tasks_duration_seconds_bucket{queue="default",task="plain",le="1800"}')).toBe(2)

@@ -45,9 +45,9 @@ async function addTo(sql: Sql, measured: readonly Measured[], minute: number): P
   const sums = measured.map((one) => addedUp(before.get(`${one.queue}/${one.name}`), one, minute))
   await sql.run(
     `UPDATE gleaner.minutes SET enqueued = m.enqueued, completed = m.completed, failed = m.failed, retried = m.retried,
-       durations = m.durations
-     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])
-       m(queue, name, enqueued, completed, failed, retried, durations)
+       durations = m.durations, incidents = m.incidents
+     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[])
+       m(queue, name, enqueued, completed, failed, retried, durations, incidents)
      WHERE minute = $1 AND minutes.queue = m.queue AND minutes.name = m.name`,
     [
       minute,
@@ -58,6 +58,7 @@ async function addTo(sql: Sql, measured: readonly Measured[], minute: number): P
       sums.map((sum) => sum.failed),
       sums.map((sum) => sum.retried),
       sums.map((sum) => sum.durations),
+      sums.map((sum) => sum.incidents),
     ],
   )
 }

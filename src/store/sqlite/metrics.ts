@@ -30,9 +30,9 @@ function addTo(db: Statements, one: Measured, minute: number): void {
   const before = db
     .sql('SELECT * FROM gleaner_minutes WHERE minute = ? AND queue = ? AND name = ?')
     .get(minute, one.queue, one.name) as MinuteRow | undefined
-  const { enqueued, completed, failed, retried, durations } = addedUp(before, one, minute)
-  db.sql(`INSERT OR REPLACE INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+  const { enqueued, completed, failed, retried, durations, incidents } = addedUp(before, one, minute)
+  db.sql(`INSERT OR REPLACE INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations, incidents)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
     minute,
     one.queue,
     one.name,
@@ -41,6 +41,7 @@ function addTo(db: Statements, one: Measured, minute: number): void {
     failed,
     retried,
     durations,
+    incidents,
   )
 }
 

@@ -33,8 +33,27 @@ export const metrics: Theme = (specify, expect) => {
           [11, 5],
         ],
       }),
+      incidents: new Map(),
       minute: Math.floor(world.clock.now() / MINUTE_MS) * MINUTE_MS,
     })
+  })
+
+  specify('what was ever added is added up without end, long after its minutes are gone', async (world) => {
+    const incidents = new Map([['error', 2] as const, ['fenced', 1] as const])
+    await world.store.addMetrics([{ ...measured({ completed: 1, durations: [[10, 1]] }), incidents }])
+    world.clock.advance(2 * WEEK_MS)
+    await world.store.addMetrics([
+      { ...measured({ completed: 2, durations: [[10, 1]] }), incidents: new Map([['error', 1]]) },
+    ])
+    expect((await world.store.readMetrics(4 * WEEK_MS)).minutes).toHaveLength(1)
+    const [total] = await world.store.readTotals()
+    expect(total).toMatchObject({ name: 'job', completed: 3, durations: new Map([[10, 2]]) })
+    expect(total!.incidents).toEqual(
+      new Map([
+        ['error', 3],
+        ['fenced', 1],
+      ]),
+    )
   })
 
   specify('stores that add to the same minute at the same time lose nothing', async (world) => {

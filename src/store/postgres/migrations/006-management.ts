@@ -14,6 +14,7 @@ CREATE TABLE ${schema}.minutes (
   failed    bigint NOT NULL DEFAULT 0,
   retried   bigint NOT NULL DEFAULT 0,
   durations text NOT NULL DEFAULT '[]', -- a histogram: [[bucket, count], …]
+  incidents text NOT NULL DEFAULT '[]', -- [[kind, count], …]
   PRIMARY KEY (minute, queue, name)
 ) WITH (fillfactor = 70);
 

@@ -14,6 +14,7 @@ CREATE TABLE gleaner_minutes (
   failed    INTEGER NOT NULL,
   retried   INTEGER NOT NULL,
   durations TEXT NOT NULL, -- a histogram: [[bucket, count], …]
+  incidents TEXT NOT NULL DEFAULT '[]', -- [[kind, count], …]
   PRIMARY KEY (minute, queue, name)
 ) STRICT, WITHOUT ROWID;
 
