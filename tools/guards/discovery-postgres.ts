@@ -54,7 +54,10 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: `${ROWS}/source.ts`,
     find: `\`(\${then.version} = \${xmin} OR \${then.hash} = \${hash(of)})\``,
     replace: `\`(\${then.version} = \${xmin} OR (\${then.hash} = \${hash(of)} AND false))\``,
-    test: { file: SETTLING, title: 'a rescan that writes unchanged rows is no edit' },
+    test: {
+      file: SETTLING,
+      title: 'a rescan that writes unchanged rows is no edit, nor are VACUUM FREEZE and VACUUM FULL',
+    },
   },
   {
     name: 'postgres rows: a locked row does not hold up a batch',
@@ -81,7 +84,11 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: `${ROWS}/claim-sql.ts`,
     find: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND NOT EXISTS (',
     replace: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND false AND NOT EXISTS (',
-    test: { file: RACES, title: 'each is done once, and nobody gives up early' },
+    test: {
+      file: RACES,
+      title:
+        'several stores that ask at the same time share the rows, each is done once, and nobody gives up early',
+    },
   },
   {
     name: 'postgres rows: everything is sent at once',
@@ -89,7 +96,10 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: 'src/store/postgres/database.ts',
     find: '{ ...config, pipeline: true }',
     replace: '{ ...config, pipeline: false }',
-    test: { file: RACES, title: 'whoever is busy while a claim is under way holds up nobody' },
+    test: {
+      file: RACES,
+      title: 'whoever is busy while a claim is under way holds up nobody: the server needs no more of him',
+    },
   },
   {
     name: 'postgres rows: what is handed in is known to be held',
@@ -105,7 +115,10 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: `${ROWS}/looking.ts`,
     find: 'empty ? discoveries : []',
     replace: 'empty ? [] : []',
-    test: { file: CONFORMANCE, title: 'crashes with rows > when several were running nobody is charged' },
+    test: {
+      file: CONFORMANCE,
+      title: 'crashes with rows > when several were running nobody is charged; each is next run alone',
+    },
   },
   {
     name: 'postgres rows: a condition may not write',
@@ -113,7 +126,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: `${ROWS}/look-over.ts`,
     find: "await ask('SET TRANSACTION READ ONLY')",
     replace: "await ask('SET TRANSACTION READ WRITE')",
-    test: { file: FINDING, title: 'a condition that writes is refused, also by a function' },
+    test: { file: FINDING, title: 'a condition that writes is refused, also by a function of the app’s own' },
   },
   {
     name: 'postgres rows: words of the app are not ours',
@@ -146,13 +159,5 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     find: "quiet ? ['gleaner_rows.quiet = on'] : []",
     replace: "quiet ? ['gleaner_rows.quiet = off'] : []",
     test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },
-  },
-  {
-    name: 'postgres rows: without a trigger the log is watched',
-    promise: 'Losing every wake-up costs latency, never work.',
-    file: `${ROWS}/polling.ts`,
-    find: 'if (moved && !this.#closed) this.#wake()',
-    replace: 'if (moved && this.#closed) this.#wake()',
-    test: { file: WAKEUPS, title: 'without one it is found all the same, within a second' },
   },
 ]

@@ -17,7 +17,7 @@ import { type Answers, endOurs, type HandedIn, handedIn, type Judged, judge } fr
 import { endClaims } from './ledger.ts'
 import { Looking } from './looking.ts'
 import { type Outlook, outlook, readOutlook } from './outlook.ts'
-import { pause } from './pausing.ts'
+import { isOwnFault, pause } from './pausing.ts'
 import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
 
 /** What an exchange changed that others wait for. `freed`: something may be claimable that was not. */
@@ -167,6 +167,7 @@ export async function lockSession(
   return row ?? { live: false, now: 0 }
 }
 
+/** A discovery of which nobody can say any more what a row is like is paused, and its rows go back as they are. */
 async function judgeAll(
   { book }: RowServices,
   sql: Sql,
@@ -175,14 +176,17 @@ async function judgeAll(
   now: number,
 ): Promise<void> {
   for (const name of new Set(ended.map(({ row }) => row.discovery))) {
-    const { source } = await book.get(name)
-    await judge(
-      sql,
-      source,
-      ended.filter(({ row }) => row.discovery === name),
-      answers,
-      now,
-    )
+    const some = ended.filter(({ row }) => row.discovery === name)
+    await sql.run('SAVEPOINT judging')
+    try {
+      const { source } = await book.get(name)
+      await judge(sql, source, some, answers, now)
+    } catch (error) {
+      if (!isOwnFault(error)) throw error
+      await sql.run('ROLLBACK TO judging')
+      await pause(sql, name, (error as Error).message)
+      for (const { row } of some) answers.set(row, { kind: 'paused', reason: (error as Error).message })
+    }
   }
 }
 
