@@ -19,8 +19,8 @@ describe('the list of guards', () => {
 
   beforeAll(async () => {
     const files = [...new Set(GUARDS.map(({ test }) => test.file))]
-    tests = await listTests(checkout, files, { scratch, limitMs: 60_000 })
-  })
+    tests = await listTests(checkout, files, { scratch, limitMs: 180_000 })
+  }, 180_000)
 
   test('has a name of its own for each', () => {
     expect(new Set(GUARDS.map(({ name }) => name)).size).toBe(GUARDS.length)
