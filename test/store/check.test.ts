@@ -68,11 +68,14 @@ const EVERYWHERE: [what: string, sql: string][] = [
   [
     'a row is claimed by a session that is over',
     `INSERT INTO gleaner.discoveries (name, source) VALUES ('d', '{}');
-     INSERT INTO gleaner.claims VALUES ('d', '1', 1, 1, 'v', 1, 0, 0)`,
+     INSERT INTO gleaner.claims (discovery, row_key, session, fence, row_version, attempt, claimed_at)
+       VALUES ('d', '1', 1, 1, 'v', 1, 0)`,
   ],
   [
     'a quarantined row has an end, or one that backs off has none',
-    `INSERT INTO gleaner.ledger VALUES ('d', '1', 'v', 1, 0, 0, CAST(0 AS boolean), CAST(1 AS boolean), 5, NULL, '[]', 0)`,
+    `INSERT INTO gleaner.ledger (discovery, row_key, row_version, attempts, crashes, changes, suspect, quarantined,
+       blocked_until, history, since)
+     VALUES ('d', '1', 'v', 1, 0, 0, CAST(0 AS boolean), CAST(1 AS boolean), 5, '[]', 0)`,
   ],
   ['a claim or a ledger entry of no discovery', 'DELETE FROM gleaner.discoveries'],
 ]

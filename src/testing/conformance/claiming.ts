@@ -81,6 +81,7 @@ export const claiming: Theme = (specify, expect) => {
       sessionEnded: false,
       suspectsWaiting: false,
       nextDueInMs: null,
+      paused: false,
     })
   })
 
