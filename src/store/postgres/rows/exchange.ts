@@ -276,11 +276,33 @@ async function alone(services: RowServices, session: string, group: Group, answe
   } catch (error) {
     if (faultOf(error) === null) throw error
     const failed = isLocked(error) ? { ...row, locked: true } : asFailed(row, error, group.known)
-    await services.database.transaction(async (sql) => {
+    await judgeAlone(services, session, failed, answers)
+    answers.set(row, answers.get(failed) ?? { kind: 'refused' })
+  }
+}
+
+/** A condition that fails on the row itself pauses the discovery: nobody can say what the row is. */
+async function judgeAlone(
+  services: RowServices,
+  session: string,
+  failed: HandedIn,
+  answers: Answers,
+): Promise<void> {
+  const ending = (then: (sql: Sql, ended: readonly Judged[], now: number) => Promise<void>) =>
+    services.database.transaction(async (sql) => {
       const moment = await lockSession(sql, session, services.clockMs())
       const ended = moment.live ? await endOurs(sql, session, [failed], answers) : []
-      await judgeAll(services, sql, ended, answers, moment.now)
+      await then(sql, ended, moment.now)
     }, QUIETLY)
-    answers.set(row, answers.get(failed) ?? { kind: 'refused' })
+  try {
+    await ending((sql, ended, now) => judgeAll(services, sql, ended, answers, now))
+  } catch (error) {
+    if (faultOf(error) === null) throw error
+    const reason = (error as Error).message
+    await ending(async (sql, ended) => {
+      if (ended.length === 0) return
+      await pause(sql, failed.discovery, reason)
+      answers.set(failed, { kind: 'paused', reason })
+    })
   }
 }
