@@ -149,7 +149,7 @@ const IN_STORES: Guard[] = [
     'minutes older than a week are taken away, a few hundred at a time',
     {
       sqlite: { file: 'metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
-      postgres: { file: 'metrics.ts', find: '[minute - MINUTES_KEPT_MS]', replace: '[-1]' },
+      postgres: { file: 'metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
     },
   ),
   ...inEach(
