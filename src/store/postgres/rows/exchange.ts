@@ -281,28 +281,15 @@ async function alone(services: RowServices, session: string, group: Group, answe
   }
 }
 
-/** A condition that fails on the row itself pauses the discovery: nobody can say what the row is. */
 async function judgeAlone(
   services: RowServices,
   session: string,
   failed: HandedIn,
   answers: Answers,
 ): Promise<void> {
-  const ending = (then: (sql: Sql, ended: readonly Judged[], now: number) => Promise<void>) =>
-    services.database.transaction(async (sql) => {
-      const moment = await lockSession(sql, session, services.clockMs())
-      const ended = moment.live ? await endOurs(sql, session, [failed], answers) : []
-      await then(sql, ended, moment.now)
-    }, QUIETLY)
-  try {
-    await ending((sql, ended, now) => judgeAll(services, sql, ended, answers, now))
-  } catch (error) {
-    if (faultOf(error) === null) throw error
-    const reason = (error as Error).message
-    await ending(async (sql, ended) => {
-      if (ended.length === 0) return
-      await pause(sql, failed.discovery, reason)
-      answers.set(failed, { kind: 'paused', reason })
-    })
-  }
+  await services.database.transaction(async (sql) => {
+    const { live, now } = await lockSession(sql, session, services.clockMs())
+    const ended = live ? await endOurs(sql, session, [failed], answers) : []
+    await judgeAll(services, sql, ended, answers, now)
+  }, QUIETLY)
 }
