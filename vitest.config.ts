@@ -1,9 +1,29 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What takes a minute or more begins first: last, it would leave the other cores idle. */
+const LONG = [
+  'torture/kill-points',
+  'store/postgres.conformance',
+  'examples/examples',
+  'store/postgres.model',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      return found < 0 ? LONG.length : found
+    }
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     // As many as there are cores, of which each test file leaves some idle: it waits for processes and disks.
     maxWorkers: '100%',
     // Where the processor has such keys, V8 aborts now and then after many threads have come and gone

@@ -56,11 +56,13 @@ export const start: Command = {
         watching.watch(supervisor)
         const count = supervisor.workers().length
         const database = withoutPassword(config.engine.database)
+        // Who is told how it is stopped may do so at once.
+        const stopped = untilStopped(supervisor, logger, values.attached === true)
         logger.info(
           { supervisor: supervisor.name },
           `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
         )
-        const { code } = await untilStopped(supervisor, logger, values.attached === true)
+        const { code } = await stopped
         await watching.stop()
         logger.info({}, 'stopped')
         return code

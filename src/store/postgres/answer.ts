@@ -35,7 +35,7 @@ export async function answered(
     sessionEnded: false,
     suspectsWaiting: suspects,
     paused: want === null ? undefined : outlook.everything,
-    conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : 0,
+    conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : undefined,
     nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
   }
 }
