@@ -71,6 +71,8 @@ test('a worker of which nothing is heard is unhealthy, then killed and replaced;
   const supervisor = await estate.supervise({ pools: [pool({ processes: 2 })] })
   const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })
   const { pid, worker } = await estate.hears('running')
+  // Its first frame may come after its first task.
+  await estate.worker(supervisor, { health: 'healthy', pid }, worker)
   process.kill(pid, 'SIGSTOP')
   await estate.worker(supervisor, { health: 'unhealthy', pid }, worker)
   const ended = await estate.logged('worker ended', (logged) => logged.pid === pid)
