@@ -15,8 +15,9 @@ const PRELOAD = join(import.meta.dirname, 'kill-point.ts')
 /** At a time: a child's start is most of a point's cost, and is not bound by one core alone. */
 const LANES = 3
 
-/** `npm run torture` kills at every gap; here where it can make a difference. */
-const EVERY_GAP = process.env.GLEANER_TORTURE !== undefined
+/** `npm run torture` and `npm run guards` kill at every gap; here at some where it can make a difference. */
+const { GLEANER_TORTURE, GLEANER_EVERY_GAP } = process.env
+const EVERY_GAP = (GLEANER_TORTURE ?? GLEANER_EVERY_GAP) !== undefined
 
 /** Completed tasks of the kinds that write an effect. */
 const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane

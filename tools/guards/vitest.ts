@@ -93,7 +93,8 @@ function gist(message: string): string {
 function vitest(root: string, args: string[], { scratch, limitMs, signal }: RunOptions) {
   const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: root,
-    env: { ...ownEnvironment(), TMPDIR: scratch },
+    // A guard may make a difference in one gap alone.
+    env: { ...ownEnvironment(), TMPDIR: scratch, GLEANER_EVERY_GAP: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
     // Its own process group: workers that a failing test started must not outlive it.
     detached: true,

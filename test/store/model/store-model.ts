@@ -24,7 +24,7 @@ import {
 } from './steps.ts'
 
 /** Few in `npm test`; `GLEANER_MODEL_RUNS=5000` for a long night. */
-const RUNS = Number(process.env.GLEANER_MODEL_RUNS ?? 40)
+const RUNS = Number(process.env.GLEANER_MODEL_RUNS ?? 30)
 const STEPS = Number(process.env.GLEANER_MODEL_STEPS ?? 100)
 const SEED = Number(process.env.GLEANER_MODEL_SEED ?? Date.now() % 2 ** 31)
 const RUN_LIMIT_MS = 2_000
