@@ -3,6 +3,7 @@ import { pool, TORTURE, test } from './estate.ts'
 import { untilThere } from './tasks.ts'
 
 const KILLS = TORTURE ? 200 : 20
+const PROCESSES = 3
 /** On a machine of its own; beside other test files everything takes its time. */
 const [P50_MS, P99_MS] = TORTURE ? [25, 150] : [150, 2_000]
 
@@ -10,12 +11,25 @@ test('what a killed worker held runs again in another one in the blink of an eye
   timeout: 600_000,
 }, async ({ estate }) => {
   const gleaner = await estate.gleaner()
-  const supervisor = await estate.supervise({ pools: [pool({ processes: 3 })] })
-  const tookMs: number[] = []
-  for (let n = 0; n < KILLS; n++) {
-    await estate.until('two are idle', () =>
-      supervisor.workers().filter(({ phase }) => phase === 'idle').length >= 2 ? true : undefined,
+  const supervisor = await estate.supervise({ pools: [pool({ processes: PROCESSES })] })
+  const areIdle = (count: number) =>
+    estate.until(`${count} are idle`, () =>
+      supervisor.workers().filter(({ phase }) => phase === 'idle').length >= count ? true : undefined,
     )
+  const tookMs: number[] = []
+  let done = 0
+  for (let n = 0; n < KILLS; n++) {
+    // Who crashes on five in a row and does nothing in between is broken, and no item is charged.
+    if (n % 3 === 2) {
+      await areIdle(PROCESSES)
+      const file = estate.file(`all-${n}`)
+      const each = await gleaner.enqueueMany(untilThere, Array(PROCESSES).fill({ file }))
+      for (const { id } of each) await estate.hears('running', (said) => said.id === id)
+      estate.touch(`all-${n}`)
+      for (const handle of each) await handle.result()
+      done += PROCESSES
+    }
+    await areIdle(2)
     const file = estate.file(`go-${n}`)
     const handle = await gleaner.enqueue(untilThere, { file })
     const first = await estate.hears('running', ({ id }) => id === handle.id)
@@ -32,5 +46,5 @@ test('what a killed worker held runs again in another one in the blink of an eye
   console.log(`crash to rerun over ${KILLS} kills: p50 ${p50} ms, p99 ${p99} ms`)
   expect(p50).toBeLessThanOrEqual(P50_MS)
   expect(p99).toBeLessThanOrEqual(P99_MS)
-  expect(estate.said('running')).toHaveLength(2 * KILLS)
+  expect(estate.said('running')).toHaveLength(2 * KILLS + done)
 })
