@@ -1,4 +1,5 @@
-import type { Serving } from './explanation.ts'
+import { type Explanation, namesOf, resourceReasons, type Serving } from './explanation.ts'
+import { duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
 import type { RowRecord } from './row.ts'
 
 /** All that decides whether a row can run now. */
@@ -19,4 +20,102 @@ export interface RowCircumstances {
   /** The index that is missing. */
   createIndex: string | null
   workers: readonly Serving[]
+}
+
+/** Why a row is not worked on: each condition in order, pass or fail. A missing index is told, and holds up nobody. */
+export function explainRow(at: RowCircumstances): Explanation {
+  const reasons = at.row === null ? notOurs(at) : waiting(at)
+  const runnable = reasons.every((reason) => reason.ok)
+  return { runnable, reasons: [...reasons, indexReason(at)] }
+}
+
+/** What does not match the condition is none of our business. */
+function notOurs({ key, discovery, exists, where }: RowCircumstances): Reason[] {
+  if (!exists) {
+    const fix = 'Look at the key; of several columns it is a JSON array, e.g. \'["a",1]\'.'
+    return [failed('row-exists', `the table of ${discovery} has no row ${quoted(key)}`, fix)]
+  }
+  const detail = `it does not match the condition of ${discovery}: ${where}`
+  return [
+    passed('row-exists', 'the table has it'),
+    failed('needs-work', detail, 'Set what the condition asks for, if it is to be done (again).'),
+  ]
+}
+
+function waiting(at: RowCircumstances): Reason[] {
+  const reasons = [
+    passed('row-exists', 'the table has it'),
+    passed('needs-work', `it matches the condition: ${at.where}`),
+    heldReason(at),
+    quarantineReason(at),
+    backoffReason(at),
+    pausedReason(at),
+    discoveryReason(at),
+    ...workerReasons(at),
+  ]
+  if (!at.suspect) return reasons
+  const alone = 'its worker died with it in its hands: it waits for a process that runs nothing else'
+  return [...reasons, passed('runs-alone', alone)]
+}
+
+function heldReason({ row }: RowCircumstances): Reason {
+  if (row?.state !== 'claimed') return passed('not-held', 'no worker holds it')
+  return failed('not-held', `${row.worker ?? 'a worker'} holds it since ${time(row.since)}`, 'Wait for it.')
+}
+
+function quarantineReason({ row, discovery, key }: RowCircumstances): Reason {
+  if (row?.state !== 'quarantined') return passed('not-quarantined', 'it is not quarantined')
+  const crashes = row.crashes === 0 ? '' : `, of which ${times(row.crashes)} its worker died`
+  return failed(
+    'not-quarantined',
+    `it was put aside at ${time(row.since)} after ${row.attempts} attempts${crashes}: ${row.error?.message ?? 'unknown'}`,
+    `Mend it, then discoveries.release('${discovery}', ${quoted(key)}); an edit of the row releases it, too.`,
+  )
+}
+
+function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {
+  if (row?.state !== 'backing-off') return passed('not-backing-off', 'it is not backing off')
+  const { nextAt, attempts, error } = row
+  return failed(
+    'not-backing-off',
+    `attempt ${attempts} did not end well (${error?.message ?? 'it asked for another time'}); it is tried again at ` +
+      `${time(nextAt)}, in ${duration((nextAt ?? now) - now)}`,
+    `Wait for it, or discoveries.retry('${discovery}', ${quoted(key)}).`,
+  )
+}
+
+function pausedReason({ everythingPaused }: RowCircumstances): Reason {
+  return everythingPaused
+    ? failed('not-paused', 'everything is paused', 'gleaner.resume()')
+    : passed('not-paused', 'Gleaner is not paused')
+}
+
+function discoveryReason({ discovery, paused, pausedReason }: RowCircumstances): Reason {
+  if (!paused) return passed('discovery-not-paused', `discovery ${discovery} is not paused`)
+  const why = pausedReason === null ? '' : `: ${pausedReason}`
+  return failed(
+    'discovery-not-paused',
+    `discovery ${discovery} is paused${why}`,
+    `${pausedReason === null ? '' : 'Mend that, then '}discoveries.resume('${discovery}')`,
+  )
+}
+
+function workerReasons({ discovery, workers }: RowCircumstances): Reason[] {
+  const serving = workers.filter((worker) => worker.discoveries.includes(discovery))
+  const served = passed('worker-serves-discovery', `served by ${namesOf(serving)}`)
+  if (serving.length > 0) return [served, ...resourceReasons(discovery, serving)]
+  const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
+  return [
+    failed(
+      'worker-serves-discovery',
+      `no live worker serves discovery ${discovery}; ${others}`,
+      `Start one: gleaner.work({ discoveries: ['${discovery}'] }).`,
+    ),
+  ]
+}
+
+function indexReason({ discovery, createIndex }: RowCircumstances): Reason {
+  if (createIndex === null) return passed('found-by-index', 'rows that need work are found by an index')
+  const detail = `to find rows that need work, ${discovery} reads rows that do not: it is slow on a large table`
+  return failed('found-by-index', detail, createIndex)
 }

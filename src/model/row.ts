@@ -38,6 +38,16 @@ export interface RowCounts {
   asOf: number
 }
 
+/** Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
+export function rowCounts(
+  eligible: number,
+  claimed: number,
+  { kept, quarantined }: { kept: number; quarantined: number },
+  asOf: number,
+): RowCounts {
+  return { waiting: eligible - claimed - kept, claimed, backingOff: kept - quarantined, quarantined, asOf }
+}
+
 /** A value of a user's column. */
 export type ColumnValue = string | number | bigint | boolean | null | Date | Uint8Array
 /** Columns by name: a row as it was read, or what `done` wants to be written. */

@@ -91,8 +91,7 @@ function expectDecent(
   { status, text, response }: Awaited<ReturnType<Awaited<ReturnType<typeof target>>['send']>>,
   what: string,
 ) {
-  // 501: discovery is not on every database yet.
-  expect(status === 501 ? 0 : status, `${what}: ${text}`).toBeLessThan(500)
+  expect(status, `${what}: ${text}`).toBeLessThan(500)
   expect(response.headers.get('set-cookie'), what).toBe(null)
   if (status < 400) return
   const { error } = JSON.parse(text)

@@ -88,7 +88,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: a missing index holds up nobody',
     promise: '`explain` tells of a missing index without calling the row blocked.',
-    file: 'src/model/explain-row.ts',
+    file: 'src/model/row-explanation.ts',
     find: 'const runnable = reasons.every((reason) => reason.ok)',
     replace: 'const runnable = [...reasons, indexReason(at)].every((reason) => reason.ok)',
     test: {

@@ -1,6 +1,6 @@
-import { explainRow } from '../../model/explain-row.ts'
 import { explain } from '../../model/explanation.ts'
 import type { Holdup } from '../../model/holdup.ts'
+import { explainRow } from '../../model/row-explanation.ts'
 import { identifySelf } from '../../process-identity.ts'
 import { rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
 import type { Ordering } from '../../../src/model/queue.ts'
@@ -6,45 +5,17 @@ import type { EndCause } from '../../../src/model/session.ts'
 import { changeAll } from '../../../src/queue/bulk.ts'
 import type { BulkChange } from '../../../src/store/contract.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
+import { type Act, Step } from '../step.ts'
 import { expectAgreement } from './agreement.ts'
 import type { ModelStore, ModelTask, Spec } from './model-store.ts'
 import { newLife, type OldClaim, type RealStore, type Worker } from './real-store.ts'
 
-/** Does the same to both, and says in words what it did. */
-type Act = (model: ModelStore, real: RealStore) => Promise<string>
+export type StoreStep = Step<ModelStore, RealStore>
 
-/** One command of a random sequence. A sequence that fails is printed as the sentences of its steps. */
-export class Step implements fc.AsyncCommand<ModelStore, RealStore> {
-  readonly #intent: string
-  readonly #act: Act
-  #said: string | undefined
-
-  constructor(intent: string, act: Act) {
-    this.#intent = intent
-    this.#act = act
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: ModelStore, real: RealStore): Promise<void> {
-    this.#said = await this.#act(model, real)
-    await expectAgreement(model, real)
-  }
-
-  /** What is said belongs to one run: a shrunk sequence uses the same steps again. */
-  [fc.cloneMethod](): Step {
-    return new Step(this.#intent, this.#act)
-  }
-
-  toString(): string {
-    return this.#said ?? `${this.#intent}: here they differ`
-  }
-}
+const step = (intent: string, act: Act<ModelStore, RealStore>) => new Step(intent, act, expectAgreement)
 
 export const enqueue = (specs: readonly Spec[]) =>
-  new Step(`enqueue ${specs.map(describe).join(', ')}`, async (model, real) => {
+  step(`enqueue ${specs.map(describe).join(', ')}`, async (model, real) => {
     const now = real.clock.now()
     const answers = await real.store.enqueue(
       specs.map(({ delayMs, forever, ...spec }) =>
@@ -65,7 +36,7 @@ export const enqueue = (specs: readonly Spec[]) =>
   })
 
 export const claim = (n: number, start: number, ahead: number) =>
-  new Step(`worker:${n} claims ${start}+${ahead}`, async (model, real) => {
+  step(`worker:${n} claims ${start}+${ahead}`, async (model, real) => {
     const worker = workerAt(real, n)
     const empty = model.heldBy(worker.life).length === 0
     const expected = model.next(worker.able, worker.life, start + ahead, empty, real.clock.now())
@@ -116,7 +87,7 @@ export const completeWith = (pick: Pick) =>
   })
 
 export const endSession = (n: number, cause: EndCause) =>
-  new Step(`worker:${n} ends by ${cause}`, async (model, real) => {
+  step(`worker:${n} ends by ${cause}`, async (model, real) => {
     const worker = workerAt(real, n)
     const end = await worker.claimant.end(cause)
     expect(end, 'the end of the session').toEqual(model.end(worker.life, cause))
@@ -126,7 +97,7 @@ export const endSession = (n: number, cause: EndCause) =>
   })
 
 export const advance = (ms: number) =>
-  new Step(`${ms} ms pass`, async (_model, real) => {
+  step(`${ms} ms pass`, async (_model, real) => {
     real.clock.advance(ms)
     return `${ms} ms pass`
   })
@@ -148,7 +119,7 @@ export const remove = (pick: number) =>
 
 /** All of one name: first as a dry run, which must say the same. */
 export const changeEvery = (change: BulkChange, name: string) =>
-  new Step(`${change} all of ${name}`, async (model, real) => {
+  step(`${change} all of ${name}`, async (model, real) => {
     const query = { name }
     const dry = await changeAll(real.store, change, query, { dryRun: true })
     const answer = await changeAll(real.store, change, query)
@@ -181,7 +152,7 @@ export const changeEvery = (change: BulkChange, name: string) =>
   })
 
 export const pause = (queue: string | null, paused: boolean) =>
-  new Step(`${paused ? 'pause' : 'resume'} ${queue ?? 'everything'}`, async (model, real) => {
+  step(`${paused ? 'pause' : 'resume'} ${queue ?? 'everything'}`, async (model, real) => {
     await real.store.setPaused(queue, paused)
     if (queue === null) model.everythingPaused = paused
     else if (paused) model.paused.add(queue)
@@ -190,7 +161,7 @@ export const pause = (queue: string | null, paused: boolean) =>
   })
 
 export const order = (queue: string, ordering: Ordering) =>
-  new Step(`order ${queue} by ${describeOrdering(ordering)}`, async (model, real) => {
+  step(`order ${queue} by ${describeOrdering(ordering)}`, async (model, real) => {
     await real.store.configureQueues([{ name: queue, ordering }])
     for (let steps = 0; steps < 100 && (await real.store.rerank()); steps++);
     model.order(queue, ordering)
@@ -205,8 +176,8 @@ function withTask(
   pick: number,
   what: string,
   act: (model: ModelStore, real: RealStore, task: ModelTask) => Promise<void>,
-): Step {
-  return new Step(what, async (model, real) => {
+): StoreStep {
+  return step(what, async (model, real) => {
     const task = model.tasks[pick % model.tasks.length]
     if (task === undefined) return `${what} nothing`
     await act(model, real, task)
@@ -225,8 +196,8 @@ function withClaim(
   { n, held }: Pick,
   what: string,
   act: (model: ModelStore, real: RealStore, old: OldClaim, task: ModelTask | null) => Promise<void>,
-): Step {
-  return new Step(what, async (model, real) => {
+): StoreStep {
+  return step(what, async (model, real) => {
     const claims = held ? real.claims.filter((old) => taskOf(model, old) !== null) : real.claims
     const old = claims[n % claims.length]
     if (old === undefined) return `${what} nothing`

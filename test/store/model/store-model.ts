@@ -18,7 +18,7 @@ import {
   pause,
   remove,
   retry,
-  type Step,
+  type StoreStep,
   settle,
   start,
 } from './steps.ts'
@@ -63,7 +63,7 @@ const worker = fc.nat({ max: 2 })
 const any = fc.nat({ max: 30 })
 const pick = fc.record({ n: any, held: fc.constantFrom(true, true, true, true, false) })
 
-const often = (weight: number, arbitrary: fc.Arbitrary<Step>) =>
+const often = (weight: number, arbitrary: fc.Arbitrary<StoreStep>) =>
   Array.from({ length: weight }, () => arbitrary)
 
 const steps = fc.commands<ModelStore, RealStore, false>(

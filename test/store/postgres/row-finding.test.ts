@@ -165,12 +165,22 @@ test('a table of parts is a table; a materialized view and a foreign table are n
   const claims = await worker.claimAll()
   expect(claims).toHaveLength(10)
   for (const claim of claims) expect(await worker.complete(claim, DONE)).toEqual({ kind: 'done' })
-  await expect(
-    store.planDiscoveries([source(place, { table: `${place.schema}.seen` })]),
-  ).rejects.toMatchObject({
-    code: 'BAD_DISCOVERY',
-    message: expect.stringContaining('materialized view'),
-  })
+  await place.rows(`CREATE FOREIGN DATA WRAPPER ${place.schema}_elsewhere`)
+  await place.rows(`CREATE SERVER ${place.schema}_far FOREIGN DATA WRAPPER ${place.schema}_elsewhere`)
+  await place.rows(`CREATE FOREIGN TABLE gleaner.abroad (id integer) SERVER ${place.schema}_far`)
+  // A wrapper belongs to the database, not to the schema of this test.
+  place.atEnd(() => place.rows(`DROP FOREIGN DATA WRAPPER ${place.schema}_elsewhere CASCADE`))
+  for (const [table, kind] of [
+    ['seen', 'materialized view'],
+    ['abroad', 'foreign table'],
+  ]) {
+    await expect(
+      store.planDiscoveries([source(place, { table: `${place.schema}.${table}` })]),
+    ).rejects.toMatchObject({
+      code: 'BAD_DISCOVERY',
+      message: expect.stringContaining(kind!),
+    })
+  }
 })
 
 test('a condition that fails on some row pauses the discovery, and says why', async ({ place }) => {

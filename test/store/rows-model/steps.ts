@@ -1,44 +1,18 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { RowOutcome } from '../../../src/model/row.ts'
 import type { EndCause } from '../../../src/model/session.ts'
+import { type Act, Step } from '../step.ts'
 import type { ModelTable } from './model-table.ts'
 import { type RealTable, WORKERS } from './real-table.ts'
 
-type Act = (model: ModelTable, real: RealTable) => Promise<string>
+export type RowStep = Step<ModelTable, RealTable>
 
-/** One command of a random sequence, printed as a sentence when the sequence fails. */
-export class RowStep implements fc.AsyncCommand<ModelTable, RealTable> {
-  readonly #intent: string
-  readonly #act: Act
-  #said: string | undefined
-
-  constructor(intent: string, act: Act) {
-    this.#intent = intent
-    this.#act = act
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: ModelTable, real: RealTable): Promise<void> {
-    this.#said = await this.#act(model, real)
-    await real.expectSame(model)
-  }
-
-  [fc.cloneMethod](): RowStep {
-    return new RowStep(this.#intent, this.#act)
-  }
-
-  toString(): string {
-    return this.#said ?? `${this.#intent}: here they differ`
-  }
-}
+const step = (intent: string, act: Act<ModelTable, RealTable>) =>
+  new Step(intent, act, (model, real) => real.expectSame(model))
 
 /** Ids are few, so that rows come again. */
 export const add = (id: number) =>
-  new RowStep(`add ${id}`, async (model, real) => {
+  step(`add ${id}`, async (model, real) => {
     if (model.rows.has(id)) return `row ${id} is there`
     const row = { id, path: `f${id}`, needs: 1, valid: 1, bpm: null, edited: 1_000 * ++generation }
     model.rows.set(id, row)
@@ -62,7 +36,7 @@ const CHANGES: Record<Change, { valid?: number; needs?: number }> = {
 
 /** Each is an edit: its values are not those of before. */
 export const change = (id: number, how: Change) =>
-  new RowStep(`${how} ${id}`, async (model, real) => {
+  step(`${how} ${id}`, async (model, real) => {
     const row = model.rows.get(id)
     if (row === undefined) return `there is no row ${id} to ${how}`
     Object.assign(row, CHANGES[how], { path: `p${++paths}`, edited: row.edited + 1 })
@@ -73,20 +47,20 @@ export const change = (id: number, how: Change) =>
 
 /** Written anew as it was. */
 export const rescan = (whole: boolean) =>
-  new RowStep('rescan', async (_, real) => {
+  step('rescan', async (_, real) => {
     if (whole) await real.run('UPDATE files SET path = path, needs = needs')
     return 'rescan'
   })
 
 export const remove = (id: number) =>
-  new RowStep(`delete ${id}`, async (model, real) => {
+  step(`delete ${id}`, async (model, real) => {
     model.rows.delete(id)
     await real.run(`DELETE FROM files WHERE id = ${id}`)
     return `delete ${id}`
   })
 
 export const claim = (n: number, start: number, ahead: number) =>
-  new RowStep(`worker ${n} claims ${start}+${ahead}`, async (model, real) => {
+  step(`worker ${n} claims ${start}+${ahead}`, async (model, real) => {
     const life = real.lives[n % WORKERS]!
     const now = real.world.clock.now()
     const empty = model.heldBy(life.number).length === 0
@@ -114,7 +88,7 @@ export const claim = (n: number, start: number, ahead: number) =>
 
 /** Any claim there ever was, mostly a late one. */
 export const settle = (pick: number, outcome: RowOutcome) =>
-  new RowStep(`settle ${outcome.kind}`, async (model, real) => {
+  step(`settle ${outcome.kind}`, async (model, real) => {
     const made = real.claims.at(-1 - (pick % Math.max(1, real.claims.length)))
     if (made === undefined) return 'there is nothing to settle'
     const { life, claim: proof } = made
@@ -129,7 +103,7 @@ export const settle = (pick: number, outcome: RowOutcome) =>
 
 /** What one worker holds, in one exchange. */
 export const settleAll = (n: number) =>
-  new RowStep('settle all', async (model, real) => {
+  step('settle all', async (model, real) => {
     const life = real.lives[n % WORKERS]!
     const held = model.heldBy(life.number)
     const proofs = held.map((id) => ({ id: `tag-files/${id}`, fence: model.claims.get(id)!.fence }))
@@ -142,7 +116,7 @@ export const settleAll = (n: number) =>
   })
 
 export const end = (n: number, cause: EndCause) =>
-  new RowStep(`worker ${n} ends: ${cause}`, async (model, real) => {
+  step(`worker ${n} ends: ${cause}`, async (model, real) => {
     const life = real.lives[n % WORKERS]!
     const returned = model.end(life.number, cause, real.world.clock.now())
     expect((await life.worker.end(cause)).returned, 'what was given back').toBe(returned)
@@ -151,27 +125,27 @@ export const end = (n: number, cause: EndCause) =>
   })
 
 export const advance = (ms: number) =>
-  new RowStep(`${ms} ms pass`, async (_, real) => {
+  step(`${ms} ms pass`, async (_, real) => {
     real.world.clock.advance(ms)
     return `${ms} ms pass`
   })
 
 export const retry = (id: number) =>
-  new RowStep(`retry ${id}`, async (model, real) => {
+  step(`retry ${id}`, async (model, real) => {
     const answer = await real.world.store.retryRow('tag-files', String(id))
     expect(answer, `the retry of row ${id}`).toBe(model.retry(id, real.world.clock.now()))
     return `retry ${id}: ${answer}`
   })
 
 export const release = () =>
-  new RowStep('release all', async (model, real) => {
+  step('release all', async (model, real) => {
     await real.world.store.releaseRows('tag-files', { limit: 1_000, after: null })
     model.releaseAll()
     return 'release all'
   })
 
 export const repair = () =>
-  new RowStep('repair', async (model, real) => {
+  step('repair', async (model, real) => {
     let after: string | null = null
     do after = (await real.world.store.repairRows({ limit: 3, after })).next
     while (after !== null)
@@ -180,7 +154,7 @@ export const repair = () =>
   })
 
 export const deleteLedger = () =>
-  new RowStep('delete the ledger', async (model, real) => {
+  step('delete the ledger', async (model, real) => {
     await real.world.database.tables.deleteLedger()
     model.deleteLedger()
     return 'delete the ledger'

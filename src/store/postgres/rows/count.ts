@@ -1,9 +1,9 @@
-import type { RowCounts } from '../../../model/row.ts'
+import { type RowCounts, rowCounts } from '../../../model/row.ts'
 import type { Sql } from '../sql.ts'
 import type { Known } from './book.ts'
 import { thenOf } from './source.ts'
 
-/** On one snapshot. Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
+/** On one snapshot. */
 export async function countRows(sql: Sql, { source }: Known, clockMs: number | null): Promise<RowCounts> {
   const { table, name } = source
   const schema = `"${sql.schema}"`
@@ -24,11 +24,5 @@ export async function countRows(sql: Sql, { source }: Known, clockMs: number | n
     ) kept`
   const { rows } = await sql.raw.query(text, [clockMs])
   const { now, eligible, claimed, kept, quarantined } = rows[0]!
-  return {
-    waiting: eligible - claimed - kept,
-    claimed,
-    backingOff: kept - quarantined,
-    quarantined,
-    asOf: now,
-  }
+  return rowCounts(eligible, claimed, { kept, quarantined }, now)
 }

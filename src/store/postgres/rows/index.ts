@@ -1,4 +1,5 @@
 import type { RowCounts } from '../../../model/row.ts'
+import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import type { Database, Manner } from '../database.ts'
 import type { Memory } from '../memory.ts'
@@ -108,13 +109,4 @@ export function postgresRows(shared: RowsOf): Rows {
       if (!paused) spread({ kind: 'work' })
     },
   }
-}
-
-/** Who asks while it is being counted gets the same answer. */
-function aside<T>(underWay: Map<string, Promise<T>>, name: string, count: () => Promise<T>): Promise<T> {
-  const before = underWay.get(name)
-  if (before !== undefined) return before
-  const counting = count().finally(() => underWay.delete(name))
-  underWay.set(name, counting)
-  return counting
 }

@@ -1,4 +1,4 @@
-import type { RowCounts } from '../../../model/row.ts'
+import { type RowCounts, rowCounts } from '../../../model/row.ts'
 import type { DiscoverySource } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Statements } from '../statements.ts'
@@ -16,7 +16,7 @@ export function isQuicklyCounted(db: Statements, rows: RowSource): boolean {
   return eligible < COUNTED_HERE_MAX && (db.scalar(kept).get(rows.source.name) as number) < 1_000
 }
 
-/** On one snapshot. Those in the hands of a worker and those kept back are few beside those who wait: the rest is waiting. */
+/** On one snapshot. */
 export function countRows(db: Statements, rows: RowSource, now: number): RowCounts {
   const { name } = rows.source
   const eligible = db.scalar(`SELECT count(*) FROM ${rows.table} WHERE ${rows.eligible}`).get() as number
@@ -31,14 +31,7 @@ export function countRows(db: Statements, rows: RowSource, now: number): RowCoun
             AND EXISTS (SELECT 1 FROM ${rows.table} WHERE ${rows.isRow('l.row_key')} AND ${rows.eligible}
                           AND ${rows.version} = l.row_version)`)
     .get({ name, now }) as { kept: number; quarantined: number }
-  const { kept, quarantined } = blocked
-  return {
-    waiting: eligible - claimed - kept,
-    claimed,
-    backingOff: kept - quarantined,
-    quarantined,
-    asOf: now,
-  }
+  return rowCounts(eligible, claimed, blocked, now)
 }
 
 /** In a thread of its own. */

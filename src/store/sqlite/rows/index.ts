@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RowAnswer, RowCounts } from '../../../model/row.ts'
+import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { doChore } from '../chores.ts'
@@ -155,13 +156,4 @@ export function sqliteRows(services: RowServices): Rows {
       if (!paused) tell({ kind: 'work' })
     },
   }
-}
-
-/** Who asks while it is being counted gets the same answer. */
-function aside<T>(underWay: Map<string, Promise<T>>, name: string, count: () => Promise<T>): Promise<T> {
-  const before = underWay.get(name)
-  if (before !== undefined) return before
-  const counting = count().finally(() => underWay.delete(name))
-  underWay.set(name, counting)
-  return counting
 }
