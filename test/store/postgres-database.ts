@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 import type { Store } from '../../src/store/contract.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import type { TestDatabase } from '../../src/testing/conformance/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { giveBackSchema, takeSchema } from './postgres-schemas.ts'
 
 export interface PostgresTestDatabase extends TestDatabase {
   readonly url: string
@@ -12,17 +12,17 @@ export interface PostgresTestDatabase extends TestDatabase {
   open(options?: Partial<PostgresStoreOptions>): Promise<Store>
 }
 
-/** A schema of its own in the server of this test run. */
+/** A schema of its own in the server of this test run, as new. */
 export async function openPostgresDatabase(
   defaults: Partial<PostgresStoreOptions> = {},
 ): Promise<PostgresTestDatabase> {
   const url = inject('postgresUrl')
-  const schema = `t_${randomUUID().replaceAll('-', '')}`
   const clock = new ManualClock()
   const stores: Store[] = []
   const users = new pg.Client({ connectionString: url })
   await users.connect()
-  await users.query(`CREATE SCHEMA ${schema}`)
+  const taken = await takeSchema(users, url)
+  const schema = taken.name
   await users.query(`CREATE TABLE ${schema}.notes (id serial, text text NOT NULL)`)
   await users.query(`SET search_path = ${schema}`)
   return {
@@ -64,7 +64,8 @@ export async function openPostgresDatabase(
     },
     async destroy() {
       for (const store of stores) await store.close()
-      await users.query(`DROP SCHEMA ${schema} CASCADE`)
+      await users.query('RESET search_path')
+      await giveBackSchema(users, taken)
       await users.end()
     },
   }
