@@ -49,12 +49,15 @@ describe('an exchange that hands in and claims', () => {
     const worker = engine.work({ concurrency: 3 })
     await place.until('three run', () => runs.length === 3)
 
-    const lost = proxy.lose(loss, COMMIT, CLAIMING)
+    const [first, second, third] = runs
+    const left = Promise.withResolvers<Awaited<ReturnType<typeof everyTask>>>()
+    const lost = proxy.lose(loss, COMMIT, CLAIMING, async () => left.resolve(await everyTask(place)))
     gate.resolve()
     await lost
-    const [first, second, third] = runs
-    const claimedUnknown = (await everyTask(place)).filter(({ id, fence }) => fence && !runs.includes(id))
-    const completed = (await everyTask(place)).filter(({ status }) => status === 'completed')
+    const claimedUnknown = (await left.promise).filter(
+      ({ id, fence }) => fence && !runs.slice(0, 3).includes(id),
+    )
+    const completed = (await left.promise).filter(({ status }) => status === 'completed')
     // What the worker does not know: committed, it has new claims; rolled back, its results are not in.
     expect(claimedUnknown.length > 0).toBe(loss === 'answer')
     expect(completed.length > 0).toBe(loss === 'answer')
@@ -104,13 +107,14 @@ describe('an exchange that hands in and claims', () => {
     cut.on('problem', () => {})
     await whole.pause()
     const handles = await whole.enqueueMany(far.task, Array(5).fill(undefined))
-    const lost = proxy.lose('answer', COMMIT, CLAIMING)
+    const lost = proxy.lose('answer', COMMIT, CLAIMING, async () => {
+      expect(near.runs).toEqual([])
+      expect((await everyTask(place)).map(({ status }) => status)).toEqual(Array(5).fill('running'))
+      whole.work({ concurrency: 5 })
+    })
     cut.work({ concurrency: 5 })
     await whole.resume()
     await lost
-    expect(near.runs).toEqual([])
-    expect((await everyTask(place)).every(({ status }) => status === 'running')).toBe(true)
-    whole.work({ concurrency: 5 })
     await Promise.all(handles.map((handle) => handle.result({ timeout: '30s' })))
     expect([...near.runs, ...far.runs].sort()).toEqual(handles.map(({ id }) => id).sort())
     expect((await everyTask(place)).map(({ attempts }) => attempts)).toEqual(Array(5).fill(1))

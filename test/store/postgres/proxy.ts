@@ -14,7 +14,9 @@ interface Trap {
   /** Only in a transaction that has done this before. */
   after: RegExp
   loss: Loss
-  sprung: () => void
+  sprung: (looked?: Promise<void>) => void
+  /** Until it is done nobody gets through: what was lost can be looked at before anybody mends it. */
+  look?: (() => Promise<void>) | undefined
 }
 
 /** Between a store and its server: reads along, and can lose what a network loses. */
@@ -22,6 +24,7 @@ export class PostgresProxy {
   readonly #server: Server
   readonly #target: { host: string; port: number }
   readonly #links = new Set<Link>()
+  #isHeld = false
   readonly traps: Trap[] = []
   /** Every connection there was: what it asked for when it began, and its statements. */
   readonly seen: { settings: Record<string, string>; statements: string[] }[] = []
@@ -51,9 +54,19 @@ export class PostgresProxy {
     return proxy
   }
 
-  /** Loses the next statement like this one, and the connection with it. Resolves when that has happened. */
-  lose(loss: Loss, pattern: RegExp, after: RegExp = /^/): Promise<void> {
-    return new Promise((sprung) => this.traps.push({ pattern, after, loss, sprung }))
+  /** Loses the next statement like this one, and the connection with it. Resolves when that has happened, and was looked at. */
+  lose(loss: Loss, pattern: RegExp, after: RegExp = /^/, look?: Trap['look']): Promise<void> {
+    return new Promise((sprung) => this.traps.push({ pattern, after, loss, sprung, look }))
+  }
+
+  springs(trap: Trap): void {
+    this.#hold(true)
+    trap.sprung(Promise.resolve(trap.look?.()).finally(() => this.#hold(false)))
+  }
+
+  #hold(isHeld: boolean): void {
+    this.#isHeld = isHeld
+    for (const link of this.#links) link.hold(isHeld)
   }
 
   /** Connections there are now. */
@@ -63,6 +76,7 @@ export class PostgresProxy {
 
   #accept(client: Socket): void {
     const link = new Link(this, client, dial(this.#target))
+    link.hold(this.#isHeld)
     this.#links.add(link)
     this.peak = Math.max(this.peak, this.#links.size)
     client.once('close', () => this.#links.delete(link))
@@ -165,7 +179,12 @@ class Link {
 
   #lost(): void {
     this.cut()
-    this.#losing?.sprung()
+    if (this.#losing !== undefined) this.#proxy.springs(this.#losing)
+  }
+
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#client.pause()
+    else this.#client.resume()
   }
 
   #forward(socket: Socket, message: Buffer): void {
