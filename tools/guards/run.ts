@@ -1,4 +1,5 @@
 import { parseArgs, styleText } from 'node:util'
+import { serverForTests } from '../../test/postgres-server.ts'
 import type { Guard } from './guard.ts'
 import { GUARDS } from './list.ts'
 import { type Proof, proveGuards } from './prove.ts'
@@ -27,6 +28,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const nameWidth = Math.max(...guards.map(({ name }) => name.length))
 const startedAt = performance.now()
 
+// One for all of them: to start one takes longer than most of the tests.
+const server = await serverForTests()
+process.env.GLEANER_TEST_POSTGRES_URL = server.url
+
 try {
   const proofs = await proveGuards(guards, {
     root: `${import.meta.dirname}/../..`,
@@ -47,6 +52,8 @@ try {
   if (!stop.signal.aborted) throw error
   console.error('Stopped.')
   process.exitCode = 130
+} finally {
+  await server.stop()
 }
 
 function row(guard: Guard, proof: Proof): string {
