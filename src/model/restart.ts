@@ -76,6 +76,25 @@ export function afterDeath(
   }
 }
 
+/**
+ * A death was judged by a guess, because the database did not answer; now it is known what it was. The guess is taken back,
+ * unless it has been forgotten since.
+ */
+export function amended(
+  policy: RestartPolicy,
+  state: RestartState,
+  { guess, truth, at }: { guess: Death; truth: Death; at: number },
+): { state: RestartState; verdict: Verdict } {
+  const counted = guess === 'unexplained' && state.recent.includes(at)
+  const before = {
+    ...state,
+    recent: counted ? withoutOne(state.recent, at) : state.recent,
+    total: counted ? state.total - 1 : state.total,
+    explained: guess === 'explained' ? withoutOne(state.explained, at) : state.explained,
+  }
+  return afterDeath(policy, before, truth, at)
+}
+
 /** It was healthy for that long. A whole window of it wipes out what counts together; the total stays. */
 export function afterHealth(policy: RestartPolicy, state: RestartState, healthyMs: number): RestartState {
   if (healthyMs < policy.windowMs) return state.away === 0 ? state : { ...state, away: 0 }
@@ -109,6 +128,11 @@ function verdictOf(policy: RestartPolicy, state: RestartState, now: number): Ver
     return giveUp(`it crashed ${recent} times within ${Math.round(policy.windowMs / 1_000)} s`)
   if (state.total >= policy.total) return giveUp(`it crashed ${state.total} times in all`)
   return restart(delayMs(policy, state.recent.length - 1))
+}
+
+function withoutOne(times: readonly number[], at: number): number[] {
+  const place = times.lastIndexOf(at)
+  return times.filter((_, n) => n !== place)
 }
 
 function delayMs({ baseMs, maxMs }: RestartPolicy, n: number): number {

@@ -7,6 +7,8 @@ export interface Frame {
   status: Health
   /** Null: a worker in another language that says only how it is. */
   phase: Phase | null
+  /** It starts nothing more, although what it has begun may still run; null: nothing was said about it. */
+  paused: boolean | null
   currentJob: string | null
   incarnation: number | null
   seq: number | null
@@ -51,6 +53,7 @@ export function decodeFrame(line: string): Frame | Noise {
     componentId,
     status,
     phase,
+    paused: typeof said.paused === 'boolean' ? said.paused : null,
     currentJob: text(said.current_job),
     incarnation: number(said.incarnation),
     seq: number(said.seq),

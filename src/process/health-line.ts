@@ -9,6 +9,8 @@ import type { Control } from './control.ts'
 export interface Said {
   /** `idle` becomes `processing` while something runs. */
   phase: Phase
+  /** Nothing more is started. */
+  paused: boolean
   processed: number
   errors: number
   metrics: Record<string, number>

@@ -26,13 +26,13 @@ const ITEMS_MAX = 50
 const COMMAND_MAX_CHARS = 1_000
 const CLOSE_WITHIN_MS = 100
 
-let said: Said = { phase: 'initializing', processed: 0, errors: 0, metrics: {} }
+let said: Said = { phase: 'initializing', paused: false, processed: 0, errors: 0, metrics: {} }
 let seq = 0
 let toldBusy = false
 
 function write(): void {
   if (pipe.writableLength > UNREAD_MAX_BYTES || !pipe.writable) return
-  const { phase, ...counted } = said
+  const { phase, ...rest } = said
   toldBusy = board.running > 0
   const nowMs = monotonicMs()
   const current = board.items(ITEMS_MAX, nowMs - originMs, Date.now())
@@ -49,7 +49,7 @@ function write(): void {
     rss: process.memoryUsage.rss(),
     // Until the next turn is due nothing can be said against it.
     loopLagMs: Math.max(0, Math.round(nowMs - board.turnedMs - turnEveryMs)),
-    ...counted,
+    ...rest,
   })
   pipe.write(line)
 }
@@ -89,7 +89,7 @@ pipe.once('end', () => pipe.destroy())
 const timer = setInterval(write, frameEveryMs)
 port.on('message', (message: { said?: Said; renew?: Renewing; close?: true }) => {
   if (message.said !== undefined) {
-    const changed = message.said.phase !== said.phase
+    const changed = message.said.phase !== said.phase || message.said.paused !== said.paused
     said = message.said
     if (changed) write()
   }

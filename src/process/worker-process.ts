@@ -33,7 +33,7 @@ class WorkerProcess {
   /** What keeps its program from working. */
   #hindrance: Phase | null = null
   #workersPhase: Phase = 'initializing'
-  #told: Phase = 'initializing'
+  #told: { phase: Phase; paused: boolean } = { phase: 'initializing', paused: false }
   #counted = 0
   #paused: boolean
   #stopping: Promise<void> | undefined
@@ -143,10 +143,15 @@ class WorkerProcess {
   #onPhase(): void {
     const phase = this.#phase()
     if (phase === 'stopping' && this.#worker?.failed) void this.#end()
-    const shown = phase === 'processing' ? 'idle' : phase
-    if (shown === this.#told) return
-    this.#told = shown
+    const told = { phase: phase === 'processing' ? 'idle' : phase, paused: this.#isPaused }
+    if (told.phase === this.#told.phase && told.paused === this.#told.paused) return
+    this.#told = told
     this.#say()
+  }
+
+  /** Said only when the worker is: who hears it may rely on it that nothing more starts. */
+  get #isPaused(): boolean {
+    return this.#paused && this.#worker !== undefined
   }
 
   #phase(): Phase {
@@ -191,7 +196,7 @@ class WorkerProcess {
 
   #say(): void {
     const { processed = 0, errors = 0, ...metrics } = this.#worker?.snapshot().counters ?? {}
-    this.#line.say({ phase: this.#told, processed, errors, metrics })
+    this.#line.say({ ...this.#told, processed, errors, metrics })
   }
 }
 

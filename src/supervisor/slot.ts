@@ -1,21 +1,13 @@
 import type { Pool } from '../config/types.ts'
-import {
-  afterDeath,
-  afterHealth,
-  NO_RESTARTS,
-  type RestartPolicy,
-  type RestartState,
-  recentOf,
-  type Verdict,
-} from '../model/restart.ts'
+import type { RestartPolicy, Verdict } from '../model/restart.ts'
 import type { Health, LastExit, WorkerRecord, WorkerStatus } from '../model/worker.ts'
 import type { Frame } from '../process/frame.ts'
-import type { Legacy } from './aftermath.ts'
 import type { Child, Exit } from './child.ts'
-import { crashedOn, deathOf, reasonOf } from './death.ts'
+import { reasonOf } from './death.ts'
 import { judge } from './judgement.ts'
 import { type LeaverServices, Leavers } from './leavers.ts'
 import { recordOf } from './record.ts'
+import { type End, Restarts } from './restarts.ts'
 import type { Life, SlotState } from './state.ts'
 
 export interface SlotServices extends LeaverServices {
@@ -27,8 +19,6 @@ export interface SlotServices extends LeaverServices {
 
 /** Whoever is replaced finishes what it has in its hands; its items have time-outs of their own. */
 const REPLACED_DRAIN_MS = 24 * 3_600_000
-/** A verdict does not wait for a database that is away: what the last frame said must do then. */
-const LEGACY_WITHIN_MS = 1_000
 /** After a replacement that failed, the old one goes on for that long before the next attempt. */
 const RECYCLE_AGAIN_MS = 60_000
 
@@ -43,13 +33,11 @@ export class Slot {
   #next: { child: Child; ready: PromiseWithResolvers<void> } | null = null
   readonly #leavers: Leavers
   #status: WorkerStatus = 'starting'
-  #restart: RestartState = NO_RESTARTS
+  readonly #restarts: Restarts
   #paused = false
   #failed: string | null = null
   #lastExit: LastExit | null = null
   #incarnation = 0
-  /** Items that its last lives ended on, without having done anything else. */
-  #crashedOn: readonly string[] = []
   #healthyMs = 0
   #recycledMs = Number.NEGATIVE_INFINITY
   #cancelRestart: () => void = () => {}
@@ -61,8 +49,8 @@ export class Slot {
     this.index = index
     this.#services = services
     this.#leavers = new Leavers(services)
+    this.#restarts = new Restarts(services.policy, services.clock, before?.restart)
     if (before === undefined) return
-    this.#restart = before.restart
     this.#paused = before.paused
     this.#failed = before.failed
     this.#lastExit = before.record.lastExit
@@ -86,7 +74,7 @@ export class Slot {
       if (child === this.#next?.child) this.#next.ready.resolve()
     }
     if (child !== this.#child) return
-    if (child.ready && !this.#leavers.has(child)) this.#become(this.#paused ? 'paused' : 'running')
+    if (child.ready && !this.#leavers.has(child)) this.#become(this.#working(child))
     else this.#services.changed(this)
   }
 
@@ -109,21 +97,25 @@ export class Slot {
     this.#become('crashed')
     // The one that was to take over anyway does.
     if (this.#next !== null) return this.#promote()
-    void this.#succeed(child, exit, settled)
+    void this.#succeed({ child, exit, settled })
   }
 
-  async #succeed(child: Child, exit: Exit, settled: Promise<Legacy>): Promise<void> {
-    const legacy = await this.#legacyOf(child, settled)
+  async #succeed(end: End): Promise<void> {
+    const verdict = await this.#restarts.after(end, (amended) => this.#reconsider(verdict, amended))
     if (this.#stopped || this.#child !== null) return
-    this.#crashedOn = crashedOn(child, legacy, this.#crashedOn)
-    this.#follow(this.#decide(deathOf(child, exit, legacy)))
+    this.#follow(verdict)
   }
 
-  #decide(death: Parameters<typeof afterDeath>[2]): Verdict {
-    const { policy, clock } = this.#services
-    const { state, verdict } = afterDeath(policy, this.#restart, death, clock.now())
-    this.#restart = state
-    return verdict
+  /** The database did not answer in time, and what was thought of an end was wrong. */
+  #reconsider(verdict: Verdict, amended: Verdict): void {
+    if (this.#stopped) return
+    if (amended.kind === 'give-up') {
+      if (this.#failed === null) this.#giveUp(amended.reason)
+    } else if (verdict.kind === 'give-up' && this.#failed === verdict.reason) {
+      this.#failed = null
+      this.start()
+    }
+    this.#services.changed(this)
   }
 
   #follow(verdict: Verdict): void {
@@ -147,39 +139,22 @@ export class Slot {
     if (this.#child !== null) this.#leavers.kill(this.#child, { kind: 'given-up' }, reason)
   }
 
-  /** What it held; or, if the database does not answer, what its last frame makes us think of it. */
-  async #legacyOf(child: Child, settled: Promise<Legacy>): Promise<Legacy> {
-    let late = false
-    const guess = new Promise<Legacy>((resolve) => {
-      this.#services.clock.after(LEGACY_WITHIN_MS, () => {
-        late = true
-        const inFlight = (child.frame?.current.length ?? 0) > 0
-        resolve({ inFlight, blamed: null, workerBroken: false })
-      })
-    })
-    void settled.then(({ workerBroken }) => {
-      if (!late || !workerBroken || this.#stopped || this.#failed !== null) return
-      const verdict = this.#decide('broken')
-      if (verdict.kind === 'give-up') this.#giveUp(verdict.reason)
-    })
-    return Promise.race([settled, guess])
-  }
-
   // What it is told to do
 
+  /** It is paused when it says so: until then it may still start something. */
   pause(): void {
     this.#paused = true
-    for (const child of this.#working()) child.tell({ type: 'pause' })
-    this.#become(this.#status === 'running' ? 'paused' : this.#status)
+    for (const child of this.#children()) child.tell({ type: 'pause' })
+    this.#services.changed(this)
   }
 
   resume(): void {
     this.#paused = false
-    for (const child of this.#working()) child.tell({ type: 'resume' })
+    for (const child of this.#children()) child.tell({ type: 'resume' })
     if (this.#status === 'paused') this.#become('running')
     if (this.#failed !== null) {
       this.#failed = null
-      this.#restart = NO_RESTARTS
+      this.#restarts.forget()
       this.start()
     }
     this.#services.changed(this)
@@ -212,13 +187,13 @@ export class Slot {
     this.#child = child
     this.#healthyMs = 0
     if (old !== null) this.#leavers.stop(old, REPLACED_DRAIN_MS, 'replaced')
-    this.#become(child.ready ? (this.#paused ? 'paused' : 'running') : 'starting')
+    this.#become(child.ready ? this.#working(child) : 'starting')
   }
 
   async stop(drainMs: number): Promise<void> {
     this.#stopped = true
     this.#cancelRestart()
-    const all = [...this.#working(), ...this.#leavers.all]
+    const all = [...this.#children(), ...this.#leavers.all]
     this.#become(all.length > 0 ? 'stopping' : 'stopped')
     for (const child of all) this.#leavers.stop(child, drainMs, 'stop')
     await this.#leavers.gone()
@@ -229,7 +204,7 @@ export class Slot {
 
   /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
   look(elapsedMs: number): void {
-    for (const child of [...this.#working(), ...this.#leavers.all]) {
+    for (const child of [...this.#children(), ...this.#leavers.all]) {
       child.silentMs += elapsedMs
       child.ageMs += elapsedMs
       const judgement = judge(child, this.pool, this.#services.timings)
@@ -237,8 +212,7 @@ export class Slot {
       else if (judgement !== null && child === this.#child) this.#recycle(judgement.why)
     }
     this.#healthyMs = this.health === 'healthy' ? this.#healthyMs + elapsedMs : 0
-    if (this.#healthyMs > 0)
-      this.#restart = afterHealth(this.#services.policy, this.#restart, this.#healthyMs)
+    if (this.#healthyMs > 0) this.#restarts.wasHealthyFor(this.#healthyMs)
     this.#services.changed(this)
   }
 
@@ -265,8 +239,7 @@ export class Slot {
   }
 
   get record(): WorkerRecord {
-    const { policy, clock } = this.#services
-    const restarts = { recent: recentOf(policy, this.#restart, clock.now()), total: this.#restart.total }
+    const { counts: restarts } = this.#restarts
     const incarnation = this.#child?.assignment.incarnation ?? (this.#incarnation || null)
     const known = { status: this.#status, incarnation, restarts, lastExit: this.#lastExit }
     return recordOf({ ...known, id: this.id, pool: this.pool.name, health: this.health }, this.#child)
@@ -274,17 +247,21 @@ export class Slot {
 
   get state(): SlotState {
     const { id, record } = this
-    return { id, restart: this.#restart, paused: this.#paused, failed: this.#failed, record }
+    return { id, restart: this.#restarts.state, paused: this.#paused, failed: this.#failed, record }
   }
 
-  #working(): Child[] {
+  #working({ frame }: Child): WorkerStatus {
+    return this.#paused && frame?.paused === true ? 'paused' : 'running'
+  }
+
+  #children(): Child[] {
     return [this.#child, this.#next?.child ?? null].filter((child) => child !== null)
   }
 
   /** A later life has a larger number, also after a supervisor that could not write down the last one. */
   #spawn(): Child {
     this.#incarnation = Math.max(this.#services.clock.now(), this.#incarnation + 1)
-    const life = { incarnation: this.#incarnation, paused: this.#paused, avoid: this.#crashedOn }
+    const life = { incarnation: this.#incarnation, paused: this.#paused, avoid: this.#restarts.crashedOn }
     return this.#services.spawn(this, life)
   }
 

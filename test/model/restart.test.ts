@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   afterDeath,
   afterHealth,
+  amended,
   type Death,
   NO_RESTARTS,
   RESTART_DEFAULT as policy,
@@ -64,6 +65,28 @@ test('a worker that crashes on five different items in a row is given up', () =>
   const { last, state } = die([...row, ['broken', 4]])
   expect(last).toEqual({ kind: 'give-up', reason: 'it crashed 5 times within 300 s' })
   expect(state.total).toBe(5)
+})
+
+test('a crash that was counted because nobody knew of its item is taken back when the database tells of it', () => {
+  const { state } = die([
+    ['unexplained', 1],
+    ['unexplained', 2],
+  ])
+  const after = amended(policy, state, { guess: 'unexplained', truth: 'explained', at: 1 })
+  expect(after.state).toEqual({ recent: [2], total: 1, explained: [1], away: 0 })
+  expect(after.verdict).toEqual({ kind: 'restart', afterMs: 0 })
+})
+
+test('a crash that an item seemed to explain counts once, with those in a row, when the worker turns out to be broken', () => {
+  const { state } = die([0, 1, 2, 3].map((n) => ['explained', n]))
+  const after = amended(policy, state, { guess: 'explained', truth: 'broken', at: 3 })
+  expect(after.state).toEqual({ recent: [0, 1, 2, 3], total: 4, explained: [], away: 0 })
+})
+
+test('what was forgiven meanwhile is not taken back as well', () => {
+  const { state } = die([['unexplained', 9]])
+  const after = amended(policy, state, { guess: 'unexplained', truth: 'explained', at: 1 })
+  expect(after.state).toMatchObject({ recent: [9], total: 1 })
 })
 
 test('what we asked for never counts', () => {

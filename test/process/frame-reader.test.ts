@@ -7,6 +7,7 @@ const frame: Omit<Frame, 'kind'> = {
   componentId: 'worker:main:0',
   status: 'healthy',
   phase: 'idle',
+  paused: false,
   currentJob: null,
   incarnation: 1,
   seq: 1,

@@ -7,6 +7,7 @@ const frame: Frame = {
   componentId: 'worker:ml:0',
   status: 'healthy',
   phase: 'processing',
+  paused: true,
   currentJob: 'ml.embed/7',
   incarnation: 3,
   seq: 12,

@@ -7,6 +7,7 @@ const ENDS = 'test/supervisor/ends.test.ts'
 const STOPPING = 'test/supervisor/stopping.test.ts'
 const COMMANDS = 'test/supervisor/commands.test.ts'
 const BAD_TIMES = 'test/supervisor/bad-times.test.ts'
+const LATE = 'test/supervisor/late-answers.test.ts'
 const READER = 'test/process/frame-reader.test.ts'
 const RESTART_MODEL = 'test/model/restart.test.ts'
 
@@ -237,6 +238,21 @@ export const SUPERVISOR: Guard[] = [
       COMMANDS,
       'a pause asked for elsewhere lets the current item finish and nothing else start, and outlives the supervisor',
     ],
+  ),
+  guard(
+    'a pause is acknowledged',
+    'A worker that is shown as paused starts nothing more.',
+    ['src/supervisor/slot.ts', 'this.#paused && frame?.paused === true', 'this.#paused'],
+    [
+      COMMANDS,
+      'a worker is paused when it says so: from then on nothing starts, however late it heard of it',
+    ],
+  ),
+  guard(
+    'a wrong guess is taken back',
+    'A crash that an item explains counts against no worker, also if the database told of the item late.',
+    ['src/supervisor/restarts.ts', 'if (found.truth === death) return', 'if (at > 0) return'],
+    [LATE, 'a crash that was guessed to be without an item is forgiven when the database tells of it'],
   ),
   guard(
     'the new one is ready before the old one goes',
