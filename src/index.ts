@@ -26,6 +26,15 @@ export {
 } from './define/resource.ts'
 export { defineTask, implement } from './define/task.ts'
 export type {
+  AttemptEnd,
+  Carrier,
+  EnqueuedBatch,
+  Enqueueing,
+  Running,
+  Telemetry,
+  TracedAttempt,
+} from './define/telemetry.ts'
+export type {
   Context,
   Enqueue,
   EnqueueManyOptions,

@@ -1,5 +1,6 @@
 import type { Discovery } from '../define/discovery.ts'
 import type { QueueOptions } from '../define/queue.ts'
+import type { Telemetry } from '../define/telemetry.ts'
 import type {
   Enqueue,
   EnqueueManyOptions,
@@ -46,6 +47,8 @@ export interface GleanerOptions {
    */
   retention?: RetentionOptions | false
   hooks?: Hooks
+  /** Follows work from whoever enqueues it to whoever runs it: `openTelemetry()` of `gleaner/telemetry`. */
+  telemetry?: Telemetry
   timings?: TimingOptions
 }
 

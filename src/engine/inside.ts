@@ -1,6 +1,7 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Registry } from '../queue/registry.ts'
+import type { Tracing } from '../queue/tracing.ts'
 import type { Store } from '../store/contract.ts'
 
 /** Shared by all copies of this package in a program: the HTTP API may have been loaded with another copy. */
@@ -11,6 +12,7 @@ export interface Inside {
   store: Store
   registry: Registry
   onProblem: (message: string, error: unknown) => void
+  tracing?: Tracing
 }
 
 export function insideOf(gleaner: unknown): Inside {

@@ -22,9 +22,11 @@ import { readMetrics } from '../queue/metrics.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
+import { Tracing } from '../queue/tracing.ts'
 import type { PlannedDiscovery, Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import { Emitter } from '../worker/events.ts'
+import type { RunHooks } from '../worker/hooks.ts'
 import { Household } from '../worker/household.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
@@ -34,7 +36,7 @@ import type { WorkerOptions } from '../worker/worker-options.ts'
 import type { Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
 import { reportLostWorker } from './lost-workers.ts'
-import { bad, checkPostgres, checkTimings } from './settings.ts'
+import { bad, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
 const OPTIONS = [
@@ -47,6 +49,7 @@ const OPTIONS = [
   'payloadLimit',
   'retention',
   'hooks',
+  'telemetry',
   'timings',
 ]
 
@@ -137,15 +140,17 @@ function engine(
   checked: Checked,
   occurrences: Occurrences,
 ): Engine {
-  const { registry, discoveries, hooks, timings, payloadLimit, retention } = checked
+  const { registry, discoveries, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
   const meter = new Meter(store, clock, timings.metricsMs)
-  const enqueuer = new Enqueuer(registry, office, payloadLimit, meter)
+  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
+  const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
+  const hooks: RunHooks = { ...checked.hooks, tracing }
+  const enqueuer = new Enqueuer(registry, office, payloadLimit, meter, tracing)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.renewal()
-  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const keeper = new Keeper(plan, timings.leaseMs, onProblem, startKeeper)
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
@@ -186,7 +191,7 @@ function engine(
   }
 
   return {
-    [INSIDE]: { store, registry, onProblem },
+    [INSIDE]: { store, registry, onProblem, tracing },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
@@ -262,6 +267,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     durability,
     payloadLimit,
     hooks,
+    telemetry: checkTelemetry(options.telemetry),
     retention: retentionOf(options.retention ?? {}),
     timings: checkTimings(timings),
     postgres: checkPostgres(options.postgres ?? {}),

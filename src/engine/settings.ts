@@ -1,4 +1,5 @@
 import { shown } from '../define/names.ts'
+import type { Telemetry } from '../define/telemetry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { PostgresSettings, TimingOptions } from './gleaner.ts'
@@ -17,6 +18,13 @@ export function checkTimings(timings: TimingOptions) {
     pruneMs: ms('prune', '1m'),
     repairMs: ms('repair', '30s'),
   }
+}
+
+export function checkTelemetry(telemetry: unknown): Telemetry | undefined {
+  const isOne = (one: Partial<Telemetry>) =>
+    [one.enqueueing, one.running, one.continuing].every((verb) => typeof verb === 'function')
+  if (telemetry === undefined || (telemetry !== null && isOne(telemetry))) return telemetry as Telemetry
+  throw bad('telemetry', telemetry, "Use openTelemetry() of 'gleaner/telemetry'.")
 }
 
 const POSTGRES_OPTIONS = [

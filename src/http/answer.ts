@@ -46,11 +46,22 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
       }
       refuseUnaskedQuery(route, visit)
       await noted(office, route, asked)
-      const answer = await office.turns.take(async () => route.handle(office.desk, asked))
+      const answer = await office.turns.take(() => handled(route, office, asked))
       if (answer instanceof Response) return answer
       const status = route.status ?? (route.answer === null ? 204 : 200)
       return status === 204 ? new Response(null, { status }) : json(office, answer, status)
     })
+}
+
+/** What is enqueued belongs to the trace that the request is a part of. */
+async function handled(route: Route, { desk }: Office, asked: Asked): Promise<unknown> {
+  const { tracing } = desk.inside
+  if (tracing === undefined || route.method === 'get') return route.handle(desk, asked)
+  const headers = Object.fromEntries(asked.request.headers)
+  return tracing.inside(
+    (work) => tracing.telemetry.continuing(headers, work),
+    () => route.handle(desk, asked),
+  )
 }
 
 /** Whatever happens becomes an answer. */

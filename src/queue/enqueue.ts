@@ -6,6 +6,7 @@ import { type HandleOffice, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import { newTask } from './new-task.ts'
 import type { Registry } from './registry.ts'
+import type { Tracing } from './tracing.ts'
 
 /** Tasks that are checked before the event loop gets its turn. */
 const CHECKED_AT_ONCE = 1_000
@@ -21,19 +22,27 @@ export class Enqueuer {
   readonly #office: HandleOffice
   readonly #payloadLimit: number
   readonly #meter: Meter
+  readonly #tracing: Tracing | undefined
 
-  constructor(registry: Registry, office: HandleOffice, payloadLimit: number, meter: Meter) {
+  constructor(
+    registry: Registry,
+    office: HandleOffice,
+    payloadLimit: number,
+    meter: Meter,
+    tracing?: Tracing,
+  ) {
     this.#registry = registry
     this.#office = office
     this.#payloadLimit = payloadLimit
     this.#meter = meter
+    this.#tracing = tracing
   }
 
   async enqueue(task: Task, input?: unknown, options?: EnqueueOptions): Promise<Handle<any>> {
     const definition = this.#registry.of(task)
     const checked = newTask(definition, input, options, this.#payloadLimit)
     const tasks = [checked instanceof Promise ? await checked : checked]
-    const answers = this.#counted(tasks, await this.#office.store.enqueue(tasks))
+    const answers = this.#counted(tasks, await this.#stored(tasks))
     return this.#handle(definition, answers[0]!)
   }
 
@@ -59,7 +68,7 @@ export class Enqueuer {
         )
     const handles: Handle<any>[] = []
     for (const chunk of chunks) {
-      const answers = await this.#office.store.enqueue(chunk).catch((error) => {
+      const answers = await this.#stored(chunk).catch((error) => {
         throw stoppedAt(handles.length, tasks.length, error)
       })
       for (const answer of this.#counted(chunk, answers)) handles.push(this.#handle(definition, answer))
@@ -75,12 +84,19 @@ export class Enqueuer {
         const definition = this.#registry.of(task)
         const checked = newTask(definition, input, options, this.#payloadLimit)
         if (checked instanceof Promise) throw asynchronousSchema(definition, checked)
-        const answers = within.enqueue([checked])
+        const stored = (tasks: readonly NewTask[]) => within.enqueue(tasks)
+        const answers = this.#tracing?.enqueue([checked], stored) ?? stored([checked])
         const handleOf = (enqueued: Enqueued[]) =>
           this.#handle(definition, this.#counted([checked], enqueued)[0]!)
         return answers instanceof Promise ? answers.then(handleOf) : handleOf(answers)
       },
     }
+  }
+
+  #stored(tasks: readonly NewTask[]): Promise<Enqueued[]> {
+    const { store } = this.#office
+    if (this.#tracing === undefined) return store.enqueue(tasks)
+    return this.#tracing.enqueue(tasks, (traced) => store.enqueue(traced))
   }
 
   async #checkAll<I>(

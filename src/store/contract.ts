@@ -1,3 +1,4 @@
+import type { Carrier } from '../define/telemetry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { WhenHeld } from '../model/held-key.ts'
 import type { LimitState, PlannedLimit } from '../model/limit.ts'
@@ -139,6 +140,8 @@ export interface NewTask {
 export interface Overrides {
   retry?: { backoff?: 'fixed' | 'linear' | 'exponential'; baseMs?: number; maxMs?: number; jitter?: number }
   timeoutMs?: number
+  /** Where it came from, for whoever traces; only there when somebody does. */
+  trace?: Carrier
 }
 
 /** `created: false`: the key was held, and `id` is its holder. */

@@ -1,4 +1,5 @@
 import type { Uses } from '../define/resource.ts'
+import type { Carrier } from '../define/telemetry.ts'
 import { durationMs } from '../duration.ts'
 import {
   GleanerError,
@@ -13,10 +14,11 @@ import {
 import type { Outcome } from '../model/outcome.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
 import type { Failure, FailureKind } from '../model/task.ts'
+import { AttemptTrace } from './attempt-trace.ts'
 import { RunContext } from './context.ts'
 import type { Desk } from './desk.ts'
 import { ForeignFailure } from './foreign-failure.ts'
-import type { Hooks } from './hooks.ts'
+import type { RunHooks } from './hooks.ts'
 import type { Ending, Item, Source } from './sources/source.ts'
 
 const MESSAGE_MAX = 2_000
@@ -43,6 +45,8 @@ export abstract class Execution {
   endedMs = 0
   /** The worker is broken, says its handler, or what that needs would not load. */
   trouble: ResourceError | undefined = undefined
+  /** Only there when somebody traces. */
+  trace: AttemptTrace | undefined = undefined
   protected readonly desk: Desk
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
@@ -68,6 +72,8 @@ export abstract class Execution {
   /** Where it waited; null for what waits in a table of the user's. */
   abstract get queue(): string | null
   abstract get retry(): RetryPolicy
+  /** Where it came from, if somebody traced that. */
+  abstract get carrier(): Carrier | null
   /** What the handler is given, checked. */
   protected abstract input(): unknown
   protected abstract handle(input: unknown): unknown
@@ -75,7 +81,8 @@ export abstract class Execution {
   abstract completed(result: unknown): Ending
 
   /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
-  async run(hooks: Hooks, onEnd: OnEnd): Promise<void> {
+  async run(hooks: RunHooks, onEnd: OnEnd): Promise<void> {
+    if (hooks.tracing !== undefined) this.trace = new AttemptTrace(hooks.tracing, this)
     let outcome: Ending
     try {
       const input = this.input()
@@ -86,12 +93,18 @@ export abstract class Execution {
     } catch (error) {
       outcome = this.outcomeOf(error)
     }
+    this.trace?.returned()
     onEnd(this, outcome)
   }
 
-  #handle(input: unknown, hooks: Hooks): unknown {
-    if (hooks.aroundRun === undefined) return this.handle(input)
-    return hooks.aroundRun(this.context, async () => this.handle(input))
+  #handle(input: unknown, hooks: RunHooks): unknown {
+    if (this.trace === undefined) return this.#around(input, hooks)
+    return this.trace.within(() => this.#around(input, hooks))
+  }
+
+  #around(input: unknown, { aroundRun }: RunHooks): unknown {
+    if (aroundRun === undefined) return this.handle(input)
+    return aroundRun(this.context, async () => this.handle(input))
   }
 
   /** One clause for each way to end badly. */

@@ -245,7 +245,10 @@ export class Hands implements Desk {
 
   /** Nothing that still runs is waited for any more, nor heard. */
   abandonAll(): void {
-    for (const execution of this.#running) execution.settled = true
+    for (const execution of this.#running) {
+      execution.settled = true
+      execution.trace?.ended({ kind: 'returned' })
+    }
     this.#deadline.cancel()
   }
 
@@ -269,6 +272,7 @@ export class Hands implements Desk {
     const { name, claim } = execution
     execution.settled = true
     execution.context.abort(new ClaimLostError(`the claim on ${name} ${claim.id} was lost`))
+    execution.trace?.ended({ kind: 'claim-lost' })
     this.#options.emitter.emit('claim-lost', () => this.#eventOf(execution))
   }
 

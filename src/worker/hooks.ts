@@ -1,5 +1,6 @@
 import type { Context } from '../define/types.ts'
 import type { Failure } from '../model/task.ts'
+import type { Tracing } from '../queue/tracing.ts'
 import type { TaskEvent } from './events.ts'
 
 /** For error trackers and tracing. */
@@ -8,4 +9,9 @@ export interface Hooks {
   onFailure?: (failure: Failure, task: TaskEvent & { final: boolean }) => void
   /** Wraps every run; must call `next` and return (or throw) what it gives. */
   aroundRun?: (ctx: Context, next: () => Promise<unknown>) => unknown
+}
+
+/** All that goes with a run. */
+export interface RunHooks extends Hooks {
+  tracing?: Tracing
 }

@@ -93,7 +93,7 @@ export class News {
 
   /** The session is gone: nobody would accept any of it. */
   drop(): void {
-    this.take()
+    for (const { execution } of this.take().handedIn) execution.trace?.ended({ kind: 'claim-lost' })
   }
 }
 

@@ -1,4 +1,5 @@
 import type { RowAnswer } from '../model/row.ts'
+import { endOfRow } from './attempt-trace.ts'
 import type { Execution } from './execution.ts'
 import type { HandedIn } from './news.ts'
 import { type Reporting, ranMs, tellOfFailure } from './report.ts'
@@ -26,6 +27,7 @@ export function reportRow(
   const { emitter, meter, eventOf } = reporting
   const event = () => eventOf(execution)
   const durationMs = ranMs(reporting, execution)
+  execution.trace?.ended(endOfRow(answer))
   switch (answer.kind) {
     case 'done':
       meter.ran(execution, 'completed', durationMs)

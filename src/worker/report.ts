@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Meter } from '../queue/meter.ts'
+import { endOfTask } from './attempt-trace.ts'
 import { type Emitter, harmless, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import type { Hooks } from './hooks.ts'
@@ -18,6 +19,7 @@ export interface Reporting {
 export function reportOutcome(reporting: Reporting, execution: Execution, outcome: Outcome | null): void {
   const { emitter, hooks, meter, eventOf } = reporting
   const durationMs = ranMs(reporting, execution)
+  execution.trace?.ended(endOfTask(outcome, isFinal(execution, outcome)))
   if (outcome?.kind === 'completed') {
     meter.ran(execution, 'completed', durationMs)
     // Most end like this, and mostly nobody listens.
@@ -38,7 +40,7 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
       return emitter.emit('returned', event)
     case 'failed': {
       const { failure, retryAfterMs } = outcome
-      const final = retryAfterMs === null || execution.claim.attempt >= execution.claim.maxAttempts
+      const final = isFinal(execution, outcome)
       meter.ran(execution, final ? 'failed' : 'retried', durationMs)
       meter.incident(execution, failure.kind)
       tellOfFailure(emitter, hooks, event(), failure, final)
@@ -47,10 +49,16 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
         ...event(),
         durationMs,
         error: failure,
-        afterMs: retryAfterMs,
+        afterMs: retryAfterMs!,
       }))
     }
   }
+}
+
+/** It failed, and is not tried again. */
+function isFinal({ claim }: Execution, outcome: Outcome | null): boolean {
+  if (outcome?.kind !== 'failed') return false
+  return outcome.retryAfterMs === null || claim.attempt >= claim.maxAttempts
 }
 
 /** How long it ran: it may have waited since for others to share its transaction. */

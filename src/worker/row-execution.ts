@@ -41,6 +41,10 @@ export class RowExecution extends Execution {
     return this.#definition.retry
   }
 
+  get carrier(): null {
+    return null
+  }
+
   protected input(): unknown {
     const { row: schema } = this.#definition
     const { row, id } = this.claim

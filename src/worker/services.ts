@@ -3,7 +3,7 @@ import type { Enqueue, Tx } from '../define/types.ts'
 import type { Meter } from '../queue/meter.ts'
 import type { Store } from '../store/contract.ts'
 import type { Emitter } from './events.ts'
-import type { Hooks } from './hooks.ts'
+import type { RunHooks } from './hooks.ts'
 import type { Pace } from './pace.ts'
 import type { RunWatch } from './runs.ts'
 import type { Vitals } from './vitals.ts'
@@ -14,7 +14,7 @@ export interface HandsServices {
   clock: Clock
   random: () => number
   emitter: Emitter
-  hooks: Hooks
+  hooks: RunHooks
   meter: Meter
   enqueue: Enqueue
   enqueueWithin: (tx: Tx) => Enqueue

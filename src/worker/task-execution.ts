@@ -2,6 +2,7 @@ import { encodePayload } from '../define/payload.ts'
 import type { Uses } from '../define/resource.ts'
 import { checkAgainst } from '../define/schema.ts'
 import type { TaskDefinition } from '../define/task.ts'
+import type { Carrier } from '../define/telemetry.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Claim } from '../store/contract.ts'
@@ -37,6 +38,10 @@ export class TaskExecution extends Execution {
 
   get retry(): RetryPolicy {
     return { ...this.#definition.retry, ...this.claim.overrides?.retry }
+  }
+
+  get carrier(): Carrier | null {
+    return this.claim.overrides?.trace ?? null
   }
 
   protected input(): unknown {

@@ -129,6 +129,15 @@ describe('in an empty project', () => {
     expect(run(process.execPath, 'moves-time.js')).toEqual({ status: 0, stdout: '[3600000]\n', stderr: '' })
   })
 
+  test('no tracer is installed; who wants one installs it', () => {
+    expect(existsSync(join(project, 'node_modules/@opentelemetry'))).toBe(false)
+    write('traced.js', `import 'gleaner/telemetry'`)
+    expect(run(process.execPath, 'traced.js')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("Cannot find package '@opentelemetry/api'"),
+    })
+  })
+
   test('a CommonJS program can require it', () => {
     write(
       'require.cjs',

@@ -3,6 +3,7 @@ const ROOMS = [
   'first line',
   'model',
   'define',
+  'telemetry',
   'store',
   'queue',
   'discovery',

@@ -18,7 +18,13 @@ type Rule = (tree: Tree) => Finding[]
 
 const LINES_MAX = 300
 const DRIVERS = ['better-sqlite3', 'pg', 'node:sqlite']
-const NOT_BEHIND_THE_DOOR: readonly (Room | undefined)[] = ['http', 'supervisor', 'cli', 'testing']
+const NOT_BEHIND_THE_DOOR: readonly (Room | undefined)[] = [
+  'http',
+  'supervisor',
+  'cli',
+  'testing',
+  'telemetry',
+]
 const NOT_FOR_SRC = ['test', 'examples', 'bench', 'tools', 'web']
 const GRAB_BAGS = ['util', 'utils', 'helper', 'helpers', 'misc', 'common']
 

@@ -15,6 +15,7 @@ import { RECURRING } from './recurring.ts'
 import { RESOURCES } from './resources.ts'
 import { STRATEGIES } from './strategies.ts'
 import { SUPERVISOR } from './supervisor.ts'
+import { TELEMETRY } from './telemetry.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -1683,4 +1684,5 @@ export const GUARDS: readonly Guard[] = [
   ...CONFIG,
   ...HEALTH,
   ...FOREIGN,
+  ...TELEMETRY,
 ]

@@ -48,8 +48,8 @@ export function insertTasks(
 }
 
 /** Without anything of its own but its input, and that is short. */
-function isPlain({ runAfter, key, overrides, input }: NewTask): boolean {
-  return runAfter === null && key === null && overrides === null && isShort(input)
+function isPlain({ runAfter, key, input }: NewTask): boolean {
+  return runAfter === null && key === null && isShort(input)
 }
 
 function isShort(input: string | null): boolean {
@@ -65,6 +65,7 @@ function differInInput(one: NewTask, next: NewTask): boolean {
     one.limitKey === next.limitKey &&
     one.priority === next.priority &&
     one.maxAttempts === next.maxAttempts &&
+    one.overrides === next.overrides &&
     isPlain(one) &&
     isPlain(next)
   )
@@ -79,15 +80,16 @@ function insertTogether(
   queues: QueueBook,
   now: number,
 ): Iterable<number> {
-  const { queue, priority, maxAttempts } = alike[0]!
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
-          SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value FROM json_each(?)`).run(
+  const { queue, priority, maxAttempts, overrides } = alike[0]!
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value, ? FROM json_each(?)`).run(
     firstId,
     lane,
     priority,
     queues.draw(queue, priority, now),
     maxAttempts,
     now,
+    storedOverrides(overrides),
     JSON.stringify(alike.map((task) => task.input)),
   )
   return alike.keys()
@@ -105,16 +107,17 @@ function insertRacing(
   queues: QueueBook,
   now: number,
 ): Iterable<number> {
-  const { queue, priority, maxAttempts } = alike[0]!
+  const { queue, priority, maxAttempts, overrides } = alike[0]!
   const ranks = queues.drawMany(queue, priority, now, alike.length)
   const inOrder = [...ranks.keys()].sort((a, b) => ranks[a]! - ranks[b]!)
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input)
-          SELECT ? + key, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1 FROM json_each(?)`).run(
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ? FROM json_each(?)`).run(
     firstId,
     lane,
     priority,
     maxAttempts,
     now,
+    storedOverrides(overrides),
     JSON.stringify(inOrder.map((one) => [ranks[one], alike[one]!.input])),
   )
   const places: number[] = []
@@ -175,7 +178,7 @@ function insertTask(
     elsewhere ? INPUT_ELSEWHERE : task.input,
     dueAt,
     key,
-    task.overrides === null ? null : JSON.stringify(task.overrides),
+    storedOverrides(task.overrides),
   )
   if (delayed) tally.add(lane, 'scheduled', 1)
   else if (task.limitKey !== undefined) tally.arrived(lane)
@@ -183,6 +186,10 @@ function insertTask(
   if (key !== null && task.keyScope === 'forever') {
     db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)
   }
+}
+
+function storedOverrides(overrides: NewTask['overrides']): string | null {
+  return overrides === null ? null : JSON.stringify(overrides)
 }
 
 function replaceInput(db: Statements, id: number, input: string | null): void {

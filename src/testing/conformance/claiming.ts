@@ -3,7 +3,9 @@ import { counts, idsOf } from './world.ts'
 
 export const claiming: Theme = (specify, expect) => {
   specify('a claim carries all a worker needs to run the task', async (world) => {
-    const overrides = { retry: { backoff: 'fixed', baseMs: 5, maxMs: 9, jitter: 0 }, timeoutMs: 70 } as const
+    const retry = { backoff: 'fixed', baseMs: 5, maxMs: 9, jitter: 0 } as const
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+    const overrides = { retry, timeoutMs: 70, trace }
     const id = await world.enqueue({ input: '[1]', key: 'k', maxAttempts: 4, overrides })
     const createdAt = world.clock.now()
     world.clock.advance(10)

@@ -113,6 +113,16 @@ export const enqueueing: Theme = (specify, expect) => {
     expect(claimed.find(({ id }) => id === ids[12])).toMatchObject({ overrides: null })
   })
 
+  specify('of tasks that come in one call with the same overrides each has them', async (world) => {
+    const first = { trace: { traceparent: 'one' } }
+    const second = { trace: { traceparent: 'two' } }
+    const tasks = [first, first, first, second, second, null, null].map((overrides) => newTask({ overrides }))
+    const ids = idsOf(await world.store.enqueue(tasks))
+    const claimed = await (await world.worker()).claim(10)
+    const found = ids.map((id) => claimed.find((claim) => claim.id === id)!.overrides)
+    expect(found).toEqual(tasks.map(({ overrides }) => overrides))
+  })
+
   specify('inputs that come in one call arrive letter by letter', async (world) => {
     const values = [
       '"quoted"',

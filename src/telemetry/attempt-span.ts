@@ -1,0 +1,43 @@
+import { type Context, context, type Span, SpanStatusCode } from '@opentelemetry/api'
+import type { AttemptEnd, Running } from '../define/telemetry.ts'
+import type { Failure } from '../model/task.ts'
+
+/** Lasts as long as its handler did, and says what was committed of it. */
+export class AttemptSpan implements Running {
+  readonly #span: Span
+  readonly #context: Context
+  readonly #startTime: number
+  readonly #startedMs = performance.now()
+  #returnedMs: number | undefined
+  #isOver = false
+
+  constructor(span: Span, inside: Context, startTime: number) {
+    this.#span = span
+    this.#context = inside
+    this.#startTime = startTime
+  }
+
+  within<T>(handler: () => T): T {
+    return context.with(this.#context, handler)
+  }
+
+  returned(): void {
+    this.#returnedMs = performance.now()
+  }
+
+  ended(how: AttemptEnd): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#span.setAttribute('gleaner.outcome', how.kind)
+    if (how.kind === 'failed' || how.kind === 'retrying') this.#failed(how.error)
+    if (how.kind === 'retrying') this.#span.setAttribute('gleaner.retry_after_ms', how.afterMs)
+    const elapsedMs = (this.#returnedMs ?? performance.now()) - this.#startedMs
+    this.#span.end(this.#startTime + elapsedMs)
+  }
+
+  #failed({ kind, message, stack }: Failure): void {
+    this.#span.recordException({ name: kind, message, ...(stack === null ? {} : { stack }) })
+    this.#span.setAttribute('error.type', kind)
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, message })
+  }
+}

@@ -1,0 +1,3 @@
+import '../node-version.ts'
+
+export { type OpenTelemetryOptions, openTelemetry } from './open-telemetry.ts'

@@ -1,0 +1,81 @@
+import type { Guard } from './guard.ts'
+
+const TRACES = 'test/telemetry/telemetry.test.ts'
+const ACROSS = 'test/telemetry/across-processes.test.ts'
+const ONE_TRACE = 'one trace leads from the request to each attempt in another process, and on'
+
+export const TELEMETRY: Guard[] = [
+  {
+    name: 'telemetry: the context travels with the task',
+    promise: 'A trace goes on in the process that runs the task.',
+    file: 'src/worker/task-execution.ts',
+    find: 'return this.claim.overrides?.trace ?? null',
+    replace: 'return null',
+    test: { file: ACROSS, title: `on SQLite > ${ONE_TRACE}` },
+  },
+  {
+    name: 'telemetry: a handler runs inside its span',
+    promise: 'Spans of the user nest in the attempt.',
+    file: 'src/telemetry/attempt-span.ts',
+    find: 'return context.with(this.#context, handler)',
+    replace: 'return handler()',
+    test: { file: ACROSS, title: `on PostgreSQL > ${ONE_TRACE}` },
+  },
+  {
+    name: 'telemetry: an attempt is nobody’s child by chance',
+    promise: 'A run is not a part of whatever its worker was started in.',
+    file: 'src/telemetry/open-telemetry.ts',
+    find: 'carrier === null ? ROOT_CONTEXT :',
+    replace: 'carrier === null ? context.active() :',
+    test: { file: TRACES, title: 'on SQLite > a row has a span for each attempt, in a trace of its own' },
+  },
+  {
+    name: 'telemetry: a lost claim completed nothing',
+    promise: 'A span says what was committed.',
+    file: 'src/worker/hands.ts',
+    find: "    execution.trace?.ended({ kind: 'claim-lost' })\n",
+    replace: '',
+    test: {
+      file: TRACES,
+      title: 'on SQLite > a span says what was committed: a claim that was lost completed nothing',
+    },
+  },
+  {
+    name: 'telemetry: who never returns has a span',
+    promise: 'Every attempt of a process that lives ends its span.',
+    file: 'src/worker/hands.ts',
+    find: "      execution.trace?.ended({ kind: 'returned' })\n",
+    replace: '',
+    test: {
+      file: TRACES,
+      title: 'what a handler that is deaf to its end leaves behind is told as handed back',
+    },
+  },
+  {
+    name: 'telemetry: a tracer that throws harms no work',
+    promise: 'What observes does not decide.',
+    file: 'src/queue/tracing.ts',
+    find: "      this.#onProblem('telemetry threw', error)\n      return undefined",
+    replace: "      this.#onProblem('telemetry threw', error)\n      throw error",
+    test: { file: TRACES, title: 'a tracer that throws harms no work, and is told of' },
+  },
+  {
+    name: 'telemetry: what is stored of a trace is bounded',
+    promise: 'Baggage does not fill the table of tasks.',
+    file: 'src/queue/tracing.ts',
+    find: ' || lengthOf(carrier) > CARRIER_MAX_CHARS',
+    replace: '',
+    test: { file: TRACES, title: 'what a trace takes along is bounded, and what is no telemetry is refused' },
+  },
+  {
+    name: 'sqlite: tasks of one insert share their overrides',
+    promise: 'Each task of a call keeps what is its own.',
+    file: 'src/store/sqlite/enqueue.ts',
+    find: '    one.overrides === next.overrides &&\n',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'of tasks that come in one call with the same overrides each has them',
+    },
+  },
+]
