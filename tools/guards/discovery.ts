@@ -17,8 +17,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'settling many rows proves each claim',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
     file: `${ROWS}/wording.ts`,
-    find: 'AND fence = @fence AND session = @session)',
-    replace: 'AND (fence = @fence OR 1) AND (session = @session OR 1))',
+    find: 'AND c.fence = gleaner_fence AND c.session = @session)',
+    replace: 'AND (c.fence = gleaner_fence OR 1) AND (c.session = @session OR 1))',
     test: { file: CONFORMANCE, title: 'settling rows > late ones, handed in together, write nothing' },
   },
   {
@@ -36,8 +36,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'an edited row among many is not done',
     promise: 'A row that changed while it was being worked on stays to be done, whoever is settled with it.',
     file: `${ROWS}/wording.ts`,
-    find: `AND \${version} = (\n`,
-    replace: "AND '' <> (\n",
+    find: `AND +\${eligible} AND \${version} = (\n`,
+    replace: `AND +\${eligible} AND '' <> (\n`,
     test: {
       file: CONFORMANCE,
       title: 'settling rows > one among many that was edited is not done with them',
@@ -57,7 +57,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'each of many is seen to be done',
     promise: 'No row is found and done again and again, whoever is settled with it.',
-    file: `${ROWS}/settle.ts`,
+    file: `${ROWS}/complete-together.ts`,
     find: 'if (db.scalar(known.wording.eligibleAmong).get(keys) !== undefined) return false',
     replace: '',
     test: {

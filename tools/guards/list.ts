@@ -1,6 +1,7 @@
 import { CONFIG } from './config.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
+import { DISCOVERY_SPEED } from './discovery-speed.ts'
 import { DISCOVERY_WORKER } from './discovery-worker.ts'
 import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
@@ -1673,6 +1674,7 @@ export const GUARDS: readonly Guard[] = [
   ...MANAGEMENT,
   ...DISCOVERY,
   ...DISCOVERY_POSTGRES,
+  ...DISCOVERY_SPEED,
   ...LIMITS,
   ...STRATEGIES,
   ...POSTGRES_BATCHES,

@@ -13,7 +13,8 @@ CREATE TABLE gleaner_discoveries (
   source        TEXT NOT NULL, -- what was declared, as JSON
   create_index  TEXT,          -- the index that is missing
   paused        INTEGER NOT NULL DEFAULT 0,
-  paused_reason TEXT
+  paused_reason TEXT,
+  position      TEXT           -- behind the last of many rows that were claimed together: where others go on
 ) STRICT, WITHOUT ROWID;
 
 -- Who works on what: the primary key decides who was first. Few at any time, so that what a session holds is found by reading all.

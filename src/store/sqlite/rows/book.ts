@@ -33,6 +33,7 @@ interface DiscoveryRow {
   create_index: string | null
   paused: number
   paused_reason: string | null
+  position: string | null
 }
 
 /** Discoveries and their statements, made anew whenever a declaration or the schema has changed. */
@@ -87,7 +88,13 @@ export class DiscoveryBook {
       | undefined
   }
 
-  #known({ name, source }: DiscoveryRow): Known {
+  #known(row: DiscoveryRow): Known {
+    const known = this.#entry(row)
+    known.hand.hear(row.position)
+    return known
+  }
+
+  #entry({ name, source }: DiscoveryRow): Entry {
     const schema = this.#db.scalar('PRAGMA schema_version').get()
     if (schema !== this.#schema) this.#entries.clear()
     this.#schema = schema

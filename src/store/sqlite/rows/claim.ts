@@ -9,6 +9,9 @@ import { forgetEntry } from './ledger.ts'
 /** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
 const SUSPECTS_MAX = 50
 
+/** Claimed together: so many are worth telling others where they end. */
+const TOLD_MIN = 50
+
 /** Whom they are claimed for. */
 export interface Claiming {
   session: number
@@ -28,10 +31,19 @@ export function claimBehind(
   for (const position of known.hand.places()) {
     const found = findBehind(db, known, position, count, claiming.now)
     if (found.length === 0) continue
-    known.hand.found(found.at(-1)!.place)
+    moveOn(db, known, found)
     return hold(db, known, found, claiming, want.start - taken, false)
   }
   return []
+}
+
+/** Others learn of it only if that spares them a long walk over what we hold: it is a write. */
+function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[]): void {
+  const { place } = found.at(-1)!
+  hand.found(place)
+  if (found.length < TOLD_MIN) return
+  db.sql('UPDATE gleaner_discoveries SET position = ? WHERE name = ?').run(place, name)
+  hand.hear(place)
 }
 
 /** One that may have taken a worker down: it is run alone. */

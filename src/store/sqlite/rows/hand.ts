@@ -16,6 +16,7 @@ export interface Walked {
 export class Hand {
   readonly #headFirst: boolean
   #position: string | null = null
+  #heard: string | null = null
   #restsUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(headFirst: boolean) {
@@ -28,6 +29,13 @@ export class Hand {
   }
 
   found(place: string | null): void {
+    this.#position = place
+  }
+
+  /** Where others are, if they went on: behind them, what they hold is not walked over. */
+  hear(place: string | null): void {
+    if (place === this.#heard) return
+    this.#heard = place
     this.#position = place
   }
 

@@ -35,7 +35,7 @@ export function isPlanned(db: Statements, { source }: RowSource, { createIndex }
 
 export function writePlan(db: Statements, { source }: RowSource, { createIndex }: PlannedDiscovery): void {
   db.sql(`INSERT INTO gleaner_discoveries (name, source, create_index) VALUES (?, ?, ?)
-          ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index`).run(
+          ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index, position = NULL`).run(
     source.name,
     JSON.stringify(source),
     createIndex,

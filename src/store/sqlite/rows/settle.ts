@@ -6,12 +6,13 @@ import type { Run } from '../../contract.ts'
 import { isBusy, isUnanswerable } from '../sql-errors.ts'
 import type { Statements } from '../statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
-import { endClaim, endClaims, type HeldRow, rowHeldBy } from './held.ts'
-import { entryOf, forgetEntries, forgetEntry, readEntry, writeEntry } from './ledger.ts'
+import { completeTogether, isCompleted } from './complete-together.ts'
+import { endClaim, type HeldRow, rowHeldBy } from './held.ts'
+import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
-import { bindable, wrongColumns } from './values.ts'
+import { bound, wrongColumns } from './values.ts'
 
-type HandedIn = Run & { outcome: RowOutcome }
+export type HandedIn = Run & { outcome: RowOutcome }
 
 /** What a row that is handed in is settled with. */
 export interface Settling {
@@ -28,55 +29,6 @@ export function settleRows(settling: Settling, outcomes: readonly HandedIn[]): R
   return outcomes.map((handedIn) =>
     together && isCompleted(handedIn) ? { kind: 'done' } : settleRow(settling, handedIn),
   )
-}
-
-type Completed = Run & { outcome: RowOutcome & { kind: 'completed' } }
-
-function isCompleted(handedIn: HandedIn): handedIn is Completed {
-  return handedIn.outcome.kind === 'completed'
-}
-
-/** All or none: a closer look at each is needed when one of them is not as it should be. */
-function completeTogether(settling: Settling, completed: readonly Completed[]): boolean {
-  const { db } = settling
-  if (completed.length < 2) return false
-  db.sql('SAVEPOINT gleaner_rows').run()
-  const all = byDiscovery(completed).every(([discovery, some]) => completeSome(settling, discovery, some))
-  if (!all) db.sql('ROLLBACK TO gleaner_rows').run()
-  db.sql('RELEASE gleaner_rows').run()
-  return all
-}
-
-function byDiscovery(completed: readonly Completed[]): [string, (Completed & { key: string })[]][] {
-  const groups = new Map<string, (Completed & { key: string })[]>()
-  for (const one of completed) {
-    const { discovery, key } = readRowId(one.id)!
-    const group = groups.get(discovery)
-    if (group === undefined) groups.set(discovery, [{ ...one, key }])
-    else group.push({ ...one, key })
-  }
-  return [...groups]
-}
-
-function completeSome(
-  { db, book, session }: Settling,
-  discovery: string,
-  completed: readonly (Completed & { key: string })[],
-): boolean {
-  const known = knownOrNull(book, discovery)
-  if (known === null) return false
-  const keys = JSON.stringify(completed.map(({ key }) => key))
-  try {
-    if (!completed.every((one) => update(db, known, { ...one, session }, one.outcome.values))) return false
-    // After the triggers of the user's own, which RETURNING would not see.
-    if (db.scalar(known.wording.eligibleAmong).get(keys) !== undefined) return false
-  } catch (error) {
-    if (isBusy(error) || !db.raw.inTransaction) throw error
-    return false
-  }
-  if (endClaims(db, discovery, keys) !== completed.length) return false
-  forgetEntries(db, discovery, keys)
-  return true
 }
 
 /** One row, whatever became of it. `effects` are the handler's own writes. */
@@ -229,31 +181,8 @@ function isEligible(db: Statements, { wording }: Known, key: string): boolean {
   return db.scalar(wording.isEligible).get({ key }) !== undefined
 }
 
-interface Proof {
-  key: string
-  fence: number
-  session: number
-}
-
-/** False: it is not the row that was claimed, or not ours, or these values need a closer look. */
-function update(
-  db: Statements,
-  { name, rows, wording }: Known,
-  { key, fence, session }: Proof,
-  values: RowValues,
-): boolean {
-  const columns = Object.keys(values)
-  if (columns.length === 0 || wrongColumns(columns, rows) !== null) return false
-  const { changes } = db.sql(wording.updateHeld(columns)).run({ key, name, fence, session }, ...bound(values))
-  return changes > 0
-}
-
 function updateRow(db: Statements, { wording }: Known, key: string, values: RowValues): void {
   const columns = Object.keys(values)
   if (columns.length === 0) return
   db.sql(wording.update(columns)).run({ key }, ...bound(values))
-}
-
-function bound(values: RowValues) {
-  return Object.entries(values).map(([column, value]) => bindable(value, column))
 }

@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { orderOf } from '../../source.ts'
-import { digestSql } from './digest.ts'
+import { versionSql } from './digest.ts'
 
 /** A column of the user's table. */
 export interface Column {
@@ -77,7 +77,7 @@ export function sourceSql(
     eligible,
     keyText,
     isRow,
-    version: source.version === null ? digestSql(versioned.map(column)) : `quote(${column(source.version)})`,
+    version: source.version === null ? versionSql(versioned.map(column)) : `quote(${column(source.version)})`,
     from: fromOf(order),
     next: (from) =>
       `SELECT ${key.map((part, n) => `${part} AS k${n}`).join(', ')}, ${keyText} AS k, ${place} AS place

@@ -1,8 +1,8 @@
-import type { ColumnValue } from '../../../model/row.ts'
+import type { ColumnValue, RowValues } from '../../../model/row.ts'
 import type { RowSource } from './source-sql.ts'
 
 /** What SQLite can bind. A flag is 1 or 0, a date its milliseconds; whole numbers stay whole in a column of any type. */
-export function bindable(value: ColumnValue, column: string): bigint | number | string | Buffer | null {
+function bindable(value: ColumnValue, column: string): bigint | number | string | Buffer | null {
   if (value === null || typeof value === 'string' || typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1n : 0n
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
@@ -10,6 +10,19 @@ export function bindable(value: ColumnValue, column: string): bigint | number | 
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   const kind = Array.isArray(value) ? 'an array' : `of type ${typeof value}`
   throw new TypeError(`the value for column ${column} is ${kind}`)
+}
+
+export function bound(values: RowValues) {
+  return Object.entries(values).map(([column, value]) => bindable(value, column))
+}
+
+/** What SQLite reads from JSON as it would bind it; undefined: it might not. Fractions may come back with another last digit. */
+export function inJson(value: ColumnValue): string | number | null | undefined {
+  if (value === null || typeof value === 'boolean') return value === null ? null : Number(value)
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0') ? value : undefined
+  if (value instanceof Date && Number.isSafeInteger(value.getTime())) return value.getTime()
+  return undefined
 }
 
 /** Why these cannot be written whatever the row: a mistake in the code. Null: they can. */

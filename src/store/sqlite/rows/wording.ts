@@ -1,3 +1,4 @@
+import type { Statements } from '../statements.ts'
 import type { From, RowSource } from './source-sql.ts'
 import { quoted } from './source-sql.ts'
 
@@ -5,6 +6,8 @@ import { quoted } from './source-sql.ts'
 export class Wording {
   readonly #rows: RowSource
   readonly #texts = new Map<string, string>()
+  /** By the number of columns. */
+  readonly #led = new Map<number, boolean>()
   /** The version of an eligible row. */
   readonly versionOf: string
   readonly isEligible: string
@@ -76,6 +79,34 @@ export class Wording {
       SELECT row_version FROM gleaner_claims
       WHERE discovery = @name AND row_key = @key AND fence = @fence AND session = @session)`,
     )
+  }
+
+  /** The same for many: `done` is a list of key, fence and values of each. Only the key leads to a row, no index of the condition. */
+  updateTogether(columns: readonly string[]): string {
+    const { table, isRow, eligible, version } = this.#rows
+    const value = (n: number) => `gleaner_value_${n}`
+    const set = columns.map((column, n) => `${quoted(column)} = ${value(n)}`).join(', ')
+    const list = columns.map((_, n) => `value ->> ${n + 2} AS ${value(n)}`).join(', ')
+    return this.#text(
+      `together ${columns.join()}`,
+      () => `UPDATE OR ABORT ${table} SET ${set} FROM (
+        SELECT value ->> 0 AS gleaner_key, value ->> 1 AS gleaner_fence, ${list} FROM json_each(@done))
+      WHERE ${isRow('gleaner_key')} AND +${eligible} AND ${version} = (
+        SELECT row_version FROM gleaner_claims c
+        WHERE c.discovery = @name AND c.row_key = gleaner_key AND c.fence = gleaner_fence AND c.session = @session)`,
+    )
+  }
+
+  /** The planner may prefer to read the whole table, if it was small when it was analysed: then each row is for itself. */
+  isLedByKeys(db: Statements, columns: readonly string[]): boolean {
+    let isLed = this.#led.get(columns.length)
+    if (isLed === undefined) {
+      const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${this.updateTogether(columns)}`)
+      const steps = plan.all({ name: '', session: 0, done: '[]' }) as { detail: string }[]
+      isLed = steps[0]!.detail.startsWith('SCAN json_each') && steps[1]!.detail.startsWith('SEARCH ')
+      this.#led.set(columns.length, isLed)
+    }
+    return isLed
   }
 
   update(columns: readonly string[]): string {

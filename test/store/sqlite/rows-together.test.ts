@@ -1,0 +1,168 @@
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import type { RowValues } from '../../../src/model/row.ts'
+import type { DiscoverySource } from '../../../src/store/contract.ts'
+import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
+import { DiscoveryBook } from '../../../src/store/sqlite/rows/book.ts'
+import { claimBehind } from '../../../src/store/sqlite/rows/claim.ts'
+import { registerDigest, versionSql } from '../../../src/store/sqlite/rows/digest.ts'
+import { lookOverAll, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
+import { lookOver } from '../../../src/store/sqlite/rows/shape.ts'
+import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
+import { Statements } from '../../../src/store/sqlite/statements.ts'
+import { fileSource, rowWorker } from '../../../src/testing/conformance/row-worker.ts'
+import { World } from '../../../src/testing/conformance/world.ts'
+import { openSqliteDatabase } from '../sqlite-database.ts'
+
+const SOURCE: DiscoverySource = {
+  name: 'tag',
+  table: 'files',
+  key: ['id'],
+  where: 'needs = 1',
+  version: null,
+  orderBy: null,
+  maxAttempts: 3,
+  crashLimit: 3,
+}
+
+function withFiles(count: number): Statements {
+  const raw = new Database(':memory:')
+  onTestFinished(() => void raw.close())
+  registerDigest(raw)
+  for (const { sql } of migrations) raw.exec(sql)
+  raw.exec('CREATE TABLE files (id INTEGER PRIMARY KEY, needs INTEGER, data)')
+  addFiles(raw, 1, count)
+  return new Statements(raw)
+}
+
+function addFiles(raw: Database.Database, first: number, last: number): void {
+  raw.exec(`WITH RECURSIVE n(i) AS (SELECT ${first} UNION ALL SELECT i + 1 FROM n WHERE i < ${last})
+            INSERT INTO files SELECT i, 1, NULL FROM n`)
+}
+
+const PLACES = `SELECT * FROM (VALUES ${[
+  'NULL',
+  "'NULL'",
+  "'null'",
+  '1',
+  '1.0',
+  "'1'",
+  "x'31'",
+  "'1.0'",
+  '0.3',
+  '0.1 + 0.2',
+  '9007199254740993',
+  '9007199254740992.0',
+  "'a' || char(0) || 'b'",
+  "'a' || char(0) || 'c'",
+  "'[1]'",
+  "''",
+  "x''",
+  "replace(hex(zeroblob(200)), '0', 'a')",
+  "replace(hex(zeroblob(200)), '0', 'a') || 'b'",
+  'zeroblob(400)',
+]
+  .map((value) => `(${value})`)
+  .join(', ')})`
+
+test('the version of a row tells any two values apart, short or long', () => {
+  const db = withFiles(0)
+  db.raw.exec(`CREATE TABLE kinds AS ${PLACES}`)
+  const versions = db.raw
+    .prepare(`SELECT ${versionSql(['column1'])} FROM kinds`)
+    .pluck()
+    .all()
+  expect(versions).toHaveLength(20)
+  expect(new Set(versions).size).toBe(20)
+  expect(Math.max(...versions.map((version) => String(version).length))).toBeLessThan(150)
+})
+
+const KINDS: readonly RowValues[string][] = [
+  null,
+  true,
+  7,
+  Number.MAX_SAFE_INTEGER,
+  2 ** 60,
+  2n ** 60n,
+  0.1 + 0.2,
+  'text',
+  'a\0b',
+  '1',
+  new Date(1_700_000_000_000),
+  new Uint8Array([1, 2]),
+]
+
+test('values that are handed in together are stored as each would be alone', async () => {
+  const database = await openSqliteDatabase()
+  onTestFinished(() => database.destroy())
+  const world = new World(database, await database.open())
+  await database.tables.run('CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, data)')
+  for (const n of KINDS.keys())
+    await database.tables.run(
+      `INSERT INTO files VALUES (${3 * n}, 1, 1, 0), (${3 * n + 1}, 1, 1, 0), (${3 * n + 2}, 1, 1, 0)`,
+    )
+  await world.store.planDiscoveries([fileSource(world)])
+  const worker = await rowWorker(world)
+  for (const data of KINDS) {
+    const values = { needs: 0, data }
+    const [alone, ...together] = await worker.claim(3)
+    expect(await worker.complete(alone!, values)).toEqual({ kind: 'done' })
+    const done = { kind: 'done' }
+    expect(await worker.settleAll(together, { kind: 'completed', values, retryAfterMs: 1 })).toEqual([
+      done,
+      done,
+    ])
+  }
+  const rows = await database.tables.rows(
+    'SELECT typeof(data) || quote(data) AS stored FROM files ORDER BY id',
+  )
+  for (const n of KINDS.keys()) {
+    const [alone, ...together] = rows.slice(3 * n, 3 * n + 3).map(({ stored }) => stored)
+    expect(together).toEqual([alone, alone])
+  }
+})
+
+test('late ones whose values go in one by one write nothing either', async () => {
+  const database = await openSqliteDatabase()
+  onTestFinished(() => database.destroy())
+  const world = new World(database, await database.open())
+  await database.tables.run('CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, data)')
+  await database.tables.run('INSERT INTO files VALUES (1, 1, 1, 0), (2, 1, 1, 0)')
+  await world.store.planDiscoveries([fileSource(world)])
+  const late = await rowWorker(world, { worker: 'worker:late:0' })
+  const lost = await late.claim(2)
+  for (const claim of lost) await late.giveBack(claim)
+  expect(await (await rowWorker(world)).claimAll()).toHaveLength(2)
+  const values = { needs: 0, data: 0.5 }
+  const answers = await late.settleAll(lost, { kind: 'completed', values, retryAfterMs: 1 })
+  expect(answers.map(({ kind }) => kind)).toEqual(['refused', 'refused'])
+  expect(await database.tables.rows('SELECT 1 FROM files WHERE needs = 1')).toHaveLength(2)
+})
+
+test('a table that was small when it was analysed is not read to its end for each of many', () => {
+  const db = withFiles(5)
+  db.raw.exec('CREATE INDEX own ON files (id) WHERE needs = 1; CREATE INDEX other ON files (needs)')
+  expect(new Wording(lookOver(db, SOURCE)).isLedByKeys(db, ['needs'])).toBe(true)
+  db.raw.exec('ANALYZE')
+  addFiles(db.raw, 6, 20_000)
+  expect(new Wording(lookOver(db, SOURCE)).isLedByKeys(db, ['needs'])).toBe(false)
+})
+
+test('a store goes on behind what another has claimed, and does not walk over it', () => {
+  const db = withFiles(1_000)
+  for (const { rows, planned } of lookOverAll(db, [SOURCE])) writePlan(db, rows, planned)
+  const [one, other] = [new DiscoveryBook(db), new DiscoveryBook(db)]
+  const claim = (book: DiscoveryBook, start: number, fence: number) => {
+    const want = { discoveries: ['tag'], start, ahead: 0, empty: false }
+    return claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0).map(({ key }) => key)
+  }
+  expect(claim(one, 200, 1).at(-1)).toBe('200')
+  expect(other.get('tag').hand.places()).toEqual(['200'])
+  expect(claim(other, 1, 2)).toEqual(['201'])
+  // A few are no reason to tell.
+  expect(one.get('tag').hand.places()).toEqual(['200'])
+  expect(claim(other, 200, 3).at(-1)).toBe('401')
+  expect(one.get('tag').hand.places()).toEqual(['401'])
+  writePlan(db, lookOver(db, { ...SOURCE, key: ['id', 'needs'] }), { createIndex: null } as never)
+  expect(other.get('tag').hand.places()).toEqual([null])
+})
