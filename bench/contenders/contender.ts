@@ -53,6 +53,8 @@ export interface Queue {
   /** Puts these in front of everything else, and fails them for good, or until in an hour. */
   quarantineInFront?(payloads: readonly Payload[]): Promise<void>
   backOffInFront?(payloads: readonly Payload[]): Promise<void>
+  /** Puts these in front of everything else, in the hands of somebody who does not finish. */
+  claimInFront?(payloads: readonly Payload[]): Promise<void>
   counts?(): Promise<unknown>
   firstPage?(): Promise<unknown>
 }

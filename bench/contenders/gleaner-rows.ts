@@ -1,12 +1,15 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { defineDiscovery, openGleaner, PermanentError } from '../../src/index.ts'
+import { identifySelf } from '../../src/process-identity.ts'
+import { openStore } from '../../src/store/open.ts'
 import type { Payload } from '../payload.ts'
 import { enqueueWithCallers } from './callers.ts'
 import type { Contender, WorkHooks } from './contender.ts'
 
 const CONCURRENCY = 100
 const BULK_ROWS = 1_000
+const CLAIM_ROWS = 500
 const BUSY_TIMEOUT_MS = 5_000
 
 /** What the app has: rows, of which some need work. To enqueue is to insert one. */
@@ -17,6 +20,9 @@ const TABLE = [
 ]
 
 export const ROWS = { name: 'files', table: 'files', key: ['id'], where: 'todo = 1' } as const
+
+/** As the store knows it. */
+export const SOURCE = { ...ROWS, version: null, orderBy: null, maxAttempts: 3, crashLimit: 3 }
 
 /** Gleaner once more: the same work, found in a table of the app's own. */
 export const contender: Contender = {
@@ -58,6 +64,10 @@ export const contender: Contender = {
       enqueueMany: insertMany,
       quarantineInFront: (payloads) => insertAndFail(payloads, () => new PermanentError('out of order')),
       backOffInFront: (payloads) => insertAndFail(payloads, () => new Error('not now')),
+      async claimInFront(payloads) {
+        await insertMany(payloads)
+        await claimAll(database, payloads.length)
+      },
       work(hooks: WorkHooks) {
         onRun = (row) => hooks.onRun({ ...(row as Omit<Payload, 'n'>), n: Number(row.id) - 1 })
         gleaner.on('problem', ({ message, error }) => hooks.onError(new Error(message, { cause: error })))
@@ -72,6 +82,31 @@ export const contender: Contender = {
       },
     }
   },
+}
+
+/** For a session that is not ended: nobody sweeps where claims are measured. */
+async function claimAll(database: string, count: number): Promise<void> {
+  const store = await openStore(database, { durability: 'normal', postgres: {} })
+  await store.planDiscoveries([SOURCE])
+  const session = await openSession(store)
+  const want = { discoveries: [ROWS.name], start: CLAIM_ROWS, ahead: 0, empty: false }
+  for (let held = 0; held < count; ) {
+    const { claims } = await store.exchangeRows({ session, starts: [], outcomes: [], want })
+    if (claims.length === 0) throw new Error(`${held} of ${count} rows were claimed`)
+    held += claims.length
+  }
+  await store.close()
+}
+
+export function openSession(store: Awaited<ReturnType<typeof openStore>>): Promise<string> {
+  return store.openSession({
+    worker: 'bench',
+    process: identifySelf(),
+    queues: [],
+    names: [],
+    capabilities: {},
+    discoveries: [ROWS.name],
+  })
 }
 
 function insertion(payloads: readonly Payload[]): string {

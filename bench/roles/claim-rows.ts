@@ -1,6 +1,5 @@
-import { identifySelf } from '../../src/process-identity.ts'
 import { openStore } from '../../src/store/open.ts'
-import { ROWS } from '../contenders/gleaner-rows.ts'
+import { openSession, ROWS, SOURCE } from '../contenders/gleaner-rows.ts'
 import { percentile } from '../statistics.ts'
 
 /** Claims that come first in a process find nothing in any cache. */
@@ -16,15 +15,8 @@ export async function run(params: {
 }): Promise<{ p50Ms: number; p99Ms: number }> {
   const database = params.place.startsWith('postgres:') ? params.place : `sqlite:${params.place}`
   const store = await openStore(database, { durability: 'normal', postgres: {} })
-  await store.planDiscoveries([{ ...ROWS, version: null, orderBy: null, maxAttempts: 3, crashLimit: 3 }])
-  const session = await store.openSession({
-    worker: 'bench',
-    process: identifySelf(),
-    queues: [],
-    names: [],
-    capabilities: {},
-    discoveries: [ROWS.name],
-  })
+  await store.planDiscoveries([SOURCE])
+  const session = await openSession(store)
   const want = { discoveries: [ROWS.name], start: 1, ahead: 0, empty: false }
   const elapsed: number[] = []
   for (let time = -WARM_UP; time < params.times; time++) {

@@ -6,7 +6,7 @@ import type { StrategyName } from '../scenarios/strategies.ts'
 export type SeedState =
   | 'waiting'
   | 'completed'
-  | `${'future' | 'incompatible' | 'quarantined' | 'backing-off'}-in-front`
+  | `${'future' | 'incompatible' | 'quarantined' | 'backing-off' | 'claimed'}-in-front`
 
 /** Bounds the memory of this process, and of a contender that makes one transaction of whatever it is given. */
 const CHUNK = 100_000
@@ -33,6 +33,7 @@ export async function run(params: {
     'incompatible-in-front': queue.enqueueIncompatibleInFront,
     'quarantined-in-front': queue.quarantineInFront,
     'backing-off-in-front': queue.backOffInFront,
+    'claimed-in-front': queue.claimInFront,
   }
   let from = 0
   for (const { state, count } of params.stock) {

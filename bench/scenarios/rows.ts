@@ -78,6 +78,10 @@ const TABLES = {
     ['backing-off-in-front', 100_000],
     ['waiting', 10_000],
   ],
+  'behind 100 000 claimed': [
+    ['claimed-in-front', 100_000],
+    ['waiting', 10_000],
+  ],
 } as const satisfies Record<string, readonly (readonly [SeedState, number])[]>
 type TableName = keyof typeof TABLES
 
