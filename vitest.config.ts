@@ -32,7 +32,9 @@ export default defineConfig({
     globalSetup: ['test/postgres-server.ts'],
     // Hundreds of child processes: their start is most of what they cost, and two thirds of it is compiling.
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/gleaner-tests` },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only what hangs should ever meet them, however busy the machine is.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 })

@@ -122,7 +122,7 @@ test('a session that nobody renews is ended by the clock of the server, and its 
 }) => {
   const job = defineTask({ name: 'job', run: () => 'done' })
   const store = await place.store()
-  const engine = await place.open({ tasks: [job], timings: { lease: '500ms', sweep: '50ms' } })
+  const engine = await place.open({ tasks: [job], timings: { lease: '2s', sweep: '50ms' } })
   const handle = await engine.enqueue(job)
   // A worker of another machine, of which nothing is heard any more.
   const session = await store.openSession({
