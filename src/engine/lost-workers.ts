@@ -24,6 +24,7 @@ export async function reportLostWorker(
   end: SessionEnd,
 ): Promise<void> {
   const { emitter, hooks, meter } = reporting
+  meter.rescued(cause, end.returned)
   emitter.emit('worker-lost', () => ({ worker: session.worker, cause, ...end }))
   const item = end.blamed === null ? null : await putAside(reporting, end.blamed, session.worker)
   if (item === null) return

@@ -1,6 +1,6 @@
 import type { Gleaner } from '../engine/gleaner.ts'
 import { edgeMs, middleMs } from '../model/histogram.ts'
-import { type Measured, ROWS } from '../model/metrics.ts'
+import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts'
 import { TASK_STATUSES } from '../model/task.ts'
 import { HEALTHS, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/contract.ts'
@@ -35,7 +35,9 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
         queue,
       },
     )
-  for (const one of await store.readTotals()) addTotals(out, one)
+  const totals = await store.readTotals()
+  for (const one of totals) if (one.queue !== WORKERS) addTotals(out, one)
+  addClaims(out, totals)
   addWorkers(out, await gleaner.workers.list())
   addDiscoveries(out, await allDiscoveries(gleaner).catch(() => []))
   const { databaseBytes, walBytes } = await store.sizes()
@@ -54,6 +56,22 @@ function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
     out.counter('gleaner_worker_restarts_total', 'Crashes that counted', restarts.total, { worker: id, pool })
     if (rss !== null)
       out.gauge('gleaner_worker_rss_bytes', 'Memory of the process', rss, { worker: id, pool })
+  }
+}
+
+/** Those that count from nothing on: whoever asks for a rate must see the first one, too. */
+function addClaims(out: Exposition, totals: readonly Measured[]): void {
+  const counted = (name: string, what: Incident) =>
+    totals.find((one) => one.queue === WORKERS && one.name === name)?.incidents?.get(what) ?? 0
+  for (const of of ['tasks', 'rows']) {
+    out.counter('gleaner_claims_total', 'Items that workers claimed', counted(of, 'claims'), { of })
+    const help = 'Claims that found what somebody else took first'
+    out.counter('gleaner_claim_conflicts_total', help, counted(of, 'conflicts'), { of })
+  }
+  for (const cause of ['crash', 'lease']) {
+    out.counter('gleaner_workers_lost_total', 'Workers that were gone', counted(cause, 'lost'), { cause })
+    const help = 'Items given back because their worker was gone'
+    out.counter('gleaner_rescues_total', help, counted(cause, 'rescued'), { cause })
   }
 }
 
@@ -78,10 +96,10 @@ function addTotals(
   out.counter(`gleaner_${kind}_completed_total`, 'Attempts that completed', completed, labels)
   out.counter(`gleaner_${kind}_failed_total`, 'Attempts that failed for good', failed, labels)
   out.counter(`gleaner_${kind}_retried_total`, 'Attempts that failed and are tried again', retried, labels)
+  const fenced = incidents?.get('fenced') ?? 0
+  out.counter(`gleaner_${kind}_fenced_total`, 'Writes refused because the claim was lost', fenced, labels)
   for (const [what, times] of incidents ?? [])
-    if (what === 'fenced')
-      out.counter(`gleaner_${kind}_fenced_total`, 'Writes refused because the claim was lost', times, labels)
-    else
+    if (what !== 'fenced')
       out.counter(`gleaner_${kind}_errors_total`, 'Attempts that failed, by why', times, {
         ...labels,
         kind: what,

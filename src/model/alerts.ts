@@ -1,6 +1,6 @@
 import { satisfies } from './capabilities.ts'
 import type { Serving } from './explanation.ts'
-import { type Measured, MINUTE_MS, type Readings, ROWS } from './metrics.ts'
+import { isQueue, type Measured, MINUTE_MS, type Readings, ROWS } from './metrics.ts'
 import type { Requires } from './task.ts'
 
 /** What waits, and who is there to do it. */
@@ -49,7 +49,7 @@ export function alertWindowMs({ stalledAfterMs }: AlertLimits): number {
 export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
   const { readings, demand, pausedQueues, discoveries } = situation
   const names = [...readings.present, ...readings.minutes].map(({ queue }) => queue)
-  const queues = [...new Set(names)].filter((queue) => queue !== ROWS).sort()
+  const queues = [...new Set(names)].filter(isQueue).sort()
   return [
     ...queues.flatMap((queue) => {
       const isActive = !pausedQueues.has(queue)

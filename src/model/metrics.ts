@@ -1,10 +1,22 @@
 import type { FailureKind } from '../errors.ts'
 import { addTo, type Histogram, percentileMs } from './histogram.ts'
+import type { EndCause } from './session.ts'
 
 export const MINUTE_MS = 60_000
 
 /** Stands for a queue where rows are counted, by the name of their discovery. No queue can be called so. */
 export const ROWS = ':rows'
+
+/**
+ * Stands for a queue where it is counted what happened to workers, in `incidents`: what they claimed, by `tasks` and `rows`, and how many
+ * were lost, by the cause.
+ */
+export const WORKERS = ':workers'
+
+/** Of those that stand for a queue, none is one. */
+export function isQueue(queue: string): boolean {
+  return !queue.startsWith(':')
+}
 
 /** What happened to the tasks of one name in one queue, in one minute or since it was last written down. */
 export interface Measured {
@@ -21,8 +33,34 @@ export interface Measured {
   incidents?: ReadonlyMap<Incident, number>
 }
 
-/** Why an attempt failed; `fenced`: what a worker wrote after its claim was lost, which was refused. */
-export type Incident = FailureKind | 'fenced'
+/**
+ * Why an attempt failed; `fenced`: what a worker wrote after its claim was lost, which was refused. Of workers: `claims`, items;
+ * `conflicts`, what somebody else took first; `lost`, those that were gone; `rescued`, what these held and others got back.
+ */
+export type Incident = FailureKind | 'fenced' | 'claims' | 'conflicts' | 'lost' | 'rescued'
+
+/** How many items were taken back from a worker that was gone. */
+export function rescue(cause: EndCause, items: number): Measured {
+  const incidents = new Map<Incident, number>([
+    ['lost', 1],
+    ['rescued', items],
+  ])
+  return { ...nothing(WORKERS, cause), incidents }
+}
+
+/** An attempt that somebody else says failed: its own process could not. Without a queue it was at a row. */
+export function failedAttempt(
+  { queue, name }: { queue: string | null; name: string },
+  kind: FailureKind,
+  isFinal: boolean,
+): Measured {
+  const counts = isFinal ? { failed: 1 } : { retried: 1 }
+  return { ...nothing(queue ?? ROWS, name), ...counts, incidents: new Map([[kind, 1]]) }
+}
+
+function nothing(queue: string, name: string): Measured {
+  return { queue, name, enqueued: 0, completed: 0, failed: 0, retried: 0, durations: new Map() }
+}
 
 /** What there is now of one name in one queue. */
 export interface Present {
@@ -71,7 +109,7 @@ export function firstMinute(now: number, windowMs: number): number {
 }
 
 export function summarise({ now, present, minutes: all }: Readings, since: number): Metrics {
-  const minutes = all.filter(({ queue }) => queue !== ROWS)
+  const minutes = all.filter(({ queue }) => isQueue(queue))
   const rows = all.filter(({ queue }) => queue === ROWS)
   const gauges = <P extends Present, M extends Measured>(there: readonly P[], then: readonly M[]) =>
     gaugesOf(there, then, now, since)

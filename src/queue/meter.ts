@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { addTo, BUCKETS, bucketOf } from '../model/histogram.ts'
-import { type Incident, type Measured, ROWS } from '../model/metrics.ts'
+import { type Incident, type Measured, ROWS, rescue, WORKERS } from '../model/metrics.ts'
+import type { EndCause } from '../model/session.ts'
 import type { Store } from '../store/contract.ts'
 
 /**
@@ -43,6 +44,19 @@ export class Meter {
   incident({ queue, name }: { queue: string | null; name: string }, what: Incident): void {
     const { incidents } = this.#of(queue ?? ROWS, name)
     incidents.set(what, (incidents.get(what) ?? 0) + 1)
+  }
+
+  /** A worker asked for more: how many items it got, and how often somebody else was faster. */
+  claimed(from: 'tasks' | 'rows', claims: number, conflicts = 0): void {
+    if (claims === 0 && conflicts === 0) return
+    const { incidents } = this.#of(WORKERS, from)
+    if (claims > 0) addTo(incidents, [['claims', claims]])
+    if (conflicts > 0) addTo(incidents, [['conflicts', conflicts]])
+  }
+
+  /** A worker was gone, and what it held was given back. */
+  rescued(cause: EndCause, items: number): void {
+    this.#putBack([rescue(cause, items)])
   }
 
   /** Now; what is being written is waited for. */

@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
+import { failedAttempt, type Measured, rescue } from '../model/metrics.ts'
 import { RETRY_DEFAULT, retryDelayMs } from '../model/retry.ts'
+import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
 import { isSameProcess, type ProcessIdentity } from '../process-identity.ts'
-import type { Store } from '../store/contract.ts'
+import type { SessionEnd, Store } from '../store/contract.ts'
 import type { Ending } from './child.ts'
 import type { SupervisorOptions } from './contract.ts'
 import type { Logger } from './logger.ts'
@@ -64,12 +66,35 @@ export class Aftermath {
     const legacy = { ...NOTHING }
     for (const { id } of sessions) {
       if (ending?.kind === 'overdue') await this.#timeOut(id, ending.items)
-      const end = await this.#store.endSession(id, causeOf(ending))
+      const cause = causeOf(ending)
+      const end = await this.#store.endSession(id, cause)
+      if (end !== null && cause === 'crash') void this.#count(end)
       legacy.inFlight ||= end !== null && (end.returned > 0 || end.blamed !== null)
       legacy.blamed ??= end?.blamed ?? null
       legacy.workerBroken ||= end?.workerBroken ?? false
     }
     return legacy
+  }
+
+  /** Nobody waits for it: what was lost is running again by then. */
+  async #count({ returned, blamed }: SessionEnd): Promise<void> {
+    try {
+      const aside = blamed === null ? [] : await this.#putAside(blamed)
+      await this.#store.addMetrics([rescue('crash', returned), ...aside])
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'a crash could not be counted')
+    }
+  }
+
+  /** Empty: it will be tried again. */
+  async #putAside(id: string): Promise<Measured[]> {
+    const row = readRowId(id)
+    if (row === null) {
+      const task = await this.#store.getTask(id)
+      return task?.status === 'failed' ? [failedAttempt(task, 'crash', true)] : []
+    }
+    const { state } = (await this.#store.getRow(row.discovery, row.key)) ?? {}
+    return state === 'quarantined' ? [failedAttempt({ queue: null, name: row.discovery }, 'crash', true)] : []
   }
 
   /** Said in the name of its session, which nobody else can use any more. */

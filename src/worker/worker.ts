@@ -200,8 +200,9 @@ export class Worker {
   }
 
   #accept(session: string, source: Source, answer: Taken, want: Room | null): void {
-    const { household, clock, store } = this.#services
+    const { household, clock, store, meter } = this.#services
     this.#vitals.heard(answer, want !== null)
+    meter.claimed(source.kind, answer.claims.length, answer.conflicts)
     if (answer.sessionEnded) return this.#loseSession(session)
     for (const id of answer.refused) this.#hands.lose(id)
     for (const id of answer.cancels) this.#hands.cancel(id)

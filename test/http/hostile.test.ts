@@ -4,7 +4,7 @@ import { ROUTES } from '../../src/http/api.ts'
 import { createApi } from '../../src/http/index.ts'
 import { openGleaner } from '../../src/index.ts'
 import { tempDatabase } from '../temp-database.ts'
-import { DATABASES, embed, nightly, plain } from './server.ts'
+import { DATABASES, embed, LOCAL, nightly, plain } from './server.ts'
 
 /** What somebody might send who means no good, or knows no better. */
 const CORPUS: unknown[] = [
@@ -57,8 +57,6 @@ const CORPUS: unknown[] = [
   { length: -1 },
   JSON.parse('{"__proto__":{"admin":true}}'),
 ]
-
-const LOCAL = { incoming: { socket: { remoteAddress: '127.0.0.1', setTimeout() {} } } }
 
 async function target(database: () => object) {
   const shared = { database: `sqlite:${tempDatabase()}`, tasks: [embed, plain, nightly], ...database() }

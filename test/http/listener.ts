@@ -12,8 +12,8 @@ export interface Listener {
   text(): string
   /** The first of those not yet asked for that is so; waits for it. */
   until(isIt: (heard: Heard) => boolean): Promise<Heard>
-  /** Resolves when the server has ended the stream. */
-  readonly ended: Promise<void>
+  /** When there is nothing more to hear: the server has ended the stream, or somebody its connection. */
+  readonly ended: Promise<'ended' | 'cut off'>
   leave(): void
 }
 
@@ -38,7 +38,10 @@ export async function listen(url: string, headers: Record<string, string> = {}):
       news = Promise.withResolvers()
     }
   }
-  const ended = read().catch(() => {})
+  const ended = read().then(
+    () => 'ended' as const,
+    () => 'cut off' as const,
+  )
   onTestFinished(() => leaving.abort())
   return {
     heard,

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { insideOf } from '../../src/engine/inside.ts'
+import { identifySelf } from '../../src/process-identity.ts'
+import { Meter } from '../../src/queue/meter.ts'
 import { DATABASES, embed, openServer, plain } from './server.ts'
 
 /** The lines of Prometheus's text, by their name and labels. */
@@ -37,6 +41,43 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     const later = samplesIn(await get('/metrics'))
     expect(later.get('gleaner_tasks_completed_total{queue="default",task="plain"}')).toBe(2)
     expect(later.get('gleaner_tasks{queue="default",status="completed"}')).toBe(0)
+  })
+
+  test('Prometheus is told of claims, of conflicts, and of what was rescued from workers that were gone', async () => {
+    const { gleaner, get } = await openServer({}, { ...database(), timings: { metrics: '10ms' } })
+    const { store } = insideOf(gleaner)
+    const none = samplesIn(await get('/metrics'))
+    for (const name of ['gleaner_claims_total{of="tasks"}', 'gleaner_rescues_total{cause="lease"}'])
+      expect(none.get(name), name).toBe(0)
+    await gleaner.enqueueMany(plain, [undefined, undefined])
+    // Somebody who took both, and is no more.
+    const dead = { ...identifySelf(), startTime: 'another' }
+    const able = { queues: ['default'], names: ['plain'], capabilities: {} }
+    const session = await store.openSession({ worker: 'worker:gone:0', process: dead, ...able })
+    const nothing = { starts: [], outcomes: [], progress: [], logs: [] }
+    const want = { able, start: 2, ahead: 0, empty: false }
+    expect((await store.exchange({ session, ...nothing, want })).claims).toHaveLength(2)
+    const lost = new Promise((resolve) => gleaner.on('worker-lost', resolve))
+    const worker = gleaner.work()
+    await lost
+    await worker.drained({ includeDelayed: true })
+    // As a worker that came too late counts it, in this process or another.
+    const meter = new Meter(store, systemClock, 1_000)
+    meter.claimed('rows', 0, 3)
+    await meter.close()
+    const samples = samplesIn(await get('/metrics'))
+    const named = (name: string) => samples.get(`gleaner_${name}`)
+    expect(named('claims_total{of="tasks"}')).toBe(2)
+    expect(named('claims_total{of="rows"}')).toBe(0)
+    expect(named('claim_conflicts_total{of="rows"}')).toBe(3)
+    expect(named('workers_lost_total{cause="crash"}')).toBe(1)
+    expect(named('rescues_total{cause="crash"}')).toBe(2)
+    expect(named('rescues_total{cause="lease"}')).toBe(0)
+    expect(named('tasks_fenced_total{queue="default",task="plain"}')).toBe(0)
+    expect(named('wal_bytes')).toEqual(expect.any(Number))
+    expect([...samples.keys()].filter((name) => name.includes(':workers'))).toEqual([])
+    // What is counted of workers is no queue of anybody's.
+    expect((await gleaner.metrics()).queues.map(({ queue }) => queue)).toEqual(['default'])
   })
 
   test('whoever asks whether it is alive or ready is answered without a token', async () => {

@@ -98,6 +98,9 @@ export function askAs(url: string, path: string, headers: Record<string, string>
   })
 }
 
+/** Of a request that came from this machine, to an app that nobody serves. */
+export const LOCAL = { incoming: { socket: { remoteAddress: '127.0.0.1', setTimeout() {} } } }
+
 /** Both stores; on PostgreSQL in a schema of the test's own. */
 export const DATABASES = {
   sqlite: () => ({}),

@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import { insideOf } from '../../src/engine/inside.ts'
+import { until } from '../until.ts'
 import { gone, pool, test } from './estate.ts'
 import { parent, untilThere } from './tasks.ts'
 
@@ -17,6 +19,10 @@ test('a task whose worker is killed runs again in another one in the blink of an
   estate.touch('go')
   expect(await handle.result()).toBe(again.pid)
   expect(await gleaner.tasks.get(handle.id)).toMatchObject({ attempts: 2, crashes: 1 })
+  const { store } = insideOf(gleaner)
+  const rescued = async () => (await store.readTotals()).find(({ name }) => name === 'crash')?.incidents
+  await until('the rescue is counted', async () => (await rescued()) !== undefined)
+  expect(await rescued()).toEqual(new Map(Object.entries({ lost: 1, rescued: 1 })))
 })
 
 test('what a worker has started itself dies with it', async ({ estate }) => {

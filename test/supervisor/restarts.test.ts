@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { insideOf } from '../../src/engine/inside.ts'
 import { until } from '../until.ts'
 import { pool, test } from './estate.ts'
 import { poison, quick } from './tasks.ts'
@@ -54,6 +55,10 @@ test('an item that kills its worker is put aside after three times, and the work
   expect(await gleaner.tasks.get(handle.id)).toMatchObject({ crashes: 3, attempts: 3 })
   await (await gleaner.enqueue(quick, 1)).result()
   expect((await estate.worker(supervisor, { status: 'running' })).restarts).toEqual({ recent: 0, total: 0 })
+  const { store } = insideOf(gleaner)
+  const ofPoison = async () => (await store.readTotals()).find(({ name }) => name === poison.name)
+  await until('it is counted as failed', async () => (await ofPoison())?.failed === 1)
+  expect((await ofPoison())!.incidents).toEqual(new Map([['crash', 1]]))
 })
 
 test('a worker that crashes on every item is given up, and no item is charged', async ({ estate }) => {

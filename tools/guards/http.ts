@@ -198,6 +198,22 @@ export const HTTP: readonly Guard[] = [
     test: { file: EVENTS, title: 'a client that leaves, or never reads, leaves nothing behind' },
   },
   {
+    name: 'http: nobody looks while nobody listens',
+    promise: 'Events cost nothing while nobody wants them.',
+    file: 'src/http/events/hub.ts',
+    find: '    clearTimeout(this.#timer)\n',
+    replace: '',
+    test: { file: EVENTS, title: 'nobody looks while nobody listens' },
+  },
+  {
+    name: 'http: a server that closes ends its streams',
+    promise: 'Closing waits for no listener.',
+    file: 'src/http/serve.ts',
+    find: '    api.close()\n',
+    replace: '',
+    test: { file: EVENTS, title: 'streams end when the server closes, which waits for none of them' },
+  },
+  {
     name: 'http: a topic that cannot be read silences no other',
     promise: 'Events of one part do not depend on another.',
     file: 'src/http/events/hub.ts',

@@ -2,6 +2,9 @@ import type { Guard } from './guard.ts'
 
 const TRACES = 'test/telemetry/telemetry.test.ts'
 const ACROSS = 'test/telemetry/across-processes.test.ts'
+const METRICS = 'test/http/metrics.test.ts'
+const CLAIMS =
+  'Prometheus is told of claims, of conflicts, and of what was rescued from workers that were gone'
 const ONE_TRACE = 'one trace leads from the request to each attempt in another process, and on'
 
 export const TELEMETRY: Guard[] = [
@@ -77,5 +80,40 @@ export const TELEMETRY: Guard[] = [
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'of tasks that come in one call with the same overrides each has them',
     },
+  },
+  {
+    name: 'metrics: claims are counted',
+    promise: 'Prometheus is told what workers claimed.',
+    file: 'src/worker/worker.ts',
+    find: '    meter.claimed(source.kind, answer.claims.length, answer.conflicts)\n',
+    replace: '    meter.claimed(source.kind, 0)\n',
+    test: { file: METRICS, title: `on sqlite > ${CLAIMS}` },
+  },
+  {
+    name: 'metrics: what a sweeper rescues is counted',
+    promise: 'Prometheus is told of workers that were gone.',
+    file: 'src/engine/lost-workers.ts',
+    find: '  meter.rescued(cause, end.returned)\n',
+    replace: '',
+    test: { file: METRICS, title: `on postgres > ${CLAIMS}` },
+  },
+  {
+    name: 'metrics: what a supervisor rescues is counted',
+    promise: 'Prometheus is told of workers that were gone.',
+    file: 'src/supervisor/aftermath.ts',
+    find: "      if (end !== null && cause === 'crash') void this.#count(end)\n",
+    replace: '',
+    test: {
+      file: 'test/supervisor/crashes.test.ts',
+      title: 'a task whose worker is killed runs again in another one in the blink of an eye',
+    },
+  },
+  {
+    name: 'metrics: workers are no queue',
+    promise: 'Metrics of queues are of queues.',
+    file: 'src/model/metrics.ts',
+    find: "return !queue.startsWith(':')",
+    replace: 'return queue !== ROWS',
+    test: { file: METRICS, title: `on sqlite > ${CLAIMS}` },
   },
 ]

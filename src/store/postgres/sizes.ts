@@ -1,11 +1,21 @@
 import type { Sql } from './sql.ts'
 
-/** Our tables with their indexes; the write-ahead log is the whole server's. */
+/** Our tables with their indexes. The write-ahead log is the whole server's, and not everybody may look at it. */
 export async function sizes(sql: Sql): Promise<{ databaseBytes: number; walBytes: number | null }> {
   const row = await sql.row<{ bytes: number }>(
     `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes FROM pg_class c
      JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'`,
     [sql.schema],
   )
-  return { databaseBytes: Number(row?.bytes ?? 0), walBytes: null }
+  const mayLook = await sql.row<{ yes: boolean }>(
+    `SELECT has_function_privilege('pg_ls_waldir()', 'execute') AS yes`,
+    [],
+  )
+  const wal = mayLook?.yes
+    ? await sql.row<{ bytes: number }>(
+        'SELECT coalesce(sum(size), 0)::bigint AS bytes FROM pg_ls_waldir()',
+        [],
+      )
+    : undefined
+  return { databaseBytes: Number(row?.bytes ?? 0), walBytes: wal === undefined ? null : Number(wal.bytes) }
 }

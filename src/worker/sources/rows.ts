@@ -17,6 +17,7 @@ interface RowsTaken extends Taken {
 
 /** Rows of the user's own tables that need work. */
 export class RowSource extends Source {
+  readonly kind = 'rows'
   readonly #store: Store
   readonly #definitions: ReadonlyMap<string, DiscoveryDefinition>
   readonly #names: readonly string[]

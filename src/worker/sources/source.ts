@@ -45,6 +45,8 @@ export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }
 
 /** Where a worker's items come from, and where it hands in what became of them. */
 export abstract class Source {
+  /** What it gives, for those who count. */
+  abstract readonly kind: 'tasks' | 'rows'
   readonly news = new News()
   /** When something that waits for its time becomes due, by the monotonic clock. */
   nextDueMs = Number.POSITIVE_INFINITY

@@ -14,6 +14,7 @@ const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 
 /** Tasks that somebody enqueued. */
 export class TaskSource extends Source {
+  readonly kind = 'tasks'
   readonly #store: Store
   readonly #fully: Able
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
