@@ -63,10 +63,10 @@ function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
 function addClaims(out: Exposition, totals: readonly Measured[]): void {
   const counted = (name: string, what: Incident) =>
     totals.find((one) => one.queue === WORKERS && one.name === name)?.incidents?.get(what) ?? 0
-  for (const of of ['tasks', 'rows']) {
-    out.counter('gleaner_claims_total', 'Items that workers claimed', counted(of, 'claims'), { of })
+  for (const source of ['tasks', 'rows']) {
+    out.counter('gleaner_claims_total', 'Items that workers claimed', counted(source, 'claims'), { source })
     const help = 'Claims that found what somebody else took first'
-    out.counter('gleaner_claim_conflicts_total', help, counted(of, 'conflicts'), { of })
+    out.counter('gleaner_claim_conflicts_total', help, counted(source, 'conflicts'), { source })
   }
   for (const cause of ['crash', 'lease']) {
     out.counter('gleaner_workers_lost_total', 'Workers that were gone', counted(cause, 'lost'), { cause })
