@@ -53,12 +53,16 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** It stays the same for as long as this process lives, and is asked for all the time. */
+let ownBoot: string | undefined
+
 function bootId(): string {
-  return attempt(
+  ownBoot ??= attempt(
     () =>
       `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`,
     'unknown',
   )
+  return ownBoot
 }
 
 /** Field 22 of /proc/<pid>/stat; the name in field 2 may hold spaces and brackets. A zombie has ended. */

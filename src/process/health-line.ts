@@ -41,12 +41,20 @@ export class HealthLine {
 
   constructor(
     { worker, incarnation, frameEveryMs, concurrency }: Assignment,
-    hear: { control: (control: Control) => void; orphaned: () => void },
+    hear: {
+      control: (control: Control) => void
+      orphaned: () => void
+      /** The event loop has turned: once a second, as long as it does. */
+      turned: () => void
+    },
   ) {
     this.board = new Blackboard(concurrency ?? CONCURRENCY_DEFAULT)
     const originMs = monotonicMs() - performance.now()
     this.board.turned(monotonicMs())
-    this.#turning = setInterval(() => this.board.turned(monotonicMs()), TURN_EVERY_MS).unref()
+    this.#turning = setInterval(() => {
+      this.board.turned(monotonicMs())
+      hear.turned()
+    }, TURN_EVERY_MS).unref()
     const { memory } = this.board
     const workerData: KeeperData = {
       memory,

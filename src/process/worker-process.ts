@@ -14,8 +14,6 @@ import { HealthLine } from './health-line.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
-/** A frame tells how much was done, so often at most. */
-const COUNT_EVERY_MS = 1_000
 
 /** The worker as a process of its own: the same loop as in any process, seen and steered by its supervisor. */
 export async function runWorkerProcess(): Promise<void> {
@@ -46,6 +44,7 @@ class WorkerProcess {
     this.#line = new HealthLine(assignment, {
       control: (control) => this.#obey(control),
       orphaned: () => this.#stop(ORPHAN_DRAIN_MS),
+      turned: () => this.#count(),
     })
     this.#line.onFailure((error) => fail(`its keeper failed: ${message(error)}`, 1))
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(0))
@@ -64,7 +63,6 @@ class WorkerProcess {
       this.#workersPhase = phase
       this.#onPhase()
     })
-    setInterval(() => this.#count(), COUNT_EVERY_MS).unref()
     this.#mayClaim()
   }
 
@@ -159,8 +157,9 @@ class WorkerProcess {
     return this.#paused ? this.#workersPhase : (this.#hindrance ?? this.#workersPhase)
   }
 
+  /** A frame tells how much was done, once a second at most: nobody is woken for it alone. */
   #count(): void {
-    const { processed } = this.#worker!.snapshot().counters
+    const processed = this.#worker?.processed ?? 0
     if (processed === this.#counted) return
     this.#counted = processed
     this.#say()

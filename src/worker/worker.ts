@@ -74,6 +74,11 @@ export class Worker {
     return this.#hands.running - this.#vitals.needs.waiting
   }
 
+  /** Runs that it has settled. */
+  get processed(): number {
+    return this.#vitals.book.counters.processed
+  }
+
   /** Why it gave up; null while it has not. */
   get failed(): GleanerError | null {
     return this.#vitals.failed
@@ -239,7 +244,8 @@ export class Worker {
 
   #onChange(change: Change): void {
     if (!isWorthWaking(change, this.#hands, this.#options.concurrency)) return
-    this.#pace.awake()
+    // Elsewhere much happens that brings no work, such as renewals: who finds none goes on resting longer each time.
+    if (change.kind !== 'elsewhere') this.#pace.awake()
     this.#waker.nudge()
   }
 
