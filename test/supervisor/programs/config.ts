@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { readAssignment } from '../../../src/process/assignment.ts'
 import { say } from '../../journeys/program.ts'
+import { fuzzedFrames } from '../../process/fuzzed-frames.ts'
 import { tasks } from '../tasks.ts'
 
 /** `GLEANER_CRASH`: when, and in which pool: 'start main', 'ready main', 'item main'. */
@@ -21,6 +22,17 @@ if (process.env.GLEANER_NOISE === readAssignment()?.pool) {
   shout(Buffer.alloc(1_000_000, 'x'))
   shout(Buffer.from('\n'))
   say('flooded')
+}
+
+// Frames to which anything happened, as fast as they can be written.
+const fuzzed = readAssignment()?.pool === 'noisy' ? Number(process.env.GLEANER_FUZZ ?? 0) : 0
+if (fuzzed > 0) {
+  const beganMs = performance.now()
+  for (const bytes of fuzzedFrames('worker:noisy:0', fuzzed, Number(process.env.GLEANER_SEED ?? 0)))
+    shout(bytes)
+  // The last one may have been without an end.
+  shout(Buffer.from('\n'))
+  say('fuzzed', { frames: fuzzed, ms: Math.round(performance.now() - beganMs) })
 }
 
 function shout(bytes: Buffer): void {
