@@ -1,5 +1,6 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
+import type { Retention } from '../model/retention.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Tracing } from '../queue/tracing.ts'
 import type { Store } from '../store/contract.ts'
@@ -11,6 +12,8 @@ export const INSIDE: unique symbol = Symbol.for('gleaner.inside')
 export interface Inside {
   store: Store
   registry: Registry
+  durability: 'full' | 'normal'
+  retention: Retention
   onProblem: (message: string, error: unknown) => void
   tracing?: Tracing
 }

@@ -191,7 +191,7 @@ function engine(
   }
 
   return {
-    [INSIDE]: { store, registry, onProblem, tracing },
+    [INSIDE]: { store, registry, durability: checked.durability, retention, onProblem, tracing },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),

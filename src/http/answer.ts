@@ -67,7 +67,10 @@ async function handled(route: Route, { desk }: Office, asked: Asked): Promise<un
 /** Whatever happens becomes an answer. */
 export async function answered(office: Office, work: () => Promise<Response>): Promise<Response> {
   const response = await work().catch((error) => failed(office, error))
-  for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value)
+  for (const [name, value] of Object.entries(HEADERS)) {
+    // Files of the dashboard never change under their name.
+    if (name !== 'cache-control' || !response.headers.has(name)) response.headers.set(name, value)
+  }
   return response
 }
 

@@ -1,9 +1,12 @@
 import { type Context, Hono } from 'hono'
+import { routePath } from 'hono/route'
 import type { Gleaner } from '../engine/gleaner.ts'
 import { insideOf } from '../engine/inside.ts'
 import type { AlertLimits } from '../model/alerts.ts'
+import { Timeline } from '../model/timeline.ts'
 import { Access, type AccessOptions } from './access.ts'
 import { admitted, answered, answering, type Office, visitOf } from './answer.ts'
+import { Dashboard } from './dashboard.ts'
 import { Hub, type HubTimings, type Topic } from './events/hub.ts'
 import { eventRoutes } from './events/routes.ts'
 import { openApi } from './openapi.ts'
@@ -13,11 +16,13 @@ import { redactor } from './redact.ts'
 import type { Desk, Route } from './route.ts'
 import { allDiscoveries, discoveryRoutes } from './routes/discoveries.ts'
 import { healthOf, healthRoutes } from './routes/health.ts'
+import { insightRoutes } from './routes/insight.ts'
 import { queueRoutes } from './routes/queues.ts'
-import { serverRoutes, version } from './routes/server.ts'
+import { serverRoutes } from './routes/server.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { workerRoutes } from './routes/workers.ts'
 import { Turns } from './turns.ts'
+import { version } from './version.ts'
 import type { Discovery } from './wire.ts'
 
 export interface ApiOptions extends AccessOptions {
@@ -29,7 +34,11 @@ export interface ApiOptions extends AccessOptions {
   ready?: () => boolean | Promise<boolean>
   /** From when on something is an alert; null: never. Default as in a config. */
   alerts?: AlertLimits
+  /** False: the API alone. */
+  dashboard?: boolean
   timings?: HubTimings
+  /** Told of workers by whoever supervises them. */
+  timeline?: Timeline
 }
 
 /** A Hono app, to be served alone or mounted in a server of yours. */
@@ -49,6 +58,7 @@ export const ROUTES: readonly Route[] = [
   ...discoveryRoutes,
   ...workerRoutes,
   ...healthRoutes,
+  ...insightRoutes,
   ...eventRoutes,
 ]
 
@@ -61,6 +71,7 @@ export function createApi(gleaner: Gleaner, options: ApiOptions = {}): Api {
   addProbes(app, office, options)
   const nothing = (c: Context) => answered(office, () => Promise.reject(notFound(c)))
   app.all(`${PREFIX}/*`, nothing)
+  if (options.dashboard !== false) addDashboard(app, office, nothing)
   app.notFound(nothing)
   return Object.assign(app, { close: () => hub.close() })
 }
@@ -75,7 +86,14 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
     timings: options.timings,
     topics: topicsOf({ gleaner, inside, alerts }),
   })
-  const desk: Desk = { gleaner, inside, hub, startedAt: Date.now(), alerts }
+  const desk: Desk = {
+    gleaner,
+    inside,
+    hub,
+    startedAt: Date.now(),
+    alerts,
+    timeline: options.timeline ?? new Timeline(),
+  }
   return {
     desk,
     access: new Access(options),
@@ -125,6 +143,19 @@ function addRoutes(app: Hono, office: Office): void {
     const allow = routes.map(({ method }) => method.toUpperCase()).join(', ')
     app.all(`${PREFIX}${path}`, () => answered(office, () => Promise.reject(otherMethod(allow))))
   }
+}
+
+/** The files are no secret; what they show comes from the API, which asks who wants to know. */
+function addDashboard(app: Hono, office: Office, nothing: (c: Context) => Promise<Response>): void {
+  const dashboard = new Dashboard()
+  app.get('*', async (c) => {
+    // Where we are mounted is what stands before the star.
+    const below = c.req.path.slice(routePath(c).replace(/\/?\*$/, '').length) || '/'
+    return answered(office, async () => {
+      office.access.checkHost(visitOf(c))
+      return (await dashboard.answer(below, c.req.raw)) ?? nothing(c)
+    })
+  })
 }
 
 /** What machines ask. Whether we live is no secret; how much there is to do is for whoever may look. */

@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/types.ts'
 import { openEngine } from '../engine/open.ts'
+import type { Timeline } from '../model/timeline.ts'
 import type { Store } from '../store/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
 import { type RunningServer, type ServeOptions, serve } from './serve.ts'
@@ -15,6 +16,7 @@ export async function serveBeside(
   store: Store,
   config: Config,
   logger: Logger,
+  timeline: Timeline,
 ): Promise<() => Promise<void>> {
   const { server } = config
   if (server === null) return async () => {}
@@ -24,7 +26,16 @@ export async function serveBeside(
   const { host, port, token, viewerToken, hosts, redact } = server
   const tokens = { operator: token, viewer: viewerToken }
   const serving = new Serving(
-    () => serve(gleaner, { host, port, tokens, hosts, redact, alerts: config.alerts } satisfies ServeOptions),
+    () =>
+      serve(gleaner, {
+        host,
+        port,
+        tokens,
+        hosts,
+        redact,
+        alerts: config.alerts,
+        timeline,
+      } satisfies ServeOptions),
     logger,
   )
   try {

@@ -4,6 +4,7 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import type { Inside } from '../engine/inside.ts'
 import type { Role } from '../model/action.ts'
 import type { AlertLimits } from '../model/alerts.ts'
+import type { Timeline } from '../model/timeline.ts'
 import type { Caller } from './access.ts'
 import type { Hub } from './events/hub.ts'
 
@@ -15,6 +16,8 @@ export interface Desk {
   startedAt: number
   /** From when on something is an alert. */
   alerts: AlertLimits
+  /** What was seen of workers; empty where nobody tells. */
+  timeline: Timeline
 }
 
 /** A request whose every part fits its schema. */

@@ -6,20 +6,24 @@ import type { Role } from '../model/action.ts'
 import type { Alert } from '../model/alerts.ts'
 import type { Metrics } from '../model/metrics.ts'
 import type { QueueRecord } from '../model/queue.ts'
-import type { Counts, TaskRecord } from '../model/task.ts'
+import type { Retention } from '../model/retention.ts'
+import type { ScheduleRecord } from '../model/schedule.ts'
+import type { Counts, Requires, TaskRecord } from '../model/task.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
-import type { DiscoveryRecord } from '../store/contract.ts'
+import type { AppliedMigration, DiscoveryRecord } from '../store/contract.ts'
 
 export type { ActionRecord as Action, Role } from '../model/action.ts'
 export type { Alert } from '../model/alerts.ts'
 export type { Explanation } from '../model/explanation.ts'
 export type { HealthRecord } from '../model/health.ts'
+export type { LimitState } from '../model/limit.ts'
 export type { Gauges, Metrics } from '../model/metrics.ts'
+export type { History, Range, Step } from '../model/metrics-history.ts'
 export type { QueueRecord as Queue } from '../model/queue.ts'
 export type { Reason } from '../model/reasons.ts'
 export type { RowRecord as Row } from '../model/row.ts'
-export type { ScheduleRecord as Schedule } from '../model/schedule.ts'
 export type { AttemptRecord as Attempt, Counts, LogLine, Page, TaskRecord as Task } from '../model/task.ts'
+export type { Lane, Stretch } from '../model/timeline.ts'
 export type { Health, Phase, WorkerRecord as Worker, WorkerStatus } from '../model/worker.ts'
 export type { BulkAnswer } from '../queue/bulk.ts'
 
@@ -66,6 +70,57 @@ export interface Enqueued {
   id: string
   /** False: the key was held, and `id` is its holder. */
   created: boolean
+}
+
+/** A task that can be enqueued here. */
+export interface Definition {
+  name: string
+  queue: string
+  /** JSON Schema of its input; null: it has none, or its library cannot say it. */
+  input: Record<string, unknown> | null
+  hasInput: boolean
+  maxAttempts: number
+  timeoutMs: number
+  requires: Requires | null
+  recurs: boolean
+}
+
+export interface Schedule extends ScheduleRecord {
+  /** The next occurrences; empty while it is paused. */
+  upcoming: number[]
+}
+
+export interface System {
+  server: { version: string; node: string; host: string; pid: number; startedAt: number; listeners: number }
+  database: {
+    kind: 'sqlite' | 'postgres'
+    bytes: number
+    /** Null where it is no file beside the database. */
+    walBytes: number | null
+    durability: 'full' | 'normal'
+    migrations: AppliedMigration[]
+  }
+  retention: Retention
+  supervisors: {
+    name: string
+    term: number
+    host: string
+    pid: number
+    since: number
+    unseenMs: number
+    left: boolean
+    workers: number
+  }[]
+  /** Of all processes, since the database was made. */
+  totals: {
+    enqueued: number
+    completed: number
+    failed: number
+    retried: number
+    rowsDone: number
+    /** How often what went wrong: kinds of failures, and `fenced`, late writes that were refused. */
+    incidents: Record<string, number>
+  }
 }
 
 export type Stats = Metrics & { counts: Counts }

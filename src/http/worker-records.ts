@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { HealthRecord } from '../model/health.ts'
-import { HEALTHS, PHASES, type WorkerRecord } from '../model/worker.ts'
+import { HEALTHS, PHASES, type WorkerRecord, type WorkerStatus } from '../model/worker.ts'
 import { maybe, time, whole } from './records.ts'
 import type { HealthReport } from './wire.ts'
 
@@ -8,20 +8,31 @@ import type { HealthReport } from './wire.ts'
 
 const number = z.number()
 
+export const WORKER_STATUSES = [
+  'starting',
+  'running',
+  'paused',
+  'stopping',
+  'stopped',
+  'crashed',
+  'backing-off',
+  'failed',
+] as const satisfies readonly WorkerStatus[]
+
+export const exit = z.object({
+  at: time,
+  code: maybe(whole),
+  signal: maybe(z.string()),
+  reason: z.string(),
+  phase: maybe(z.enum(PHASES)),
+  rss: maybe(number),
+})
+
 export const worker: z.ZodType<WorkerRecord> = z
   .object({
     id: z.string(),
     pool: z.string(),
-    status: z.enum([
-      'starting',
-      'running',
-      'paused',
-      'stopping',
-      'stopped',
-      'crashed',
-      'backing-off',
-      'failed',
-    ]),
+    status: z.enum(WORKER_STATUSES),
     health: z.enum(HEALTHS),
     phase: maybe(z.enum(PHASES)),
     pid: maybe(whole),
@@ -29,16 +40,7 @@ export const worker: z.ZodType<WorkerRecord> = z
     incarnation: maybe(whole),
     current: z.array(z.object({ item: z.string(), since: time, deadline: maybe(time) })),
     restarts: z.object({ recent: whole, total: whole }),
-    lastExit: maybe(
-      z.object({
-        at: time,
-        code: maybe(whole),
-        signal: maybe(z.string()),
-        reason: z.string(),
-        phase: maybe(z.enum(PHASES)),
-        rss: maybe(number),
-      }),
-    ),
+    lastExit: maybe(exit),
     rss: maybe(number),
     loopLagMs: maybe(number),
     lastFrameAt: maybe(time),

@@ -26,6 +26,14 @@ export interface Insight extends HealthBook, Actions {
   readTotals(): Promise<Measured[]>
   /** Bytes on disk: of the database, and of its write-ahead log where that is a file beside it. */
   sizes(): Promise<{ databaseBytes: number; walBytes: number | null }>
+  /** The versions that its tables went through, the oldest first. */
+  migrations(): Promise<AppliedMigration[]>
+}
+
+export interface AppliedMigration {
+  version: number
+  name: string
+  appliedAt: number
 }
 
 export interface LaneFilter {

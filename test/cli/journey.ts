@@ -8,6 +8,13 @@ import { checkout } from '../config/files.ts'
 /** Generous: it only bounds a test that is failing anyway. */
 const PATIENCE_MS = 25_000
 
+interface Place {
+  cwd: string
+  env: NodeJS.ProcessEnv
+  /** Default: it ends with the test. */
+  whenOver?: (end: () => Promise<void>) => void
+}
+
 /** `gleaner …` as a real process in a folder, and what it says. */
 export class Journey {
   readonly child: ChildProcess
@@ -15,9 +22,13 @@ export class Journey {
   said = ''
   readonly #heard = new Set<() => void>()
 
-  constructor(place: string | { cwd: string; env: NodeJS.ProcessEnv }, ...args: string[]) {
+  constructor(place: string | Place, ...args: string[]) {
     const { GLEANER_DATABASE: _, ...inherited } = process.env
-    const { cwd, env } = typeof place === 'string' ? { cwd: place, env: {} } : place
+    const {
+      cwd,
+      env,
+      whenOver = onTestFinished,
+    }: Place = typeof place === 'string' ? { cwd: place, env: {} } : place
     this.child = spawn(process.execPath, [join(checkout, 'src/cli/bin.ts'), ...args], {
       cwd,
       env: {
@@ -35,7 +46,7 @@ export class Journey {
       })
     }
     this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }))
-    onTestFinished(async () => {
+    whenOver(async () => {
       if (this.child.exitCode === null) this.child.kill('SIGKILL')
       await this.ended
     })

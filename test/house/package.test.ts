@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { knownStart, readSource } from '../../tools/architecture/source.ts'
 import { copyCheckout } from '../../tools/checkout-copy.ts'
@@ -50,9 +51,19 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 describe('the package', () => {
   test('holds the build and what npm shows of it, nothing else', () => {
-    const others = packedFiles().filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path))
+    const others = packedFiles().filter(
+      (path) => !/^dist\/(.+\.(js|d\.ts)|web\/(index\.html|assets\/[^/]+\.(css|svg)))$/.test(path),
+    )
     expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
     expect(packedFiles().filter((path) => /test\.|\.test|__tests__|fixture/.test(path))).toEqual([])
+  })
+
+  test('has the dashboard, of which a browser loads less than 200 kB at first', () => {
+    const page = textOf('dist/web/index.html')
+    const files = [...page.matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, path]) => textOf(`dist/web/${path}`))
+    expect(files.length).toBeGreaterThanOrEqual(3)
+    const bytes = [page, ...files].map((text) => gzipSync(text).length)
+    expect(bytes.reduce((sum, n) => sum + n, 0)).toBeLessThan(200_000)
   })
 
   test('names no folder of the machine it was built on', () => {

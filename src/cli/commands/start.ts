@@ -4,6 +4,7 @@ import { definitionOf } from '../../define/task.ts'
 import { InputError } from '../../errors.ts'
 import { serveBeside } from '../../http/beside.ts'
 import { retryDelayMs } from '../../model/retry.ts'
+import { Timeline } from '../../model/timeline.ts'
 import { openSupervisor } from '../../supervisor/supervisor.ts'
 import { CONFIG_OPTION, type Command } from '../command.ts'
 import { logTo } from '../log.ts'
@@ -41,7 +42,8 @@ export const start: Command = {
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
-      const stopServing = await serveBeside(store, config, logger)
+      const timeline = new Timeline()
+      const stopServing = await serveBeside(store, config, logger, timeline)
       try {
         const watching = new Watching(store, config, logger)
         const supervisor = await openSupervisor({
@@ -51,7 +53,10 @@ export const start: Command = {
           ...config.supervisor,
           logger,
           retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
-          onChange: (worker) => watching.changed(worker),
+          onChange(worker) {
+            watching.changed(worker)
+            timeline.saw(worker, Date.now())
+          },
         })
         watching.watch(supervisor)
         const count = supervisor.workers().length

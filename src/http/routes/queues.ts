@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { name } from '../fields.ts'
-import { enqueued, listOf, queue, schedule } from '../records.ts'
+import { enqueued, listOf, queue } from '../records.ts'
 import { type Route, route } from '../route.ts'
 
 const params = z.strictObject({ name })
@@ -46,14 +46,6 @@ export const queueRoutes: readonly Route[] = [
       handle: ({ gleaner }, { params: { name } }) => gleaner.schedules[verb](name),
     }),
   ]),
-  route({
-    method: 'get',
-    path: '/schedules',
-    role: 'viewer',
-    summary: 'What recurs',
-    answer: listOf(schedule),
-    handle: async ({ gleaner }) => ({ items: await gleaner.schedules.list() }),
-  }),
   route({
     method: 'post',
     path: '/schedules/:name/trigger',

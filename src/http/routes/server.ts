@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { pageQuery, windowQuery } from '../fields.ts'
 import { action, info, pageOf, stats } from '../records.ts'
 import { type Route, route } from '../route.ts'
-
-export const { version }: { version: string } = JSON.parse(
-  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
-)
+import { version } from '../version.ts'
 
 export const serverRoutes: readonly Route[] = [
   route({

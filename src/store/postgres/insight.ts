@@ -8,7 +8,7 @@ import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
-import { sizes } from './sizes.ts'
+import { appliedMigrations, sizes } from './sizes.ts'
 import type { Sql } from './sql.ts'
 import { rowid } from './task-records.ts'
 
@@ -54,5 +54,6 @@ export function insight(services: InsightServices): Insight {
       }),
     readTotals: () => read(() => readTotals(sql)),
     sizes: () => read(() => sizes(sql)),
+    migrations: () => read(() => appliedMigrations(sql)),
   }
 }

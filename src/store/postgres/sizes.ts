@@ -1,3 +1,4 @@
+import type { AppliedMigration } from '../managing.ts'
 import type { Sql } from './sql.ts'
 
 /** Our tables with their indexes. The write-ahead log is the whole server's, and not everybody may look at it. */
@@ -18,4 +19,11 @@ export async function sizes(sql: Sql): Promise<{ databaseBytes: number; walBytes
       )
     : undefined
   return { databaseBytes: Number(row?.bytes ?? 0), walBytes: wal === undefined ? null : Number(wal.bytes) }
+}
+
+export function appliedMigrations(sql: Sql): Promise<AppliedMigration[]> {
+  return sql.rows(
+    `SELECT version, name, (extract(epoch FROM applied_at) * 1000)::bigint AS "appliedAt"
+     FROM gleaner.migrations ORDER BY version`,
+  )
 }

@@ -8,7 +8,7 @@ import { noteHealth, readHealth } from './health.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
-import { sizes } from './sizes.ts'
+import { appliedMigrations, sizes } from './sizes.ts'
 import type { Statements } from './statements.ts'
 
 export interface InsightServices {
@@ -44,5 +44,6 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
       read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
     readTotals: () => read(() => readTotals(db)),
     sizes: () => read(() => sizes(db)),
+    migrations: () => read(() => appliedMigrations(db)),
   }
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { AppliedMigration } from '../managing.ts'
 import type { Statements } from './statements.ts'
 
 /** Nothing is read for it but the first page. */
@@ -8,4 +9,10 @@ export function sizes(db: Statements): { databaseBytes: number; walBytes: number
   const file = db.scalar("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as string
   const log = file === '' ? undefined : statSync(`${file}-wal`, { throwIfNoEntry: false })
   return { databaseBytes: pages * pageBytes, walBytes: log?.size ?? null }
+}
+
+export function appliedMigrations(db: Statements): AppliedMigration[] {
+  return db
+    .sql('SELECT version, name, applied_at AS appliedAt FROM gleaner_migrations ORDER BY version')
+    .all() as AppliedMigration[]
 }

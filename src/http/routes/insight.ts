@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import type { LimitState } from '../../model/limit.ts'
+import { historyOf, RANGES, type Range, rangeStart } from '../../model/metrics-history.ts'
+import { occurrenceAfter, type Schedule as Plan } from '../../model/schedule.ts'
+import { name } from '../fields.ts'
+import { definition, history, lane, limitState, schedule, system } from '../insight-records.ts'
+import { jsonSchemaOf } from '../json-schema.ts'
+import { listOf } from '../records.ts'
+import { type Desk, type Route, route } from '../route.ts'
+import { systemOf } from '../system.ts'
+import type { Definition, Schedule } from '../wire.ts'
+
+const UPCOMING = 5
+/** Tasks that are asked what limits them. */
+const ASKED_MAX = 10
+
+/** What a dashboard shows beside the records themselves. */
+export const insightRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/stats/history',
+    role: 'viewer',
+    summary: 'How it went in the last hour, day or week, step by step',
+    query: z.strictObject({ range: z.enum(Object.keys(RANGES) as [Range, ...Range[]]).default('hour') }),
+    answer: history,
+    async handle({ inside }, { query: { range } }) {
+      const now = Date.now()
+      return historyOf(await inside.store.readMetrics(now - rangeStart(range, now)), range)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/definitions',
+    role: 'viewer',
+    summary: 'The tasks that can be enqueued here, with what their input must look like',
+    answer: listOf(definition),
+    handle: ({ inside }) => ({ items: inside.registry.tasks.map(({ name }) => definitionOf(inside, name)) }),
+  }),
+  route({
+    method: 'get',
+    path: '/schedules',
+    role: 'viewer',
+    summary: 'What recurs, and when next',
+    answer: listOf(schedule),
+    handle: async ({ gleaner }) => ({
+      items: (await gleaner.schedules.list()).map((one): Schedule => ({ ...one, upcoming: upcoming(one) })),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/queues/:name/limits',
+    role: 'viewer',
+    summary: 'What limits the tasks of a queue, and who holds it; of keys, those that are held',
+    params: z.strictObject({ name }),
+    answer: listOf(limitState),
+    handle: async (desk, { params: { name } }) => ({ items: await limitsOf(desk, name) }),
+  }),
+  route({
+    method: 'get',
+    path: '/workers/timeline',
+    role: 'viewer',
+    summary: 'What the workers of this supervisor did since it was started, and how their processes ended',
+    answer: z.object({ now: z.int(), items: z.array(lane) }),
+    handle: ({ timeline }) => ({ now: Date.now(), items: timeline.lanes }),
+  }),
+  route({
+    method: 'get',
+    path: '/system',
+    role: 'viewer',
+    summary: 'The database, what is kept, who supervises, what ever happened',
+    answer: system,
+    handle: (desk) => systemOf(desk),
+  }),
+]
+
+function definitionOf({ registry }: Desk['inside'], name: string): Definition {
+  const { queue, input, retry, timeoutMs, requires, recurrence } = registry.get(name)!
+  return {
+    name,
+    queue,
+    input: jsonSchemaOf(input),
+    hasInput: input !== undefined,
+    maxAttempts: retry.attempts,
+    timeoutMs,
+    requires,
+    recurs: recurrence !== null,
+  }
+}
+
+function upcoming(one: Plan & { nextAt: number | null }): number[] {
+  const times = one.nextAt === null ? [] : [one.nextAt]
+  while (times.length > 0 && times.length < UPCOMING) {
+    const last = times.at(-1)!
+    times.push(occurrenceAfter(one, last, last))
+  }
+  return times
+}
+
+/** Tasks know what limits them: a few that run and one that waits tell of all that is held. */
+async function limitsOf({ gleaner, inside }: Desk, queue: string): Promise<LimitState[]> {
+  const running = await gleaner.tasks.list({ queue, status: 'running', limit: ASKED_MAX })
+  const waiting = await gleaner.tasks.list({ queue, status: 'queued', limit: 1 })
+  const any = await gleaner.tasks.list({ queue, limit: 1 })
+  const found = new Map<string, LimitState>()
+  for (const { id } of [...running.items, ...waiting.items, ...any.items].slice(0, ASKED_MAX))
+    for (const state of await inside.store.limitsOn(id))
+      if (state.limit.concurrency !== null || state.limit.rate !== null)
+        found.set(JSON.stringify([state.scope, state.key]), state)
+  return [...found.values()]
+}

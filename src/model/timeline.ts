@@ -1,0 +1,60 @@
+import type { Health, LastExit, Phase, WorkerRecord, WorkerStatus } from './worker.ts'
+
+/** A stretch of a worker's life in which nothing about it changed. */
+export interface Stretch {
+  from: number
+  status: WorkerStatus
+  health: Health
+  phase: Phase | null
+  pid: number | null
+}
+
+/** What a worker did, and how its processes ended: the newest last. A stretch lasts until the next one begins. */
+export interface Lane {
+  worker: string
+  stretches: Stretch[]
+  exits: (LastExit & { pid: number | null; items: string[] })[]
+}
+
+const STRETCHES_MAX = 300
+const EXITS_MAX = 50
+const ITEMS_MAX = 5
+
+/** What was seen of workers, for people to look at; bounded, in memory. */
+export class Timeline {
+  readonly #lanes = new Map<string, Lane>()
+  readonly #last = new Map<string, WorkerRecord>()
+
+  get lanes(): Lane[] {
+    return [...this.#lanes.values()]
+  }
+
+  /** Told of a worker as often as one likes: only what differs is kept. */
+  saw(record: WorkerRecord, now: number): void {
+    const lane = this.#lanes.get(record.id) ?? { worker: record.id, stretches: [], exits: [] }
+    this.#lanes.set(record.id, lane)
+    const before = this.#last.get(record.id)
+    this.#last.set(record.id, record)
+    addExit(lane, record, before)
+    const { status, health, phase, pid } = record
+    const last = lane.stretches.at(-1)
+    if (last?.status === status && last.health === health && last.phase === phase && last.pid === pid) return
+    // What began in the same moment was never to be seen.
+    if (last?.from === now) lane.stretches.pop()
+    lane.stretches.push({ from: now, status, health, phase, pid })
+    if (lane.stretches.length > STRETCHES_MAX) lane.stretches.shift()
+  }
+}
+
+/** An end is told of more than once, and in the end with what followed from it. */
+function addExit({ exits }: Lane, { lastExit }: WorkerRecord, before: WorkerRecord | undefined): void {
+  if (lastExit === null) return
+  const known = exits.findIndex(({ at }) => at === lastExit.at)
+  if (known >= 0) {
+    exits[known] = { ...exits[known]!, ...lastExit }
+    return
+  }
+  const items = (before?.current ?? []).slice(0, ITEMS_MAX).map(({ item }) => item)
+  exits.push({ ...lastExit, pid: before?.pid ?? null, items })
+  if (exits.length > EXITS_MAX) exits.shift()
+}

@@ -1,0 +1,52 @@
+import type { ErrorBody, Info } from '../../src/http/wire.ts'
+import { readJson } from './exact-json.ts'
+import { API } from './place.ts'
+import { setSession, token } from './session.ts'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/** An answer that is no success, or none at all (`OFFLINE`). */
+export class ApiError extends Error {
+  readonly code: string
+  readonly hint: string | null
+  readonly issues: readonly { path: string; message: string }[]
+
+  constructor({ code, message, hint, issues = [] }: Omit<ErrorBody['error'], 'code'> & { code: string }) {
+    super(message)
+    this.code = code
+    this.hint = hint
+    this.issues = issues
+  }
+}
+
+export async function ask<T>(path: string, method: Method = 'GET', body?: unknown): Promise<T> {
+  const response = await send(path, { method, body: body === undefined ? undefined : JSON.stringify(body) })
+  const text = await response.text()
+  return (text === '' ? null : readJson(text)) as T
+}
+
+/** Answers with a success, or throws. Also for what is no JSON. */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  const known = token()
+  if (known !== null) headers.set('authorization', `Bearer ${known}`)
+  if (init.body !== undefined && init.body !== null) headers.set('content-type', 'application/json')
+  const response = await fetch(`${API}${path}`, { ...init, headers }).catch((error) => {
+    if (init.signal?.aborted) throw error
+    throw new ApiError({ code: 'OFFLINE', message: 'the server does not answer', hint: 'Is it running?' })
+  })
+  if (response.ok) return response
+  if (response.status === 401) setSession({ refused: true, info: null, wrongToken: known !== null })
+  throw new ApiError(await problemIn(response))
+}
+
+async function problemIn(response: Response): Promise<ErrorBody['error']> {
+  const said = await response.json().catch(() => null)
+  return said?.error ?? { code: 'INTERNAL', message: `the server answered ${response.status}`, hint: null }
+}
+
+/** Learns who we are; a refusal is part of the session. */
+export async function introduce(): Promise<void> {
+  const info = await ask<Info>('/info')
+  setSession({ info: { ...info, ahead: info.now - Date.now() }, refused: false, wrongToken: false })
+}

@@ -1,0 +1,123 @@
+import { useEffect, useMemo, useState } from 'react'
+import type { Page, Task } from '../../src/http/wire.ts'
+import { useMayAct } from '../api/session.ts'
+import { useQuery } from '../api/use-query.ts'
+import { Icon } from '../parts/icon.tsx'
+import { PageHead } from '../parts/panel.tsx'
+import { Answered, Empty } from '../parts/states.tsx'
+import { useSteadyList } from '../parts/steady-list.ts'
+import { Link, useFilters } from '../router.tsx'
+import { plural } from '../text/format.ts'
+import { BulkBar } from './task-bulk.tsx'
+import { filterOf, StatusTabs, TaskFilters } from './task-filters.tsx'
+import { TaskTable } from './task-table.tsx'
+
+const PAGE = 50
+
+export function TasksPage() {
+  const [filters] = useFilters()
+  const mayAct = useMayAct()
+  const filter = useMemo(() => filterOf(filters), [filters])
+  const words = JSON.stringify(filter)
+  // Pages that lie before this one.
+  const [trail, setTrail] = useState<string[]>([])
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other filters begin anew
+  useEffect(() => {
+    setTrail([])
+    setSelected(new Set())
+  }, [words])
+  const query = useQuery<Page<Task>>(listPath(filter, trail.at(-1)))
+  const { items, held, fresh, hold, catchUp } = useSteadyList(
+    query.data?.items ?? [],
+    selected.size > 0,
+    `${words}${trail.at(-1)}`,
+  )
+  const next = query.data?.next ?? null
+
+  return (
+    <>
+      <PageHead title="Tasks">
+        {mayAct && (
+          <Link to="/enqueue" className="button" data-tone="primary">
+            <Icon name="enqueue" /> Enqueue
+          </Link>
+        )}
+      </PageHead>
+      <StatusTabs />
+      <TaskFilters />
+      <section className="panel" aria-label="Tasks">
+        <BulkBar filter={filter} tasks={items} selected={selected} onClear={() => setSelected(new Set())} />
+        <Answered query={query} rows={10}>
+          {() =>
+            items.length === 0 && next === null ? (
+              <NoTasks isFiltered={words !== '{}'} />
+            ) : (
+              <TaskTable
+                tasks={items}
+                selected={selected}
+                onSelect={setSelected}
+                onHold={hold}
+                selectable={mayAct}
+              />
+            )
+          }
+        </Answered>
+        <footer className="table-foot">
+          <span className="muted" aria-live="polite">
+            {held && fresh > 0 ? (
+              <button type="button" className="button" data-small onClick={catchUp}>
+                Show {plural(fresh, 'change')}
+              </button>
+            ) : (
+              `${plural(items.length, 'task')} on this page`
+            )}
+          </span>
+          <span className="pager">
+            <button
+              type="button"
+              className="button"
+              data-small
+              disabled={trail.length === 0}
+              onClick={() => setTrail(trail.slice(0, -1))}
+            >
+              Newer
+            </button>
+            <button
+              type="button"
+              className="button"
+              data-small
+              disabled={next === null}
+              onClick={() => setTrail([...trail, next!])}
+            >
+              Older
+            </button>
+          </span>
+        </footer>
+      </section>
+    </>
+  )
+}
+
+function listPath(filter: Record<string, string>, cursor: string | undefined): string {
+  const query = new URLSearchParams({
+    ...filter,
+    limit: String(PAGE),
+    ...(cursor === undefined ? {} : { cursor }),
+  })
+  return `/tasks?${query}`
+}
+
+function NoTasks({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <Empty icon="search" title="No task fits">
+        <Link to="/tasks">Show all tasks</Link>
+      </Empty>
+    )
+  return (
+    <Empty icon="tasks" title="No task yet">
+      Enqueue one here, or from your code: <code>gleaner.enqueue(task, input)</code>
+    </Empty>
+  )
+}

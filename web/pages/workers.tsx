@@ -1,0 +1,199 @@
+import type { Lane, Worker } from '../../src/http/wire.ts'
+import { useLive } from '../api/live.ts'
+import { useQuery } from '../api/use-query.ts'
+import { Action } from '../parts/action.tsx'
+import { Badge, toneOf } from '../parts/badge.tsx'
+import { Ago, Since, useNow } from '../parts/now.tsx'
+import { PageHead, Panel } from '../parts/panel.tsx'
+import { Segments } from '../parts/segments.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { Link, useFilters } from '../router.tsx'
+import { bytes, duration } from '../text/format.ts'
+import { Exits, HealthHistory } from './worker-history.tsx'
+import { LaneView, TimeAxis } from './worker-lane.tsx'
+
+const SPANS = [
+  { value: '5m', label: '5 min', ms: 5 * 60_000 },
+  { value: '30m', label: '30 min', ms: 30 * 60_000 },
+  { value: '4h', label: '4 h', ms: 4 * 3_600_000 },
+] as const
+type Span = (typeof SPANS)[number]['value']
+
+export function WorkersPage() {
+  const [filters, setFilters] = useFilters()
+  const span = SPANS.find(({ value }) => value === filters.get('span')) ?? SPANS[0]
+  const workers = useLive((live) => live.workers)
+  const timeline = useQuery<{ now: number; items: Lane[] }>('/workers/timeline')
+  const lanes = timeline.data?.items ?? []
+  return (
+    <>
+      <PageHead title="Workers">
+        <Segments<Span>
+          label="Time shown"
+          options={SPANS}
+          value={span.value}
+          onChange={(value) => setFilters({ span: value === '5m' ? null : value })}
+        />
+        <Action path="/workers/pause" icon="pause" done="All workers are pausing">
+          Pause all
+        </Action>
+        <Action path="/workers/resume" icon="resume" done="All workers go on">
+          Resume all
+        </Action>
+        <Action path="/workers/restart" icon="retry" done="All workers are being replaced">
+          Restart all
+        </Action>
+      </PageHead>
+      {workers === null ? (
+        <Loading />
+      ) : workers.length === 0 ? (
+        <Empty icon="workers" title="No worker is alive">
+          <code>gleaner start</code> runs the pools of your config; a program of yours may call{' '}
+          <code>gleaner.work()</code>.
+        </Empty>
+      ) : (
+        <Lanes workers={workers} lanes={lanes} spanMs={span.ms} />
+      )}
+      <Exits workers={workers ?? []} lanes={lanes} />
+      <HealthHistory />
+    </>
+  )
+}
+
+function Lanes({ workers, lanes, spanMs }: { workers: Worker[]; lanes: Lane[]; spanMs: number }) {
+  const now = useNow()
+  const pools = [...Map.groupBy(workers, ({ pool }) => pool)]
+  return (
+    <Panel title="Lanes" note={<Legend />} flush>
+      <div className="lanes">
+        {pools.map(([pool, members]) => (
+          <div key={pool} className="lane-pool">
+            <h3>{pool === '' ? 'inside programs' : pool}</h3>
+            {members.map((worker) => (
+              <WorkerLane
+                key={`${worker.id} ${worker.host} ${worker.pool === '' ? worker.incarnation : ''}`}
+                worker={worker}
+                lane={lanes.find((one) => one.worker === worker.id)}
+                from={now - spanMs}
+                to={now}
+              />
+            ))}
+          </div>
+        ))}
+        <TimeAxis from={now - spanMs} to={now} />
+      </div>
+    </Panel>
+  )
+}
+
+const PHASES = ['processing', 'idle', 'loading_models', 'paused', 'backing_off', 'crashed'] as const
+
+function Legend() {
+  return (
+    <span className="legend">
+      {PHASES.map((phase) => (
+        <span key={phase} data-tone={toneOf(phase)} data-phase={phase}>
+          {phase.replaceAll('_', ' ')}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function WorkerLane({
+  worker,
+  lane,
+  from,
+  to,
+}: {
+  worker: Worker
+  lane: Lane | undefined
+  from: number
+  to: number
+}) {
+  const { id, pool, status, health, phase, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } =
+    worker
+  const path = `/workers/${encodeURIComponent(id)}`
+  const isSupervised = pool !== ''
+  return (
+    <article className="lane" aria-label={id}>
+      <div className="lane-who">
+        <span className="dot" data-tone={toneOf(health)} title={health} />
+        <strong>{id.replace(/^worker:/, '')}</strong>
+        <Badge status={status === 'running' ? (phase ?? status) : status} />
+        <span className="visually-hidden">{health}</span>
+      </div>
+      <LaneView lane={lane} worker={worker} from={from} to={to} />
+      <ul className="lane-now">
+        {current.slice(0, 3).map(({ item, since, deadline }) => (
+          <li key={item}>
+            <ItemLink item={item} /> for <Since at={since} />
+            {deadline !== null && deadline < to && <span className="error-text"> past its time-out</span>}
+          </li>
+        ))}
+        {current.length > 3 && <li className="muted">and {current.length - 3} more</li>}
+      </ul>
+      <p className="lane-vitals muted num">
+        {pid !== null && <span>pid {pid}</span>}
+        <span>{host}</span>
+        {rss !== null && <span>{bytes(rss)}</span>}
+        {loopLagMs !== null && (
+          <span className={loopLagMs > 500 ? 'error-text' : ''}>loop lag {duration(loopLagMs)}</span>
+        )}
+        {lastFrameAt !== null && (
+          <span>
+            frame <Ago at={lastFrameAt} />
+          </span>
+        )}
+        {restarts.total > 0 && (
+          <span>
+            {restarts.total} restarts, {restarts.recent} recent
+          </span>
+        )}
+      </p>
+      {isSupervised && (
+        <div className="lane-actions">
+          {status === 'paused' || status === 'failed' ? (
+            <Action
+              path={`${path}/resume`}
+              icon="resume"
+              small
+              label={`Resume ${id}`}
+              done={`${id} goes on`}
+            />
+          ) : (
+            <Action
+              path={`${path}/pause`}
+              icon="pause"
+              small
+              label={`Pause ${id}`}
+              done={`${id} is pausing`}
+            />
+          )}
+          <Action
+            path={`${path}/restart`}
+            icon="retry"
+            small
+            label={`Restart ${id}`}
+            done={`${id} is being replaced`}
+          />
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** `<task or discovery>/<id or key>`: of tasks, the id leads somewhere. */
+function ItemLink({ item }: { item: string }) {
+  const slash = item.indexOf('/')
+  const [name, id] = [item.slice(0, slash), item.slice(slash + 1)]
+  const isDiscovery = useLive((live) => live.discoveries?.some((one) => one.name === name) ?? false)
+  return (
+    <Link
+      to={isDiscovery ? `/discoveries/${encodeURIComponent(name)}` : `/tasks/${encodeURIComponent(id)}`}
+      className="cut"
+    >
+      {item}
+    </Link>
+  )
+}

@@ -1,0 +1,31 @@
+import type { Explanation } from '../../src/http/wire.ts'
+import { Icon } from './icon.tsx'
+
+/** Why it does not run: each condition in order, and what to do about those that fail. */
+export function ExplanationView({ explanation: { runnable, reasons } }: { explanation: Explanation }) {
+  const blocking = reasons.filter(({ ok }) => !ok)
+  return (
+    <div className="explanation">
+      <p className="explanation-verdict" data-tone={runnable ? 'green' : 'amber'}>
+        {runnable
+          ? 'Nothing stands in its way: the next free worker takes it.'
+          : (blocking[0]?.detail ?? 'It has nothing left to do.')}
+      </p>
+      <ol>
+        {reasons.map(({ check, ok, detail, fix }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a check may come twice
+          <li key={`${check}-${index}`} data-ok={ok}>
+            <Icon name={ok ? 'ok' : 'warning'} size={16} />
+            <div>
+              <p>
+                <span className="visually-hidden">{ok ? 'Passed: ' : 'Blocks: '}</span>
+                {detail}
+              </p>
+              {!ok && fix !== null && <p className="fix">{fix}</p>}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
