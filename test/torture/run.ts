@@ -9,6 +9,8 @@ import { brokenPromises, summary, torture } from './random-kills.ts'
 import { keptItsRate, minuteOfARate } from './rates.ts'
 import { brokenRowPromises, rowSummary, tortureRows } from './row-kills.ts'
 
+const HTTP_PROOFS = ['hostile', 'crowd', 'large-lists'].map((name) => `test/http/${name}.test.ts`)
+
 // npm run torture [-- --database sqlite|postgres --kills <n> --seed <n>]
 const { values } = parseArgs({
   options: {
@@ -27,6 +29,7 @@ if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
 
 if (database !== 'postgres') {
   superviseForReal()
+  serveForReal()
   killBetweenSteps('SQLite')
   await killAtRandom('SQLite', new SqliteGround())
   await backUpEverySecond()
@@ -77,6 +80,13 @@ async function workOffRows(name: string, fresh: () => Promise<Ground>): Promise<
 function superviseForReal(): void {
   const env = { ...process.env, GLEANER_TORTURE: '1' }
   const args = ['run', 'test/supervisor', 'test/process', '--testTimeout', '900000']
+  if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
+}
+
+/** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, pages of a million tasks; on both databases. */
+function serveForReal(): void {
+  const env = { ...process.env, GLEANER_TORTURE: '1' }
+  const args = ['run', ...HTTP_PROOFS, '--no-file-parallelism', '--disable-console-intercept']
   if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
 }
 
