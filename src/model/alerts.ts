@@ -34,7 +34,16 @@ export interface Situation {
   readings: Readings
   demand: Demand
   pausedQueues: ReadonlySet<string>
-  discoveries: readonly { name: string; paused: boolean; hasWaiting: boolean }[]
+  discoveries: readonly WaitingRows[]
+}
+
+export interface WaitingRows {
+  name: string
+  paused: boolean
+  waiting: number
+  claimed: number
+  /** Every look since then has found rows that wait; null: none waits. */
+  waitingSince: number | null
 }
 
 /** One failure of two attempts is no trend. */
@@ -53,18 +62,26 @@ export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
   return [
     ...queues.flatMap((queue) => {
       const isActive = !pausedQueues.has(queue)
+      const measured = measuredIn(readings, queue)
+      const backlog = backlogOf(queue, readings)
       const said = [
-        ...(isActive ? [...unserved(queue, demand), ...stalled(queue, readings, limits)] : []),
-        ...errorRate(queue, measuredIn(readings, queue), limits),
-        ...backlog(queue, readings, limits),
+        ...(isActive
+          ? [...unserved(queue, demand), ...stalled(backlog, measured, readings.now, limits)]
+          : []),
+        ...errorRate(queue, measured, limits),
+        ...tooMuch(backlog, limits),
       ]
       return said.map((one) => ({ queue, discovery: null, ...one }))
     }),
-    ...discoveries.flatMap(({ name, paused, hasWaiting }) => {
+    ...discoveries.flatMap((rows) => {
+      const { name } = rows
       const measured = measuredIn(readings, ROWS).filter((one) => one.name === name)
+      const backlog = { place: name, waiting: rows.waiting, running: rows.claimed, since: rows.waitingSince }
       const said = [
-        ...(hasWaiting && !paused ? unservedRows(name, demand) : []),
+        ...(rows.waiting > 0 && !rows.paused ? unservedRows(name, demand) : []),
+        ...(rows.paused ? [] : stalled(backlog, measured, readings.now, limits)),
         ...errorRate(name, measured, limits),
+        ...tooMuch(backlog, limits),
       ]
       return said.map((one) => ({ queue: null, discovery: name, ...one }))
     }),
@@ -73,7 +90,7 @@ export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
 
 type Said = Omit<Alert, 'queue' | 'discovery'>
 
-function measuredIn({ minutes }: Readings, queue: string): Measured[] {
+function measuredIn({ minutes }: Readings, queue: string): Readings['minutes'] {
   return minutes.filter((one) => one.queue === queue)
 }
 
@@ -115,25 +132,39 @@ function unserved(queue: string, { waiting, workers }: Demand): Said[] {
   ]
 }
 
+/** What waits in a queue, or in the table of a discovery. */
+interface Backlog {
+  place: string
+  waiting: number
+  running: number
+  since: number | null
+}
+
+function backlogOf(queue: string, { present }: Readings): Backlog {
+  const here = present.filter((one) => one.queue === queue)
+  const since = here.map((one) => one.waitingSince).filter((at) => at !== null)
+  return {
+    place: queue,
+    waiting: total(here.map((one) => one.queued)),
+    running: total(here.map((one) => one.running)),
+    since: since.length === 0 ? null : Math.min(...since),
+  }
+}
+
 function stalled(
-  queue: string,
-  { now, present, minutes }: Readings,
+  { place, waiting, running, since: waitingSince }: Backlog,
+  measured: Readings['minutes'],
+  now: number,
   { stalledAfterMs }: AlertLimits,
 ): Said[] {
-  if (stalledAfterMs === null) return []
-  const here = present.filter((one) => one.queue === queue)
-  const waitingSince = Math.min(...here.map((one) => one.waitingSince ?? Number.POSITIVE_INFINITY))
+  if (stalledAfterMs === null || waitingSince === null || waitingSince > now - stalledAfterMs) return []
   // A minute that has begun before counts as a whole: better late than wrong.
   const since = Math.floor((now - stalledAfterMs) / MINUTE_MS) * MINUTE_MS
-  const completed = total(
-    minutes.filter((one) => one.queue === queue && one.minute >= since).map((one) => one.completed),
-  )
-  if (waitingSince > now - stalledAfterMs || completed > 0) return []
-  const [queued, running] = [total(here.map((one) => one.queued)), total(here.map((one) => one.running))]
+  if (measured.some((one) => one.minute >= since && one.completed > 0)) return []
   return [
     {
       kind: 'stalled',
-      message: `nothing completed in ${queue} for ${seconds(now - since)} while ${queued} wait; ${running} running`,
+      message: `nothing completed in ${place} for ${seconds(now - since)} while ${waiting} wait; ${running} running`,
       fix: 'Look at what runs (gleaner status), and why the others wait (explain).',
     },
   ]
@@ -155,13 +186,12 @@ function errorRate(place: string, here: readonly Measured[], { errorRate }: Aler
   ]
 }
 
-function backlog(queue: string, { present }: Readings, { backlog }: AlertLimits): Said[] {
-  const queued = total(present.filter((one) => one.queue === queue).map((one) => one.queued))
-  if (backlog === null || queued <= backlog) return []
+function tooMuch({ place, waiting }: Backlog, { backlog }: AlertLimits): Said[] {
+  if (backlog === null || waiting <= backlog) return []
   return [
     {
       kind: 'backlog',
-      message: `${queued} wait in ${queue}, more than ${backlog}`,
+      message: `${waiting} wait in ${place}, more than ${backlog}`,
       fix: 'Add workers or concurrency, or raise alerts.backlog.',
     },
   ]

@@ -1,4 +1,4 @@
-import { type Alert, type AlertLimits, alertsOf, alertWindowMs } from '../model/alerts.ts'
+import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
 import type { Store } from '../store/contract.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
@@ -13,13 +13,20 @@ export async function readAlerts(store: Store, limits: AlertLimits): Promise<Ale
   return alertsOf({ readings, demand, pausedQueues, discoveries }, limits)
 }
 
-/** One row is enough to know: counting them all could take long. */
-async function readWaiting(store: Store) {
+/** Whether any wait is known by one row; only then are they counted, which is done aside. */
+async function readWaiting(store: Store): Promise<WaitingRows[]> {
   const discoveries = await store.listDiscoveries()
-  return Promise.all(
-    discoveries.map(async ({ name, paused }) => {
-      const { items } = await store.listRows(name, { state: 'waiting' }, { limit: 1, cursor: null })
-      return { name, paused, hasWaiting: items.length > 0 }
-    }),
-  )
+  const counted = await Promise.all(discoveries.map(async ({ name }) => countIfAny(store, name)))
+  const waiting = discoveries.filter((_, n) => counted[n]!.waiting > 0).map(({ name }) => name)
+  const since = await store.noteWaiting(waiting)
+  return discoveries.map(({ name, paused }, n) => {
+    return { name, paused, ...counted[n]!, waitingSince: since.get(name) ?? null }
+  })
+}
+
+async function countIfAny(store: Store, name: string): Promise<{ waiting: number; claimed: number }> {
+  const { items } = await store.listRows(name, { state: 'waiting' }, { limit: 1, cursor: null })
+  if (items.length === 0) return { waiting: 0, claimed: 0 }
+  const { waiting, claimed } = await store.countRows(name)
+  return { waiting, claimed }
 }

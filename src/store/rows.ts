@@ -43,6 +43,11 @@ export interface Rows {
   listDiscoveries(): Promise<DiscoveryRecord[]>
   /** Exact; computed aside, and at most a second old. */
   countRows(discovery: string): Promise<RowCounts>
+  /**
+   * Of these discoveries, and of no others, rows were just seen to wait. Answers since when every look has found some. Nothing
+   * is written unless that has changed.
+   */
+  noteWaiting(discoveries: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Eligible rows in key order; with a state, those. */
   listRows(discovery: string, filter: { state?: RowState }, page: PageRequest): Promise<Page<RowRecord>>
   /** Null: there is no such row, or it is not eligible. */

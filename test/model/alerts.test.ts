@@ -130,7 +130,9 @@ test('each alert can be switched off', () => {
 })
 
 describe('rows of a discovery', () => {
-  const waiting = { name: 'tag-files', paused: false, hasWaiting: true }
+  const waiting = { name: 'tag-files', paused: false, waiting: 3, claimed: 1, waitingSince: NOW }
+  const none = { ...waiting, waiting: 0, claimed: 0, waitingSince: null }
+  const workers = [{ ...worker, discoveries: ['tag-files'] }]
 
   test('that no live worker serves are an alert', () => {
     expect(alerts({ discoveries: [waiting] })).toEqual([
@@ -142,21 +144,47 @@ describe('rows of a discovery', () => {
         fix: 'Start a worker for the discovery tag-files.',
       },
     ])
-    const workers = [{ ...worker, discoveries: ['tag-files'] }]
     expect(kinds({ discoveries: [waiting], workers })).toEqual([])
     expect(kinds({ discoveries: [{ ...waiting, paused: true }] })).toEqual([])
-    expect(kinds({ discoveries: [{ ...waiting, hasWaiting: false }] })).toEqual([])
+    expect(kinds({ discoveries: [none] })).toEqual([])
   })
 
   test('that fail too often are an alert of their own, and of no queue', () => {
     const minutes = [{ queue: ROWS, name: 'tag-files', completed: 50, retried: 50 }]
-    const discoveries = [{ ...waiting, hasWaiting: false }]
+    const discoveries = [none]
     expect(alerts({ minutes, discoveries })).toMatchObject([
       {
         kind: 'error-rate',
         discovery: 'tag-files',
         message: '50 % of 100 attempts in tag-files failed, most of tag-files',
       },
+    ])
+  })
+
+  test('of which none was completed for a minute, while all looks found some waiting, are an alert', () => {
+    const long = { ...waiting, waitingSince: NOW - MINUTE_MS }
+    expect(alerts({ discoveries: [long], workers })).toMatchObject([
+      {
+        kind: 'stalled',
+        queue: null,
+        discovery: 'tag-files',
+        message: 'nothing completed in tag-files for 90 s while 3 wait; 1 running',
+      },
+    ])
+    const of = { queue: ROWS, name: 'tag-files' }
+    expect(kinds({ discoveries: [long], workers, minutes: [{ ...of, retried: 1 }] })).toEqual(['stalled'])
+    expect(kinds({ discoveries: [long], workers, minutes: [{ ...of, completed: 1 }] })).toEqual([])
+    const others = { ...of, name: 'others', completed: 1 }
+    expect(kinds({ discoveries: [long], workers, minutes: [others] })).toEqual(['stalled'])
+    expect(kinds({ discoveries: [{ ...long, paused: true }], workers })).toEqual([])
+    expect(kinds({ discoveries: [{ ...waiting, waitingSince: NOW - MINUTE_MS + 1 }], workers })).toEqual([])
+    expect(kinds({ discoveries: [long], workers }, { ...LIMITS, stalledAfterMs: null })).toEqual([])
+  })
+
+  test('that are more than the limit are an alert, also where they are paused', () => {
+    expect(kinds({ discoveries: [{ ...waiting, waiting: 100 }], workers })).toEqual([])
+    expect(alerts({ discoveries: [{ ...waiting, waiting: 101, paused: true }], workers })).toMatchObject([
+      { kind: 'backlog', discovery: 'tag-files', message: '101 wait in tag-files, more than 100' },
     ])
   })
 })

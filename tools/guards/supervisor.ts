@@ -22,6 +22,25 @@ function guard(
 
 const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => [
   guard(
+    `${store}: since when rows wait`,
+    'Rows that wait now are not taken for those that waited an hour ago.',
+    store === 'sqlite'
+      ? [
+          `src/store/sqlite/rows/waits.ts`,
+          'WHERE discovery NOT IN (SELECT value FROM json_each(?))',
+          'WHERE ? IS NULL',
+        ]
+      : [
+          `src/store/postgres/rows/waits.ts`,
+          'WHERE discovery <> ALL ($1::text[])',
+          'WHERE discovery = ALL ($1::text[])',
+        ],
+    [
+      `test/store/${store}.conformance.test.ts`,
+      'since when rows wait is known from the first look that found some to the first that found none',
+    ],
+  ),
+  guard(
     `${store}: one gets the office`,
     'There is one supervisor per database and name.',
     store === 'sqlite'
@@ -271,6 +290,19 @@ export const SUPERVISOR: Guard[] = [
     [
       READER,
       'of a hundred thousand frames in a second most are not even looked at, and the next second is a new one',
+    ],
+  ),
+  guard(
+    'rows that stand still are told of',
+    'Rows of which none is completed while they wait raise an alert.',
+    [
+      'src/model/alerts.ts',
+      '...(rows.paused ? [] : stalled(backlog, measured, readings.now, limits))',
+      '...[]',
+    ],
+    [
+      'test/queue/alerts.test.ts',
+      'rows that wait are an alert when nobody serves them, when they are many, and when nothing of them is completed',
     ],
   ),
   ...ON_STORES,

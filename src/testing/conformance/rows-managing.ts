@@ -51,6 +51,31 @@ export const rowsManaging: Theme = (specify, expect) => {
     expect(await world.store.countRows('tag-files')).toMatchObject({ waiting: 4, quarantined: 0 })
   })
 
+  specify(
+    'since when rows wait is known from the first look that found some to the first that found none',
+    async (world) => {
+      expect(await world.store.noteWaiting([])).toEqual(new Map())
+      const first = world.clock.now()
+      expect(await world.store.noteWaiting(['a'])).toEqual(new Map([['a', first]]))
+      world.clock.advance(1_000)
+      const other = await world.database.open()
+      const both = new Map([
+        ['a', first],
+        ['b', first + 1_000],
+      ])
+      expect(await other.noteWaiting(['a', 'b'])).toEqual(both)
+      world.clock.advance(1_000)
+      expect(await world.store.noteWaiting(['b', 'a'])).toEqual(both)
+      expect(await world.store.noteWaiting(['b'])).toEqual(new Map([['b', first + 1_000]]))
+      expect(await world.store.noteWaiting(['a', 'b'])).toEqual(
+        new Map([
+          ['a', first + 2_000],
+          ['b', first + 1_000],
+        ]),
+      )
+    },
+  )
+
   specify('a paused discovery gives nothing; what is held goes on', async (world) => {
     await withFiles(world, 2)
     const worker = await rowWorker(world)

@@ -1,6 +1,7 @@
 import type { RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
+import { areSameWaits } from '../../row-waits.ts'
 import type { Database, Manner } from '../database.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../sql.ts'
@@ -16,6 +17,7 @@ import { Polling } from './polling.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { repairRows } from './repair.ts'
 import { QUIETLY, RowTurns } from './services.ts'
+import { noteWaits, readWaits } from './waits.ts'
 import { addWakeTriggers } from './wake-trigger.ts'
 
 export interface RowsOf {
@@ -84,6 +86,11 @@ export function postgresRows(shared: RowsOf): Rows {
         const known = await book.get(discovery)
         return aside(counting, discovery, () => database.unhurried((own) => countRows(own, known, clockMs())))
       }),
+    async noteWaiting(discoveries) {
+      const waits = await read(() => readWaits(sql))
+      if (areSameWaits(discoveries, waits)) return waits
+      return write(async (own) => noteWaits(own, discoveries, await now(own)))
+    },
     listRows: (discovery, filter, page) =>
       read(async () => listRows(sql, await book.get(discovery), filter, page, await now(sql))),
     getRow: (discovery, key) =>

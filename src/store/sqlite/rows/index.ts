@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { RowAnswer, RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
+import { areSameWaits } from '../../row-waits.ts'
 import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { doChore } from '../chores.ts'
 import type { Connection, Durability } from '../connection.ts'
@@ -18,6 +19,7 @@ import { isPlanned, lookOverAll, writePlan } from './plan.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { forgetOutdated, repairRows } from './repair.ts'
 import { settleRow } from './settle.ts'
+import { noteWaits, readWaits } from './waits.ts'
 
 export interface RowServices {
   connection: Connection
@@ -136,6 +138,11 @@ export function sqliteRows(services: RowServices): Rows {
       return aside(counts, discovery, () =>
         doChore({ kind: 'count-rows', database: connection.path, source: known.rows.source, now: now() }),
       )
+    },
+    async noteWaiting(discoveries) {
+      const waits = await read(() => readWaits(db))
+      if (areSameWaits(discoveries, waits)) return waits
+      return write('normal', () => noteWaits(db, discoveries, now()))
     },
     listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
     getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),
