@@ -64,11 +64,13 @@ export function sourcesOf(
   { registry }: Known,
   avoid?: readonly string[],
 ): Source[] {
-  const probation = new Probation(avoid)
+  const servesTasks = queues.length > 0 && names.length > 0
+  const servesRows = rows.size > 0
+  const probation = new Probation(avoid, Number(servesTasks) + Number(servesRows))
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
-  if (queues.length > 0 && names.length > 0)
+  if (servesTasks)
     sources.push(new TaskSource(store, { queues, names, capabilities }, definitions, probation))
-  if (rows.size > 0) sources.push(new RowSource(store, rows, probation))
+  if (servesRows) sources.push(new RowSource(store, rows, probation))
   return sources
 }

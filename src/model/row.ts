@@ -86,6 +86,14 @@ export function rowId(discovery: string, key: string): string {
   return `${discovery}/${key}`
 }
 
+/** The keys of those of these items that are rows of this discovery. */
+export function keysAmong(ids: readonly string[], discovery: string): string[] {
+  return ids.flatMap((id) => {
+    const row = readRowId(id)
+    return row?.discovery === discovery ? [row.key] : []
+  })
+}
+
 /** Null: it is the id of a task. */
 export function readRowId(id: string): { discovery: string; key: string } | null {
   const slash = id.indexOf('/')

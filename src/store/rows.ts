@@ -119,6 +119,8 @@ export interface RowWant {
   empty: boolean
   /** Somebody waits to hear that there is nothing: everything is looked at, however much of it is kept back. */
   thorough?: boolean
+  /** Ids of suspects that this worker has crashed on: if it can do nothing but crash, it should show that on others. */
+  avoid?: readonly string[]
 }
 
 export interface RowClaim extends ClaimProof {

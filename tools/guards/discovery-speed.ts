@@ -1,6 +1,7 @@
 import type { Guard } from './guard.ts'
 
 const ROWS = 'src/store/sqlite/rows'
+const PROBATION = 'test/worker/probation.test.ts'
 const TOGETHER = 'test/store/sqlite/rows-together.test.ts'
 
 /** What keeps rows fast, and right although they are fast. */
@@ -42,8 +43,8 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     name: 'many rows are led by their keys',
     promise: 'Settling costs the same however large the table has become since it was analysed.',
     file: `${ROWS}/wording.ts`,
-    find: "isLed = steps[0]!.detail.startsWith('SCAN json_each') && steps[1]!.detail.startsWith('SEARCH ')",
-    replace: 'isLed = steps.length > 0',
+    find: "isLed = loops[0]!.detail.startsWith('SCAN json_each') && loops[1]!.detail.startsWith('SEARCH ')",
+    replace: 'isLed = loops.length > 0',
     test: {
       file: TOGETHER,
       title: 'a table that was small when it was analysed is not read to its end for each of many',
@@ -69,6 +70,45 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     test: {
       file: TOGETHER,
       title: 'a store goes on behind what another has claimed, and does not walk over it',
+    },
+  },
+  ...(['sqlite', 'postgres'] as const).map((store) => ({
+    name: `${store}: a crash is shown on another row`,
+    promise: 'A worker that crashes on everything is found out before a row is put aside.',
+    ...(store === 'sqlite'
+      ? {
+          file: `${ROWS}/claim.ts`,
+          find: 'keys.filter((key) => !avoided.includes(key))',
+          replace: 'keys',
+        }
+      : {
+          file: 'src/store/postgres/rows/claim-sql.ts',
+          find: 'suspect AND row_key <> ALL($8::text[])',
+          replace: 'suspect AND (true OR row_key <> ALL($8::text[]))',
+        }),
+    test: {
+      file: `test/store/${store}.conformance.test.ts`,
+      title: 'a worker that would rather show on another row that it is broken is not given the same',
+    },
+  })),
+  {
+    name: 'every source is asked before a worker gets what it crashed on',
+    promise:
+      'A worker that crashes on everything is found out before a row is put aside, if it has tasks as well.',
+    file: 'src/worker/sources/probation.ts',
+    find: 'if (this.#exhausted.size === this.#sources)',
+    replace: 'if (this.#exhausted.size > 0)',
+    test: { file: PROBATION, title: 'nor before the worker has asked for tasks, too' },
+  },
+  {
+    name: 'suspects are asked for before a worker gets what it crashed on',
+    promise: 'A worker that crashes on everything is found out before a row is put aside.',
+    file: 'src/worker/sources/rows.ts',
+    find: '!want?.empty',
+    replace: 'want === null',
+    test: {
+      file: PROBATION,
+      title: 'if there is nothing else it is the same row again, but not before suspects were asked for',
     },
   },
 ]

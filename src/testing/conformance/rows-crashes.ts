@@ -17,6 +17,29 @@ export const rowsCrashes: Theme = (specify, expect) => {
     expect(await (await rowWorker(world)).claimOne()).toMatchObject({ key: '1', attempt: 2, suspect: true })
   })
 
+  specify(
+    'a worker that would rather show on another row that it is broken is not given the same',
+    async (world) => {
+      await withFiles(world, 3)
+      const worker = await rowWorker(world)
+      const { discoveries } = worker
+      const takeOne = async (avoid: string[]) => {
+        const want = { discoveries, start: 1, ahead: 0, empty: true, avoid: [...avoid, '7', 'other/1'] }
+        return keysOf((await worker.exchange({ want })).claims)
+      }
+      const crashedOn: string[] = []
+      for (const key of ['1', '2', '3']) {
+        expect(await takeOne(crashedOn)).toEqual([key])
+        crashedOn.push(`tag-files/${key}`)
+        await worker.end('crash')
+        await worker.begin()
+      }
+      // All have been charged: there is nothing else.
+      expect(await takeOne(crashedOn)).toEqual([])
+      expect(await takeOne(crashedOn.slice(1))).toEqual(['1'])
+    },
+  )
+
   specify('the third crash quarantines, with its history', async (world) => {
     await withFiles(world, 2, { maxAttempts: 10 })
     const worker = await rowWorker(world)

@@ -6,10 +6,14 @@ import type { Room } from './source.ts'
  */
 export class Probation {
   readonly #avoid: readonly string[]
+  /** Which have nothing but what it avoids; of so many. */
+  readonly #exhausted = new Set<object>()
+  readonly #sources: number
   #state: 'looking' | 'running' | 'over'
 
-  constructor(avoid: readonly string[] = []) {
+  constructor(avoid: readonly string[] = [], sources = 1) {
     this.#avoid = avoid
+    this.#sources = sources
     this.#state = avoid.length > 0 ? 'looking' : 'over'
   }
 
@@ -36,8 +40,10 @@ export class Probation {
     if (this.#state === 'looking' && claims > 0) this.#state = 'running'
   }
 
-  /** There is nothing else: then the same again. */
-  giveUp(): void {
-    this.#state = 'over'
+  /** There is nothing else here. Nor anywhere: then the same again. */
+  isOverWithout(source: object): boolean {
+    this.#exhausted.add(source)
+    if (this.#exhausted.size === this.#sources) this.#state = 'over'
+    return this.#state === 'over'
   }
 }

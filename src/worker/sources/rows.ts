@@ -15,6 +15,8 @@ interface RowsTaken extends Taken {
   answers: readonly RowAnswer[]
 }
 
+const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
+
 /** Rows of the user's own tables that need work. */
 export class RowSource extends Source {
   readonly kind = 'rows'
@@ -60,7 +62,13 @@ export class RowSource extends Source {
     })
     this.#probation.given(answer.claims.length)
     const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
-    return { ...answer, cancels: [], fenced }
+    const taken = { ...answer, cancels: [], fenced }
+    // Before suspects were asked for nobody knows whether there are others.
+    if (!this.#probation.isLooking || !want?.empty || answer.sessionEnded) return taken
+    if (!this.#probation.isOverWithout(this)) return taken
+    const { claims } = await this.exchange({ ...NOTHING, session, want: wanted })
+    // Who was asked before has perhaps what was avoided.
+    return { ...taken, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
   }
 
   #wanted({ without, ...room }: Room): RowWant | null {

@@ -57,9 +57,10 @@ export class TaskSource extends Source {
     })
     probation.given(answer.claims.length)
     if (!probation.isLooking || asked === null || answer.sessionEnded) return answer
-    probation.giveUp()
+    if (!probation.isOverWithout(this)) return answer
     const { claims } = await this.exchange({ ...NOTHING, session: handing.session, want })
-    return { ...answer, claims }
+    // Who was asked before has perhaps what was avoided.
+    return { ...answer, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
   }
 
   /** The same object while the same is missing: the store keeps what it knows by it. */

@@ -9,7 +9,7 @@ export type Look =
   /** What the ledger keeps back no longer. */
   | { at: 'due' }
   /** What is to be run alone. */
-  | { at: 'suspects' }
+  | { at: 'suspects'; but: readonly string[] }
 
 /** The columns of an answer before the user's own. */
 export const LEAD = {
@@ -28,7 +28,7 @@ export const LEAD = {
 /**
  * One statement looks at `$3` rows at most, takes the first `$4` that are free, and says how far it came.
  * $1 session, $2 the time or NULL, $5 how many are to be started at once, $6 the version of
- * the declarations, $7 discoveries whose suspects go first, $8 the place. Without a time in its answer it did not look: there are
+ * the declarations, $7 discoveries whose suspects go first, $8 the place, or the suspects to avoid. Without a time in its answer it did not look: there are
  * such suspects, all is paused, or something was planned or altered.
  *
  * The rows that others have just claimed are found out by the primary key: with those a race was lost. A claim never
@@ -108,7 +108,7 @@ export function userColumns({ columns }: RowSource, of: string): string {
 
 function candidates(source: RowSource, schema: string, at: Look['at']): string {
   if (isWalk(at)) return `${selected(source)} ${walk(source, at)} LIMIT $3`
-  const due = at === 'due' ? 'NOT quarantined AND NOT suspect' : 'suspect'
+  const due = at === 'due' ? 'NOT quarantined AND NOT suspect' : 'suspect AND row_key <> ALL($8::text[])'
   return `SELECT t.* FROM (
     SELECT row_key FROM ${schema}.ledger WHERE discovery = ${source.name} AND ${due} AND blocked_until <= gleaner_live.now
     ORDER BY ${at === 'due' ? 'blocked_until' : 'row_key'} LIMIT $3

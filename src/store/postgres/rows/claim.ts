@@ -26,8 +26,8 @@ export function claimStatements(
   /** Discoveries whose suspects go first. */
   first: readonly string[] = [],
 ): Statement[] {
-  const place = look.at === 'place' ? [look.place] : []
-  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...place]
+  const where = look.at === 'place' ? [look.place] : look.at === 'suspects' ? [look.but] : []
+  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...where]
   return [
     { text: known.claimText(look.at), values, types: USER_TYPES },
     { text: known.verifyText(), values: [session] },

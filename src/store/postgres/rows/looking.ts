@@ -1,3 +1,4 @@
+import { keysAmong } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
 import type { Statement } from '../database.ts'
 import type { Known } from './book.ts'
@@ -126,7 +127,8 @@ export class Looking {
   }
 
   async #takeSuspect(known: Known): Promise<void> {
-    await this.#look(known, { at: 'suspects' }, { start: 1, total: 1 }, LEDGER_ROWS)
+    const but = keysAmong(this.#want.avoid ?? [], known.name)
+    await this.#look(known, { at: 'suspects', but }, { start: 1, total: 1 }, LEDGER_ROWS)
   }
 
   async #seek(known: Known): Promise<void> {

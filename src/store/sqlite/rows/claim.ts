@@ -1,4 +1,4 @@
-import { rowId } from '../../../model/row.ts'
+import { keysAmong, rowId } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
 import { nextFence } from '../claim.ts'
 import type { Statements } from '../statements.ts'
@@ -47,8 +47,13 @@ function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[
 }
 
 /** One that may have taken a worker down: it is run alone. */
-export function claimSuspect(db: Statements, known: Known, claiming: Claiming): RowClaim | null {
-  for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX)) {
+export function claimSuspect(
+  db: Statements,
+  known: Known,
+  { avoid }: RowWant,
+  claiming: Claiming,
+): RowClaim | null {
+  for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {
     const row = findRow(db, known, key)
     if (row !== null && !row.outdated) return hold(db, known, [row], claiming, 1, true)[0]!
     forgetEntry(db, known.name, key)
@@ -56,12 +61,21 @@ export function claimSuspect(db: Statements, known: Known, claiming: Claiming): 
   return null
 }
 
-export function waitingSuspects(db: Statements, discovery: string, now: number, limit: number): string[] {
-  return db
+/** But for those that are avoided, which are few. */
+export function waitingSuspects(
+  db: Statements,
+  discovery: string,
+  now: number,
+  limit: number,
+  avoid: readonly string[] = [],
+): string[] {
+  const avoided = keysAmong(avoid, discovery)
+  const keys = db
     .scalar(`SELECT row_key FROM gleaner_ledger l INDEXED BY gleaner_ledger_suspect
              WHERE discovery = ? AND suspect = 1 AND blocked_until <= ? AND NOT EXISTS (
                SELECT 1 FROM gleaner_claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) LIMIT ?`)
-    .all(discovery, now, limit) as string[]
+    .all(discovery, now, limit + avoided.length) as string[]
+  return keys.filter((key) => !avoided.includes(key)).slice(0, limit)
 }
 
 /** One statement for all of them. The first `start` begin at once. */

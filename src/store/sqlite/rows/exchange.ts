@@ -105,7 +105,7 @@ function claimRows(
   const claims: RowClaim[] = []
   const open = openHere(db, memory, want)
   for (const known of want.empty ? open : []) {
-    const suspect = unlessBroken(db, known, () => claimSuspect(db, known, claiming))
+    const suspect = unlessBroken(db, known, () => claimSuspect(db, known, want, claiming))
     if (suspect !== null) return [suspect]
   }
   for (const known of open) {

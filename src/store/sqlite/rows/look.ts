@@ -36,7 +36,7 @@ export class LookAround {
     // Whose table is not what it was is to be paused, by a write.
     if (open.some(({ problem }) => problem !== null)) return { kind: 'something' }
     const known = open.flatMap((one) => one.known ?? [])
-    const suspects = known.some(({ name }) => waitingSuspects(db, name, now, 1).length > 0)
+    const suspects = known.some(({ name }) => waitingSuspects(db, name, now, 1, want.avoid).length > 0)
     if (want.empty && suspects) return { kind: 'something' }
     const found = this.#lookAt(known, want.thorough === true, now)
     if (found !== null) return found

@@ -102,8 +102,9 @@ export class Wording {
     let isLed = this.#led.get(columns.length)
     if (isLed === undefined) {
       const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${this.updateTogether(columns)}`)
-      const steps = plan.all({ name: '', session: 0, done: '[]' }) as { detail: string }[]
-      isLed = steps[0]!.detail.startsWith('SCAN json_each') && steps[1]!.detail.startsWith('SEARCH ')
+      const steps = plan.all({ name: '', session: 0, done: '[]' }) as { parent: number; detail: string }[]
+      const loops = steps.filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
+      isLed = loops[0]!.detail.startsWith('SCAN json_each') && loops[1]!.detail.startsWith('SEARCH ')
       this.#led.set(columns.length, isLed)
     }
     return isLed
