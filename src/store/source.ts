@@ -39,6 +39,12 @@ export function checkColumns(source: DiscoverySource, columns: readonly string[]
   }
 }
 
+/** Whether a condition says `column = …`, perhaps: an index that begins with it may help. */
+export function isFixed(column: string, where: string): boolean {
+  const at = where.toLowerCase().indexOf(column.toLowerCase())
+  return at >= 0 && /^"?\s*=/.test(where.slice(at + column.length))
+}
+
 /** `a DESC, "b"`: columns only, because where to go on must be found again by their values. */
 export function orderOf({ name, orderBy }: DiscoverySource): OrderColumn[] {
   if (orderBy === null) return []

@@ -118,7 +118,7 @@ export class Hands implements Desk {
       vitals.book.ran(execution, outcome, now - execution.startedMs)
       if (execution.trouble !== undefined) vitals.broke(execution.trouble)
     }
-    this.#options.onEnd(execution.claim.suspect)
+    this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
     const { remote } = this.#options.store
     if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
     this.#startNext()

@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
 import type { Hands } from './hands.ts'
 
-/** For so long a new process prefers anything else to suspects. */
-const SUSPECTS_AFTER_MS = 3_000
+/** Others have a process for that many times as long as a suspect took from them; or as it took to start. */
+const OTHERS_FACTOR = 9
+/** For so long a new process prefers anything else to suspects, at least and at most. */
+const SUSPECTS_AFTER_MS = { min: 3_000, max: 30_000 }
 
 interface Member {
   nudge: () => void
@@ -20,14 +22,17 @@ export class Household {
   #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  #sinceMs: number | undefined
+  #suspectsFromMs: number | undefined
+  /** Since when the house is being emptied for one; and how long that took before. */
+  #emptyingSinceMs: number | undefined
+  #emptyingMs = 0
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock
   }
 
   join(hands: Hands, nudge: () => void): void {
-    this.#sinceMs ??= this.#clock.monotonicMs()
+    this.#suspectsFromMs ??= suspectsFromMs(this.#clock.monotonicMs())
     this.#members.set(hands, { nudge, suspectWaits: false })
   }
 
@@ -42,11 +47,12 @@ export class Household {
   }
 
   /**
-   * It may be here because a suspect took its predecessor down: what kills processes must not keep all of them from other
-   * work, one after the other. Who has nothing else to do takes one at once.
+   * A new process may be here because a suspect took its predecessor down, and others hang until their time is out, with the
+   * house to themselves: what does so must not keep all processes from other work, one after the other. So suspects get a tenth
+   * of the time. Who has nothing else to do takes one at once.
    */
   get isTimeForSuspects(): boolean {
-    return this.#clock.monotonicMs() - this.#sinceMs! >= SUSPECTS_AFTER_MS
+    return this.#clock.monotonicMs() >= this.#suspectsFromMs!
   }
 
   /**
@@ -64,12 +70,27 @@ export class Household {
     const done = member.suspectWaits && !waiting
     member.suspectWaits = waiting
     this.#suspectWaits = [...this.#members.values()].some((one) => one.suspectWaits)
+    this.#noteEmptying()
     if (done) this.#nudgeAll()
   }
 
   /** Whoever waits for an empty house, or for the end of a suspect's run, looks again. */
-  ended(wasSuspect: boolean): void {
+  ended(wasSuspect: boolean, ranMs: number): void {
+    if (wasSuspect) this.#othersFirst(ranMs)
     if (wasSuspect || this.#suspectWaits) this.#nudgeAll()
+  }
+
+  #noteEmptying(): void {
+    const nowMs = this.#clock.monotonicMs()
+    if (!this.#suspectWaits) this.#emptyingMs += nowMs - (this.#emptyingSinceMs ?? nowMs)
+    this.#emptyingSinceMs = this.#suspectWaits ? (this.#emptyingSinceMs ?? nowMs) : undefined
+  }
+
+  #othersFirst(ranMs: number): void {
+    const tookMs = this.#emptyingMs + ranMs
+    this.#emptyingMs = 0
+    const fromMs = this.#clock.monotonicMs() + tookMs * OTHERS_FACTOR
+    this.#suspectsFromMs = Math.max(this.#suspectsFromMs!, fromMs)
   }
 
   #nudgeAll(): void {
@@ -83,4 +104,10 @@ export class Household {
     this.#turn = turn.catch(() => {})
     return turn
   }
+}
+
+/** `startMs`: how old the process is as it begins to work. */
+function suspectsFromMs(startMs: number): number {
+  const { min, max } = SUSPECTS_AFTER_MS
+  return startMs + Math.min(max, Math.max(min, startMs * OTHERS_FACTOR))
 }

@@ -33,5 +33,5 @@ export interface HandsOptions extends HandsServices {
   /** A hand is free, or there is news that should not wait. */
   onFree: () => void
   /** A handler returned. */
-  onEnd: (wasSuspect: boolean) => void
+  onEnd: (wasSuspect: boolean, ranMs: number) => void
 }

@@ -61,7 +61,7 @@ export class Worker {
       vitals: this.#vitals,
       session: () => this.#session,
       onFree: () => this.#waker.nudge(),
-      onEnd: (wasSuspect) => services.household.ended(wasSuspect),
+      onEnd: (wasSuspect, ranMs) => services.household.ended(wasSuspect, ranMs),
     })
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))

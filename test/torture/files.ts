@@ -17,6 +17,9 @@ export function someFiles(count: number, poison: number): string {
       ELSE 'aborts' END, 1 FROM numbers`
 }
 
+/** How long a file takes that is none of those. */
+const WORK_MS = Number(process.env.GLEANER_WORK_MS ?? 0)
+
 export const tagFiles = defineDiscovery({
   name: 'tag-files',
   table: 'files',
@@ -28,6 +31,7 @@ export const tagFiles = defineDiscovery({
     if (file.poison === 'throws') throw new Error('this file is poison')
     if (file.poison === 'hangs') await sleep(60_000, undefined, { signal: ctx.signal })
     if (file.poison === 'aborts') process.abort()
+    if (WORK_MS > 0) await sleep(WORK_MS)
     return ctx.complete('tagged', (tx) => insertEffect(tx, file.id))
   },
   done: (tags) => ({ tags, needs_tagging: 0 }),

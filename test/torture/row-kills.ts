@@ -19,6 +19,8 @@ export interface RowTorture {
   concurrency: number
   /** By us, from outside. */
   kills: number
+  /** What a row takes that is no poison. */
+  workMs?: number
   seed: number
 }
 
@@ -165,8 +167,9 @@ class Crew {
 
   async #keepOne(): Promise<void> {
     while (!this.#isOver) {
-      const { concurrency } = this.#options
-      const child = new Child(PROGRAM, { database: this.#ground.database, concurrency })
+      const { concurrency, workMs = 0 } = this.#options
+      const env = { GLEANER_WORK_MS: String(workMs) }
+      const child = new Child(PROGRAM, { database: this.#ground.database, concurrency }, env)
       this.#children.add(child)
       const killed = await this.#oneLife(child)
       this.#children.delete(child)

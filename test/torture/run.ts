@@ -7,14 +7,17 @@ import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
 import { keptItsRate, minuteOfARate } from './rates.ts'
-import { brokenRowPromises, rowSummary, tortureRows } from './row-kills.ts'
+import { brokenRowPromises, type RowTorture, rowSummary, tortureRows } from './row-kills.ts'
 
+// npm run torture [-- --database sqlite|postgres --only <part> --kills <n> --seed <n>]
+const PARTS = ['supervisor', 'http', 'gaps', 'kills', 'backups', 'rate', 'rows'] as const
 const HTTP_PROOFS = ['hostile', 'crowd', 'large-lists'].map((name) => `test/http/${name}.test.ts`)
-
-// npm run torture [-- --database sqlite|postgres --kills <n> --seed <n>]
+/** Of the throughput without poison. */
+const SHARE_MIN = 0.8
 const { values } = parseArgs({
   options: {
     database: { type: 'string' },
+    only: { type: 'string' },
     kills: { type: 'string', default: '300' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
@@ -26,23 +29,29 @@ if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
   console.error(`--database: "${database}" is none; use sqlite or postgres, or leave it away for both.`)
   process.exit(2)
 }
+const { only } = values
+if (only !== undefined && !PARTS.some((part) => part === only)) {
+  console.error(`--only: there is no part "${only}"; there are ${PARTS.join(', ')}.`)
+  process.exit(2)
+}
+const isMeant = (part: (typeof PARTS)[number]) => only === undefined || only === part
 
 if (database !== 'postgres') {
-  superviseForReal()
-  serveForReal()
-  killBetweenSteps('SQLite')
-  await killAtRandom('SQLite', new SqliteGround())
-  await backUpEverySecond()
-  await keepARate('SQLite', new SqliteGround())
-  await workOffRows('SQLite', async () => new SqliteGround())
+  if (isMeant('supervisor')) superviseForReal()
+  if (isMeant('http')) serveForReal()
+  if (isMeant('gaps')) killBetweenSteps('SQLite')
+  if (isMeant('kills')) await killAtRandom('SQLite', new SqliteGround())
+  if (isMeant('backups')) await backUpEverySecond()
+  if (isMeant('rate')) await keepARate('SQLite', new SqliteGround())
+  if (isMeant('rows')) await workOffRows('SQLite', async () => new SqliteGround())
 }
 if (database !== 'sqlite') {
-  killBetweenSteps('PostgreSQL')
+  if (isMeant('gaps')) killBetweenSteps('PostgreSQL')
   const server = await serverForTests()
   try {
-    await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url))
-    await keepARate('PostgreSQL', await PostgresGround.fresh(server.url))
-    await workOffRows('PostgreSQL', () => PostgresGround.fresh(server.url))
+    if (isMeant('kills')) await killAtRandom('PostgreSQL', await PostgresGround.fresh(server.url))
+    if (isMeant('rate')) await keepARate('PostgreSQL', await PostgresGround.fresh(server.url))
+    if (isMeant('rows')) await workOffRows('PostgreSQL', () => PostgresGround.fresh(server.url))
   } finally {
     await server.stop()
   }
@@ -57,23 +66,28 @@ async function keepARate(name: string, ground: Ground): Promise<void> {
 
 /** Rows of a user's table, with kills from outside; then with poison at the head, beside what it takes without. */
 async function workOffRows(name: string, fresh: () => Promise<Ground>): Promise<void> {
-  const crew = { rows: 20_000, processes: 4, concurrency: 4, seed }
-  const rounds = [
-    { ...crew, poison: 0, kills: 40 },
-    { ...crew, poison: 0, kills: 0 },
-    { ...crew, poison: 100, kills: 0 },
-  ]
-  for (const round of rounds) {
-    console.log(
-      `${name}: ${round.rows} rows, ${round.poison} of them poison, ${round.kills} kills, seed ${seed}`,
-    )
+  const crew = { rows: 20_000, processes: 4, seed }
+  const work = async (round: RowTorture) => {
+    const { rows, poison, kills: killed } = round
+    console.log(`${name}: ${rows} rows, ${poison} of them poison, ${killed} kills, seed ${seed}`)
     const bill = await tortureRows(await fresh(), round)
     console.log(`${name}: ${rowSummary(bill)}`)
     for (const broken of brokenRowPromises(bill, round)) {
       console.error(`${name}: ${broken}`)
       process.exitCode = 1
     }
+    return bill
   }
+  await work({ ...crew, concurrency: 4, poison: 0, kills: 40 })
+  // Rows that take no time would only be compared with how long processes take to start.
+  const slow = { ...crew, concurrency: 8, kills: 0, workMs: 40 }
+  const clean = await work({ ...slow, poison: 0 })
+  const poisoned = await work({ ...slow, poison: 100 })
+  const share = poisoned.done / poisoned.goodMs / (clean.done / clean.goodMs)
+  console.log(`${name}: with poison at the head ${share.toFixed(2)} of the throughput without`)
+  if (share >= SHARE_MIN) return
+  console.error(`${name}: that is less than ${SHARE_MIN}`)
+  process.exitCode = 1
 }
 
 /** Worker processes: real lengths, and many kills. */

@@ -35,15 +35,15 @@ test('in an empty house the worker goes first whose suspect waits', () => {
 })
 
 test('while a suspect waits, the end of every run is told to all', () => {
-  household.ended(false)
+  household.ended(false, 1)
   expect(nudged).toEqual([])
   household.suspectsWaiting(mine, true)
-  household.ended(false)
+  household.ended(false, 1)
   expect(nudged).toEqual(['mine', 'theirs'])
 })
 
 test('the end of a suspect is told to all: they held back for it', () => {
-  household.ended(true)
+  household.ended(true, 1)
   expect(nudged).toEqual(['mine', 'theirs'])
 })
 
@@ -54,14 +54,37 @@ test('a worker that leaves, or finds its suspect taken, holds nobody back', () =
   expect(nudged).toContain('theirs')
 })
 
-test('a new process prefers other work to suspects for a while: one may have taken its predecessor down', () => {
-  clock.advance(10_000)
-  const fresh = new Household(clock)
-  fresh.join(mine, () => {})
-  expect(fresh.isTimeForSuspects).toBe(false)
-  clock.advance(2_999)
-  fresh.join(theirs, () => {})
-  expect(fresh.isTimeForSuspects).toBe(false)
+test.each([
+  ['started at once', 10, 3_000],
+  ['took a second to start', 1_000, 9_000],
+  ['is old', 3_600_000, 30_000],
+])(
+  'a process that %s prefers other work to suspects for a while: one may have taken its predecessor down',
+  (_, ageMs, whileMs) => {
+    const fresh = new Household(clock)
+    clock.advance(ageMs)
+    fresh.join(mine, () => {})
+    clock.advance(whileMs - 1)
+    fresh.join(theirs, () => {})
+    expect(fresh.isTimeForSuspects).toBe(false)
+    clock.advance(1)
+    expect(fresh.isTimeForSuspects).toBe(true)
+  },
+)
+
+test('after a suspect others have nine times as long as it took, with the time to empty the house', () => {
+  clock.advance(60_000)
+  expect(household.isTimeForSuspects).toBe(true)
+  household.suspectsWaiting(mine, true)
+  clock.advance(200)
+  household.suspectsWaiting(mine, false)
+  clock.advance(300)
+  household.ended(true, 300)
+  clock.advance(4_499)
+  expect(household.isTimeForSuspects).toBe(false)
   clock.advance(1)
-  expect(fresh.isTimeForSuspects).toBe(true)
+  expect(household.isTimeForSuspects).toBe(true)
+  household.ended(true, 10)
+  clock.advance(90)
+  expect(household.isTimeForSuspects).toBe(true)
 })

@@ -160,4 +160,26 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     replace: "quiet ? ['gleaner_rows.quiet = off'] : []",
     test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },
   },
+  {
+    name: 'discovery: the server is asked whether anything was written',
+    promise: 'Without a trigger, a row that the app writes is found within a second.',
+    file: 'src/store/postgres/rows/polling.ts',
+    find: 'if (moved && !this.#closed) this.#wake()',
+    replace: '',
+    test: {
+      file: 'test/store/postgres/row-wakeups.test.ts',
+      title: 'without one it is found all the same, within a second',
+    },
+  },
+  {
+    name: 'discovery: an index that was made is not offered again',
+    promise: 'Advice that was followed is not repeated, also where the condition cannot stand in an index.',
+    file: 'src/store/postgres/rows/advice.ts',
+    find: '...(isHelped || !isOther ? [] : [`',
+    replace: '...(!isOther ? [] : [`',
+    test: {
+      file: 'test/store/postgres/row-finding.test.ts',
+      title: 'a condition that hangs on the moment is offered an index by what else it asks',
+    },
+  },
 ]

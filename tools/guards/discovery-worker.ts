@@ -144,12 +144,24 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: a new process prefers other work to suspects',
     promise: 'Rows that take processes down do not keep new ones from all other work.',
     file: 'src/worker/household.ts',
-    find: '>= SUSPECTS_AFTER_MS',
-    replace: '>= 0',
+    find: 'return startMs + Math.min(',
+    replace: 'return startMs + 0 * Math.min(',
     test: {
       file: 'test/worker/household.test.ts',
       title:
-        'a new process prefers other work to suspects for a while: one may have taken its predecessor down',
+        'a process that took a second to start prefers other work to suspects for a while: one may have taken its predecessor down',
+    },
+  },
+  {
+    name: 'discovery: after a suspect others have their time',
+    promise:
+      'Rows that hang until their time is out do not keep a process from other work, one after the other.',
+    file: 'src/worker/household.ts',
+    find: 'if (wasSuspect) this.#othersFirst(ranMs)',
+    replace: '',
+    test: {
+      file: 'test/worker/household.test.ts',
+      title: 'after a suspect others have nine times as long as it took, with the time to empty the house',
     },
   },
   {

@@ -121,6 +121,18 @@ test('a condition that no index can hold is offered one for its order, if it has
   expect((await store.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
 })
 
+test('a condition that hangs on the moment is offered an index by what else it asks', async ({ place }) => {
+  const store = await place.store()
+  await place.rows(
+    'CREATE TABLE gleaner.files (id integer PRIMARY KEY, needs integer NOT NULL, due timestamptz NOT NULL)',
+  )
+  const declared = source(place, { where: 'due < now() AND needs = 1' })
+  const [planned] = await store.planDiscoveries([declared])
+  expect(planned!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("needs", "id")`)
+  await place.rows(planned!.createIndex!)
+  expect((await store.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
+})
+
 test('words of a condition that look like ours are the app’s', async ({ place }) => {
   const where = `needs AND path <> 'gleaner.tasks' AND path NOT IN (SELECT 'gleaner.' || 'x') AND ('{"a": 1}'::jsonb ? 'a')`
   const store = await withFiles(place, 2, { where })

@@ -1,5 +1,5 @@
 import type { DiscoverySource } from '../../rows.ts'
-import { orderOf } from '../../source.ts'
+import { isFixed, orderOf } from '../../source.ts'
 import type { Ask } from '../database.ts'
 import { quoted, type Shape } from './shape.ts'
 import type { RowSource, Way } from './source.ts'
@@ -37,7 +37,10 @@ export async function adviceFor(ask: Ask, source: RowSource, shape: Shape): Prom
   const indexed = !sorts && scans.every((node) => node['Node Type'].startsWith('Index'))
   if (indexed && scans.every((node) => node.Filter === undefined)) return { way: 'index', createIndex: null }
   const helped = indexed && scans.every((node) => node['Index Cond'] !== undefined)
-  return { way: helped ? 'index' : 'window', createIndex: await missingIndex(ask, source.declared, shape) }
+  return {
+    way: helped ? 'index' : 'window',
+    createIndex: await missingIndex(ask, source.declared, shape, helped),
+  }
 }
 
 function nodesOf(plan: Plan): Plan[] {
@@ -45,24 +48,59 @@ function nodesOf(plan: Plan): Plan[] {
 }
 
 /** Tried on an empty table of the same shape: not every condition can stand in an index (`now()` cannot). */
-async function missingIndex(ask: Ask, declared: DiscoverySource, shape: Shape): Promise<string | null> {
+async function missingIndex(
+  ask: Ask,
+  declared: DiscoverySource,
+  shape: Shape,
+  isHelped: boolean,
+): Promise<string | null> {
   const table = quoted(shape.table)
   const ordered = orderOf(declared)
   const columns = [
     ...ordered.map(({ column, descending }) => `${quoted(column)}${descending ? ' DESC' : ''}`),
     ...declared.key.filter((name) => !ordered.some(({ column }) => column === name)).map(quoted),
   ]
-  const where = ` (${columns.join(', ')}) WHERE ${conditionOf(declared)}`
+  const fixed = shape.columns
+    .map(({ name }) => name)
+    .filter((name) => isFixed(name, declared.where) && !columns.includes(quoted(name)))
+    .map(quoted)
+  // In key order there is an index already, which does not know the condition.
+  const isOther = fixed.length + ordered.length > 0
+  const condition = conditionOf(declared)
+  const offers = [
+    `(${columns.join(', ')}) WHERE ${condition}`,
+    // What depends on the moment cannot stand in an index; one that leads to some of the rows is there already, or is offered.
+    ...(isHelped || !isOther ? [] : [`(${[...fixed, ...columns].join(', ')})`]),
+  ]
   const concurrently = shape.pages > SMALL_PAGES ? ' CONCURRENTLY' : ''
-  const real = `CREATE INDEX${concurrently} ON ${quoted(shape.schema)}.${table}`
+  for (const offer of offers) {
+    if (await serves(ask, shape, offer, condition, columns))
+      return `CREATE INDEX${concurrently} ON ${quoted(shape.schema)}.${table} ${offer}`
+  }
+  return null
+}
+
+async function serves(
+  ask: Ask,
+  shape: Shape,
+  offer: string,
+  condition: string,
+  order: readonly string[],
+): Promise<boolean> {
+  const table = quoted(shape.table)
   await ask('SAVEPOINT trial')
   try {
     await ask(`CREATE TEMPORARY TABLE ${table} (LIKE ${quoted(shape.schema)}.${table}) ON COMMIT DROP`)
-    await ask(`CREATE INDEX ON pg_temp.${table}${where}`)
-    return real + where
+    await ask(`CREATE INDEX ON pg_temp.${table} ${offer}`)
+    const [row] = await ask(
+      `EXPLAIN (FORMAT JSON) SELECT 1 FROM pg_temp.${table} WHERE (${condition}\n) ORDER BY ${order.join(', ')} LIMIT 100`,
+    )
+    const nodes = nodesOf(row['QUERY PLAN'][0].Plan)
+    const scan = nodes.find((node) => node['Relation Name'] === shape.table)
+    const sorts = nodes.some((node) => node['Node Type'].includes('Sort'))
+    return !sorts && scan!['Node Type'].startsWith('Index')
   } catch {
-    // In key order there is an index already, which does not know the condition.
-    return ordered.length > 0 ? `${real} (${columns.join(', ')})` : null
+    return false
   } finally {
     await ask('ROLLBACK TO trial')
   }

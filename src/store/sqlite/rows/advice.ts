@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { DiscoverySource } from '../../rows.ts'
+import { isFixed } from '../../source.ts'
 import { Statements } from '../statements.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 
@@ -47,12 +48,6 @@ export function missingIndex(
 }
 
 const MOMENT = /\b(unixepoch|date|time|datetime|julianday|strftime|timediff|current_(date|time|timestamp))\b/i
-
-/** `column = …`; whether it helps is seen by trying. */
-function isFixed(column: string, where: string): boolean {
-  const at = where.toLowerCase().indexOf(column.toLowerCase())
-  return at >= 0 && /^"?\s*=/.test(where.slice(at + column.length))
-}
 
 /** Tried on an empty copy of the table: an offer that does not help would be made for ever. */
 function serves(db: Statements, source: DiscoverySource, shape: readonly Column[], offer: string): boolean {
