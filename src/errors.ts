@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'ROW_STATE'
   | 'RUN_LIMIT'
   | 'RUN_STUCK'
+  | 'SERVER_AWAY'
   | 'STOPPED'
   | 'STORE_AWAY'
   | 'STORE_BUSY'

@@ -3,20 +3,33 @@ import type { Terminal } from './terminal.ts'
 export interface Option {
   type: 'boolean' | 'string'
   short?: string
-  /** What stands for the value in the help: `--config <file>`. */
+  /** What stands for the value in the help: `--config <file>`. `file` and `folder` are completed as such. */
   value?: string
+  /** The values that there are. */
+  choices?: readonly string[]
+  /** Throws a UsageError when it cannot be. */
+  check?: (value: string, flag: string) => void
   about: string
+}
+
+export interface Operand {
+  name: string
+  about: string
+  optional?: boolean
+  /** As many as one likes. */
+  many?: boolean
+  choices?: readonly string[]
 }
 
 export type Values = Readonly<Record<string, string | boolean | undefined>>
 
+/** Everything about a command: what is parsed, the help, the completion and the reference are made from it. */
 export interface Command {
+  /** One word, or two: `tasks list`. */
   name: string
   /** One line, for the list of commands. */
   summary: string
-  /** What follows the name: `[queue]`. */
-  operands: string
-  operandsMax: number
+  operands: readonly Operand[]
   about: string
   options: Readonly<Record<string, Option>>
   examples: readonly (readonly [command: string, about: string])[]
@@ -43,6 +56,24 @@ export const CONFIG_OPTION: Option = {
 }
 
 export const JSON_OPTION: Option = { type: 'boolean', about: 'As JSON, for other programs.' }
+
+/** Which Gleaner: the database of a config, or a server. */
+export const PLACE_OPTIONS = {
+  config: CONFIG_OPTION,
+  url: {
+    type: 'string',
+    short: 'u',
+    value: 'url',
+    about: 'Ask a running server instead of the database, e.g. http://127.0.0.1:8356.',
+  },
+  token: {
+    type: 'string',
+    value: 'token',
+    about: 'What the server knows you by. Others on this machine can see it: prefer GLEANER_TOKEN.',
+  },
+} as const satisfies Command['options']
+
+export const YES_OPTION: Option = { type: 'boolean', short: 'y', about: 'Do it without asking.' }
 
 export function text(value: string | boolean | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined

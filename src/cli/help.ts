@@ -1,36 +1,43 @@
 import type { Command, Option } from './command.ts'
+import { firstWords, HELP_OPTION, operandWord, verbsOf } from './parse.ts'
 import type { Terminal } from './terminal.ts'
 
 const WIDTH = 80
 const INDENT = '    '
 
-const ENVIRONMENT = [
+export const ENVIRONMENT = [
   ['GLEANER_DATABASE', 'The database, instead of the one in the config.'],
-  ['GLEANER_HOST, GLEANER_PORT', 'Where the server listens.'],
-  ['GLEANER_TOKEN, GLEANER_VIEWER_TOKEN', 'Who may use it: operators, and those who only look.'],
+  ['GLEANER_URL', 'The server to ask, as --url.'],
+  ['GLEANER_TOKEN', 'What it knows you by, as --token. For `gleaner start`: what operators must know.'],
+  ['GLEANER_VIEWER_TOKEN', 'For `gleaner start`: what those must know who only look.'],
+  ['GLEANER_HOST, GLEANER_PORT', 'For `gleaner start`: where the server listens.'],
+  ['GLEANER_DEBUG', 'Set it to see the stack of an error.'],
   ['NO_COLOR', 'No colours, also on a terminal.'],
 ] as const
 
-const EXITS = [
+export const EXITS = [
   ['0', 'Success.'],
   ['1', 'Failure; what went wrong is on stderr.'],
   ['2', 'Wrong usage.'],
 ] as const
 
-export function generalHelp(commands: readonly Command[], { style }: Terminal): string {
-  const width = Math.max(...commands.map(({ name }) => name.length)) + 3
+type Style = Terminal['style']
+
+export function generalHelp(commands: readonly Command[], { style }: Pick<Terminal, 'style'>): string {
+  const words = firstWords(commands)
+  const width = Math.max(...words.map((word) => word.length)) + 3
   return [
     `${style('bold', 'gleaner')}: durable background work, on SQLite or PostgreSQL`,
     '',
-    style('bold', 'USAGE'),
+    style('bold', 'SYNOPSIS'),
     `${INDENT}gleaner <command> [options]`,
     '',
     style('bold', 'COMMANDS'),
-    ...commands.map(({ name, summary }) => `${INDENT}${style('cyan', name.padEnd(width))}${summary}`),
+    ...words.map((word) => `${INDENT}${style('cyan', word.padEnd(width))}${summaryOf(commands, word)}`),
     '',
     style('bold', 'OPTIONS'),
-    `${INDENT}${'--help'.padEnd(width + 1)}This, or with a command: all about it.`,
-    `${INDENT}${'--version'.padEnd(width + 1)}The version.`,
+    `${INDENT}${'--help'.padEnd(width)}This, or with a command: all about it.`,
+    `${INDENT}${'--version'.padEnd(width)}The version.`,
     '',
     ...section('ENVIRONMENT', table(ENVIRONMENT), style),
     ...section('EXIT STATUS', table(EXITS), style),
@@ -38,29 +45,56 @@ export function generalHelp(commands: readonly Command[], { style }: Terminal): 
   ].join('\n')
 }
 
-export function commandHelp(command: Command, { style }: Terminal): string {
+/** Of a group: what can be done. */
+function summaryOf(commands: readonly Command[], word: string): string {
+  const verbs = verbsOf(commands, word)
+  return verbs.length > 0 ? verbs.join(', ') : commands.find(({ name }) => name === word)!.summary
+}
+
+export function groupHelp(
+  commands: readonly Command[],
+  group: string,
+  { style }: Pick<Terminal, 'style'>,
+): string {
+  const members = commands.filter(({ name }) => name.startsWith(`${group} `))
+  const width = Math.max(...members.map(({ name }) => name.length)) + 3
+  return [
+    ...section('SYNOPSIS', [`gleaner ${group} <command> [options]`], style),
+    ...section(
+      'COMMANDS',
+      members.map(({ name, summary }) => `${style('cyan', name.padEnd(width))}${summary}`),
+      style,
+    ),
+    `Without a command: gleaner ${group} list. All about one: gleaner ${group} <command> --help.`,
+  ].join('\n')
+}
+
+export function commandHelp(command: Command, { style }: Pick<Terminal, 'style'>): string {
   const { name, summary, operands, about, options, examples } = command
   const flags = Object.entries({ ...options, help: HELP_OPTION }).map(
-    ([long, option]) => [flagOf(long, option), option.about] as const,
+    ([long, option]) => [flagOf(long, option), aboutOf(option)] as const,
   )
   return [
     ...section(
       'NAME',
-      [`gleaner ${name}: ${summary[0]!.toLowerCase()}${summary.slice(1).replace(/\.$/, '')}`],
+      wrapped(`gleaner ${name}: ${summary[0]!.toLowerCase()}${summary.slice(1).replace(/\.$/, '')}`),
       style,
     ),
-    ...section('USAGE', [`gleaner ${name} ${operands === '' ? '' : `${operands} `}[options]`], style),
+    ...section('SYNOPSIS', [synopsisOf(command)], style),
     ...section(
       'DESCRIPTION',
       about.split('\n\n').flatMap((part, i) => [...(i > 0 ? [''] : []), ...wrapped(part)]),
       style,
     ),
+    ...(operands.length === 0
+      ? []
+      : section('OPERANDS', table(operands.map((one) => [operandWord(one), aboutOf(one)] as const)), style)),
     ...section('OPTIONS', table(flags), style),
     ...section('ENVIRONMENT', table(ENVIRONMENT), style),
     ...section('EXIT STATUS', table([...EXITS, ...(command.exits ?? [])]), style),
     ...section(
       'EXAMPLES',
-      examples.flatMap(([line, what]) => [line, `${INDENT}${what}`]),
+      examples.flatMap(([line, what]) => [line, ...wrapped(what, WIDTH - 8).map((one) => INDENT + one)]),
       style,
     ),
   ]
@@ -68,13 +102,19 @@ export function commandHelp(command: Command, { style }: Terminal): string {
     .trimEnd()
 }
 
-export const HELP_OPTION: Option = { type: 'boolean', short: 'h', about: 'This.' }
+export function synopsisOf({ name, operands }: Command): string {
+  return ['gleaner', name, ...operands.map(operandWord), '[options]'].join(' ')
+}
 
-function flagOf(long: string, { short, value }: Option): string {
+export function flagOf(long: string, { short, value }: Option): string {
   return `${short === undefined ? '' : `-${short}, `}--${long}${value === undefined ? '' : ` <${value}>`}`
 }
 
-function section(title: string, lines: readonly string[], style: Terminal['style']): string[] {
+export function aboutOf({ about, choices }: { about: string; choices?: readonly string[] }): string {
+  return choices === undefined ? about : `${about} One of: ${choices.join(', ')}.`
+}
+
+function section(title: string, lines: readonly string[], style: Style): string[] {
   return [style('bold', title), ...lines.map((line) => (line === '' ? '' : INDENT + line)), '']
 }
 

@@ -1,16 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import { createInterface } from 'node:readline/promises'
+import { text as textOf } from 'node:stream/consumers'
 import { styleText } from 'node:util'
+import { escaped } from './escape.ts'
 
 /** Where a command reads and writes. */
 export interface Terminal {
-  /** A line of what was asked for. */
+  /** A line of what was asked for. Whatever a terminal would obey in it is escaped, but for what `style` added. */
   print(line?: string): void
   /** A line about it: errors, hints, what goes on. */
   complain(line: string): void
-  /** As it is, without an end of line. */
+  /** As it is, for those who draw. */
   write(text: string): void
+  /** The same on stderr, for those who draw beside what was asked for. */
+  writeAside(text: string): void
   style(format: Parameters<typeof styleText>[0], text: string): string
+  /** A line as `print` would write it. */
+  shown(line: string): string
+  /** Waits for a line; null when there is none any more. */
+  ask(question: string): Promise<string | null>
+  /** All that comes in on stdin. */
+  readAll(): Promise<string>
   /** It can be redrawn in place, and keys can be read. */
   readonly isInteractive: boolean
+  /** A person can be asked. */
+  readonly canAsk: boolean
+  /** Progress can be drawn on stderr. */
+  readonly canDraw: boolean
   readonly columns: number
   readonly rows: number
   readonly cwd: string
@@ -18,17 +34,24 @@ export interface Terminal {
 }
 
 export function processTerminal(): Terminal {
-  const { stdout, env } = process
+  const { stdin, stdout, stderr, env } = process
   // Whoever reads no further (`gleaner status | head`) ends the program.
   stdout.on('error', () => process.exit(0))
-  const isInteractive = stdout.isTTY === true && env.TERM !== 'dumb'
-  const hasColours = isInteractive && !env.NO_COLOR
+  const isDrawable = (stream: NodeJS.WriteStream) => stream.isTTY === true && env.TERM !== 'dumb'
+  const isInteractive = isDrawable(stdout)
+  const { style, shown } = colours(isInteractive && !env.NO_COLOR)
   return {
-    print: (line = '') => void stdout.write(`${line}\n`),
-    complain: (line) => void process.stderr.write(`${line}\n`),
+    print: (line = '') => void stdout.write(`${shown(line)}\n`),
+    complain: (line) => void stderr.write(`${shown(line)}\n`),
     write: (text) => void stdout.write(text),
-    style: (format, text) => (hasColours ? styleText(format, text, { validateStream: false }) : text),
+    writeAside: (text) => void stderr.write(text),
+    style,
+    shown,
+    ask: (question) => answerTo(shown(question)),
+    readAll: () => textOf(stdin),
     isInteractive,
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    canDraw: isDrawable(stderr),
     // A terminal may not know its size.
     get columns() {
       return stdout.columns || 80
@@ -38,5 +61,31 @@ export function processTerminal(): Terminal {
     },
     cwd: process.cwd(),
     env,
+  }
+}
+
+type Colours = Pick<Terminal, 'style' | 'shown'>
+
+/**
+ * What is printed holds texts of strangers: names, payloads, errors. They are escaped where everything passes, so that no command can
+ * forget it; our own colours are told from theirs by a mark that nobody else can know.
+ */
+export function colours(hasColours: boolean): Colours {
+  if (!hasColours) return { style: (_format, text) => text, shown: escaped }
+  const mark = `<${randomUUID()}>`
+  return {
+    style: (format, text) =>
+      styleText(format, text, { validateStream: false }).replaceAll('\x1b[', `${mark}[`),
+    shown: (line) => escaped(line).replaceAll(`${mark}[`, '\x1b['),
+  }
+}
+
+async function answerTo(question: string): Promise<string | null> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const closed = new Promise<null>((resolve) => lines.once('close', () => resolve(null)))
+  try {
+    return await Promise.race([lines.question(question), closed])
+  } finally {
+    lines.close()
   }
 }

@@ -1,3 +1,5 @@
+import { escaped } from './escape.ts'
+
 /** Three digits are enough: `1.2 s`, `4 min`, `3 h`, `2 d`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -17,8 +19,23 @@ export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** Columns as wide as their longest cell; numbers to the right. */
-export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** `3 min ago`, `in 2 h`, `-` for never. */
+export function moment(at: number | null, now: number): string {
+  if (at === null) return '-'
+  return at <= now ? `${duration(now - at)} ago` : `in ${duration(at - now)}`
+}
+
+/** In the reader's own time zone: `2026-11-15 20:07:56`. */
+export function clockTime(at: number): string {
+  const date = new Date(at)
+  const two = (part: number) => String(part).padStart(2, '0')
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-')
+  return `${day} ${date.toTimeString().slice(0, 8)}`
+}
+
+/** Columns as wide as their longest cell; numbers to the right. Cells are escaped first, so that they are as wide as they look. */
+export function columns(head: readonly string[], cells: readonly (readonly string[])[]): string[] {
+  const rows = cells.map((row) => row.map(escaped))
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => (row[i] ?? '').length)))
   const isNumber = head.map(
     (_, i) => rows.length > 0 && rows.every((row) => /^[\d.,]*( \w+)?$|^-$/.test(row[i] ?? '')),
@@ -33,6 +50,6 @@ export function columns(head: readonly string[], rows: readonly (readonly string
 
 /** One line, and no longer than `width`. */
 export function cut(text: string, width: number): string {
-  const line = text.split('\n')[0] ?? ''
+  const line = escaped(text.split('\n')[0] ?? '')
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { TASK_STATUSES } from '../model/task.ts'
+import { FINISHED_STATUSES, type FinishedStatus, TASK_STATUSES } from '../model/task.ts'
 
 /** The fields that requests are made of: each with its bounds. */
 
@@ -84,6 +84,18 @@ export const windowQuery = z.strictObject({
     "What rates are of: '1m' to '1d'",
   ),
 })
+
+const keep = z
+  .union([duration, z.literal(false)])
+  .optional()
+  .describe('Removed that long after they finished; false, or not named: kept')
+/** How long finished tasks are kept. Empty: as the server was told. */
+export const retention = z.strictObject(
+  Object.fromEntries(FINISHED_STATUSES.map((status) => [status, keep])) as Record<
+    FinishedStatus,
+    typeof keep
+  >,
+)
 
 export const topics = fromQuery(listIn, z.array(z.string()))
 export const ids = (max: number) => fromQuery(listIn, z.array(id).min(1).max(max))

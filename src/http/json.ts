@@ -55,6 +55,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /** Integers that JavaScript keeps as a BigInt are written with all their digits. */
-export function writeJson(value: unknown): string {
-  return JSON.stringify(value, (_key, one) => (typeof one === 'bigint' ? exact.rawJSON(String(one)) : one))
+export function writeJson(value: unknown, indent = 0): string {
+  const exactly = (_key: string, one: unknown) => (typeof one === 'bigint' ? exact.rawJSON(String(one)) : one)
+  return JSON.stringify(value, exactly, indent)
 }

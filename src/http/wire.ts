@@ -26,6 +26,7 @@ export type { AttemptRecord as Attempt, Counts, LogLine, Page, TaskRecord as Tas
 export type { Lane, Stretch } from '../model/timeline.ts'
 export type { Health, Phase, WorkerRecord as Worker, WorkerStatus } from '../model/worker.ts'
 export type { BulkAnswer } from '../queue/bulk.ts'
+export type { SupervisorRecord as Supervisor } from '../supervisor/reading.ts'
 
 /** What only a server has to say. */
 export type HttpErrorCode =

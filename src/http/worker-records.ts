@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { HealthRecord } from '../model/health.ts'
 import { HEALTHS, PHASES, type WorkerRecord, type WorkerStatus } from '../model/worker.ts'
+import type { SupervisorRecord } from '../supervisor/reading.ts'
 import { maybe, time, whole } from './records.ts'
 import type { HealthReport } from './wire.ts'
 
@@ -46,6 +47,16 @@ export const worker: z.ZodType<WorkerRecord> = z
     lastFrameAt: maybe(time),
   })
   .meta({ id: 'Worker' })
+
+export const supervisor: z.ZodType<SupervisorRecord> = z
+  .object({
+    name: z.string(),
+    host: z.string(),
+    pid: whole,
+    since: time,
+    running: z.boolean().describe('False: it left, is dead, or has been silent for too long'),
+  })
+  .meta({ id: 'Supervisor' })
 
 export const healthRecord: z.ZodType<HealthRecord> = z
   .object({

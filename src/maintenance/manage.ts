@@ -22,7 +22,10 @@ export interface MaintenanceManagement {
   /** The write-ahead log into the file. On PostgreSQL the server sees to it. */
   checkpoint(): Promise<Checkpointed>
   /** Removes finished tasks now: by the `retention` of this Gleaner, or by what is given here. */
-  prune(options?: RetentionOptions): Promise<{ removed: number }>
+  prune(
+    options?: RetentionOptions,
+    watch?: { onProgress?: (soFar: { removed: number }) => void },
+  ): Promise<{ removed: number }>
 }
 
 export interface Caretaker {
@@ -51,8 +54,10 @@ export function maintenanceManagement({ store, pruner, retention, close }: Caret
       return store.optimize({ vacuum })
     },
     checkpoint: () => store.checkpoint(),
-    async prune(options) {
-      return { removed: await pruner.prune(options === undefined ? retention : pruningOf(options)) }
+    async prune(options, watch = {}) {
+      const { onProgress } = known('prune', watch, ['onProgress'])
+      const keep = options === undefined ? retention : pruningOf(options)
+      return { removed: await pruner.prune(keep, (removed) => onProgress?.({ removed })) }
     },
   }
 }

@@ -58,13 +58,14 @@ export class Pruner {
   }
 
   /** Everything now, and as fast as others can bear. How many were removed. */
-  async prune(retention: Retention): Promise<number> {
+  async prune(retention: Retention, onStep: (removed: number) => void = () => {}): Promise<number> {
     let removed = 0
     let limit = LIMIT.first
     let afterLane = 0
     for (;;) {
       const step = await this.#store.pruneTasks(retention, { limit, afterLane })
       removed += step.removed
+      onStep(removed)
       if (!step.more) return removed
       limit = nextLimit(limit, step.next)
       afterLane = step.afterLane

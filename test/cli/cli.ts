@@ -1,5 +1,5 @@
 import { main } from '../../src/cli/main.ts'
-import type { Terminal } from '../../src/cli/terminal.ts'
+import { colours, type Terminal } from '../../src/cli/terminal.ts'
 
 export interface Said {
   code: number
@@ -7,20 +7,40 @@ export interface Said {
   stderr: string
 }
 
+export interface Setting {
+  cwd: string
+  env?: NodeJS.ProcessEnv
+  /** What is typed when it asks; without it, nobody can be asked. */
+  answer?: string
+  stdin?: string
+  colours?: boolean
+}
+
 /** A command as it is typed in this folder, in this process. */
-export async function gleaner(cwd: string, ...args: string[]): Promise<Said> {
+export async function gleaner(place: string | Setting, ...args: string[]): Promise<Said> {
+  const { cwd, env, answer, stdin, colours: coloured } = typeof place === 'string' ? { cwd: place } : place
   const out: string[] = []
   const errors: string[] = []
+  const { style, shown } = colours(coloured ?? false)
   const terminal: Terminal = {
-    print: (line = '') => out.push(`${line}\n`),
-    complain: (line) => errors.push(`${line}\n`),
+    print: (line = '') => out.push(`${shown(line)}\n`),
+    complain: (line) => errors.push(`${shown(line)}\n`),
     write: (text) => out.push(text),
-    style: (_format, text) => text,
+    writeAside: (text) => errors.push(text),
+    style,
+    shown,
+    async ask(question) {
+      errors.push(`${shown(question)}\n`)
+      return answer ?? null
+    },
+    readAll: async () => stdin ?? '',
     isInteractive: false,
+    canAsk: answer !== undefined,
+    canDraw: false,
     columns: 80,
     rows: 24,
     cwd,
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...env },
   }
   return { code: await main(args, terminal), stdout: out.join(''), stderr: errors.join('') }
 }

@@ -199,6 +199,28 @@ describe('gleaner status', () => {
   })
 })
 
+test.each([['status'], ['pause'], ['resume'], ['workers'], ['tasks'], ['queues'], ['check'], ['prune']])(
+  'gleaner %s makes no database that is missing, and says who does',
+  async (name) => {
+    const folder = project()
+    const before = readdirSync(folder)
+    const { code, stdout, stderr } = await gleaner(folder, name)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^error: there is no database sqlite:.*app\.db\ngleaner start or gleaner migrate makes it/,
+    )
+    expect(readdirSync(folder)).toEqual(before)
+    // A database of the app's own, without our tables, stays as it is.
+    const db = new Database(join(folder, 'app.db'))
+    db.exec('CREATE TABLE mine (id INTEGER)')
+    db.close()
+    expect((await gleaner(folder, name)).stderr).toMatch(/has no tables of Gleaner's/)
+    const again = new Database(join(folder, 'app.db'))
+    onTestFinished(() => void again.close())
+    expect(again.prepare('SELECT name FROM sqlite_schema').pluck().all()).toEqual(['mine'])
+  },
+)
+
 describe('gleaner pause and resume', () => {
   test('stop and begin a queue, and everything', async () => {
     const folder = project()
@@ -212,7 +234,9 @@ describe('gleaner pause and resume', () => {
 
     expect((await gleaner(folder, 'pause', 'default')).stdout).toBe('queue default is paused\n')
     expect(await paused()).toEqual(['default'])
-    expect((await gleaner(folder, 'pause', '--json')).stdout).toBe('{"queue":null,"paused":true}\n')
+    expect((await gleaner(folder, 'pause', '--json')).stdout).toBe(
+      '{\n  "queue": null,\n  "paused": true\n}\n',
+    )
     expect(await paused()).toEqual(['default', 'other'])
     expect((await gleaner(folder, 'resume')).stdout).toBe('everything goes on\n')
     expect(await paused()).toEqual(['default'])
@@ -221,12 +245,16 @@ describe('gleaner pause and resume', () => {
   })
 
   test('of a queue that nobody knows say so, and whether another was meant', async () => {
-    const { code, stderr } = await gleaner(project(), 'pause', 'defualt')
+    const folder = project()
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+    onTestFinished(() => app.close())
+    await app.enqueue(mail)
+    const { code, stderr } = await gleaner(folder, 'pause', 'defualt')
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: 'note: nothing was ever in a queue defualt; did you mean default?\n',
     })
-    expect(await gleaner(project(), 'pause', 'a b')).toMatchObject({
+    expect(await gleaner(folder, 'pause', 'a b')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('is not a name'),
     })
@@ -249,14 +277,15 @@ describe('gleaner workers', () => {
   test('tells supervisors what to do with one worker, if there is such a one', async () => {
     const folder = project()
     const store = await opened(folder)
-    expect(await gleaner(folder, 'workers')).toMatchObject({ code: 0, stdout: 'no supervised workers\n' })
+    expect(await gleaner(folder, 'workers')).toMatchObject({ code: 0, stdout: 'no workers\n' })
     expect(await gleaner(folder, 'workers', 'restart')).toMatchObject({
       code: 1,
-      stdout: 'told 0 supervisors to restart all workers\n',
+      stderr: expect.stringContaining('no supervisor has any worker here'),
     })
     const term = await store.takeOffice('main', identifySelf(), null)
     const record = {
       id: 'worker:mail:0',
+      pool: 'mail',
       restarts: {},
       current: [],
       rss: null,

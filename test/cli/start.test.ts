@@ -172,6 +172,6 @@ describe('gleaner work', () => {
         export default { database: 'sqlite:./no/such/folder/app.db', tasks: [defineTask({ name: 'a', run() {} })] }`,
     })
     expect((await gleaner(away, 'work')).code).toBe(11)
-    expect((await gleaner(wrong, 'work', '--concurrency', 'x')).code).toBe(10)
+    expect((await gleaner(wrong, 'work', '--concurrency', 'x')).code).toBe(2)
   })
 })

@@ -4,12 +4,13 @@ import { DiscoveryRegistry } from '../../discovery/registry.ts'
 import { checkPostgres } from '../../engine/settings.ts'
 import type { Store } from '../../store/contract.ts'
 import { diagnose } from '../../store/diagnosis.ts'
-import { openStore } from '../../store/open.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
 import { CONFIG_OPTION, type Command, JSON_OPTION, type Values } from '../command.ts'
+import { withoutPassword } from '../database-name.ts'
 import { findProgram } from '../find-program.ts'
-import { configOf } from '../opening.ts'
-import { withoutPassword } from '../overview.ts'
+import { openStoreOf } from '../opening.ts'
+import { configOf } from '../operations/open.ts'
+import { printJson } from '../printing.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../words.ts'
 
@@ -24,8 +25,7 @@ interface Check {
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Check Node.js, config and database, and say what to mend.',
-  operands: '',
-  operandsMax: 0,
+  operands: [],
   about:
     'Looks at the version of Node.js, the config, the programs that its pools name, whether the database can be ' +
     'reached and written, its version and its journal mode, and at discoveries: which index their table lacks, and how ' +
@@ -44,7 +44,7 @@ export const doctor: Command = {
       checks.push(check)
       if (values.json !== true) print(check, terminal)
     }
-    if (values.json === true) terminal.print(JSON.stringify(checks, null, 2))
+    if (values.json === true) printJson(checks, terminal)
     return checks.some(({ state }) => state === 'bad') ? 1 : 0
   },
 }
@@ -90,8 +90,9 @@ function* pools({ pools, engine, path }: Config, { env }: Terminal): Generator<C
   }
 }
 
-async function* database({ engine }: Config): AsyncGenerator<Check> {
-  const options = { durability: engine.durability, postgres: checkPostgres(engine.postgres ?? {}) }
+async function* database(config: Config): AsyncGenerator<Check> {
+  const { engine } = config
+  const options = { postgres: checkPostgres(engine.postgres ?? {}) }
   let diagnosis: Awaited<ReturnType<typeof diagnose>>
   try {
     diagnosis = await diagnose(engine.database, options)
@@ -108,7 +109,7 @@ async function* database({ engine }: Config): AsyncGenerator<Check> {
     yield note('database', `${where} has no tables of Gleaner's (${server})`, 'The first start makes them.')
   for (const { message, fix } of troubles) yield bad('database', message, fix)
   if (version !== latest || troubles.length > 0) return
-  const store = await openStore(engine.database, options)
+  const store = await openStoreOf(config)
   try {
     yield* supervisors(store)
     yield* discoveries(store, engine)

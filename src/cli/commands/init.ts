@@ -8,8 +8,7 @@ const CONFIGS = ['gleaner.config.ts', 'gleaner.config.js', 'gleaner.config.mjs']
 export const init: Command = {
   name: 'init',
   summary: 'Write a config and a first task to begin with.',
-  operands: '[folder]',
-  operandsMax: 1,
+  operands: [{ name: 'folder', about: 'Where; default: here.', optional: true }],
   about:
     'Writes gleaner.config.ts and tasks.ts into the folder (default: here): a SQLite file, one pool of two worker ' +
     'processes and a task that runs every ten seconds. `gleaner start` runs it as it is.\n\n' +
@@ -32,8 +31,9 @@ export const init: Command = {
       print(`wrote ${relative(cwd, join(target, name)) || name}`)
     }
     const enter = target === cwd ? '' : `cd ${relative(cwd, target)} && `
+    print()
     print(
-      `\nNow: ${style('cyan', `${enter}npx gleaner start`)}, and ${style('cyan', 'npx gleaner status')} in another terminal.`,
+      `Now: ${style('cyan', `${enter}npx gleaner start`)}, and ${style('cyan', 'npx gleaner status')} in another terminal.`,
     )
     return 0
   },

@@ -7,9 +7,9 @@ import { retryDelayMs } from '../../model/retry.ts'
 import { Timeline } from '../../model/timeline.ts'
 import { openSupervisor } from '../../supervisor/supervisor.ts'
 import { CONFIG_OPTION, type Command } from '../command.ts'
+import { withoutPassword } from '../database-name.ts'
 import { logTo } from '../log.ts'
 import { withStore } from '../opening.ts'
-import { withoutPassword } from '../overview.ts'
 import { onSignals } from '../signals.ts'
 import { packageVersion } from '../version.ts'
 import { Watching } from '../watching.ts'
@@ -18,8 +18,7 @@ import { plural } from '../words.ts'
 export const start: Command = {
   name: 'start',
   summary: 'Run the supervisor and the pools of the config.',
-  operands: '',
-  operandsMax: 0,
+  operands: [],
   about:
     'Starts the worker processes of all pools in the config and keeps them alive: one that dies is seen at once, its ' +
     'work is given back at once, and it is started again; one that keeps crashing is given up, and `gleaner status` ' +

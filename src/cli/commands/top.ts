@@ -1,94 +1,140 @@
-import { CONFIG_OPTION, type Command, UsageError } from '../command.ts'
-import { withStore } from '../opening.ts'
-import { readOverview } from '../overview.ts'
-import { overviewLines } from '../overview-text.ts'
+import { type Command, PLACE_OPTIONS, UsageError } from '../command.ts'
+import { wordsOf } from '../error-words.ts'
+import type { Operations } from '../operations/contract.ts'
+import { withOperations } from '../operations/open.ts'
 import type { Terminal } from '../terminal.ts'
+import { type Effect, pauseOrResume, retry } from '../top/actions.ts'
+import { readKeys, withScreen } from '../top/screen.ts'
+import { drawn, EVERYTHING, moved, stillThere, type View } from '../top/view.ts'
 
-const REDRAW_MS = 1_000
-
-/** Another screen, without a cursor, long lines cut; and back. */
-const BEGIN = '\x1b[?1049h\x1b[?25l\x1b[?7l'
-const END = '\x1b[?7h\x1b[?25h\x1b[?1049l'
-const HOME = '\x1b[H'
-const CLEAR_LINE = '\x1b[K'
-const CLEAR_BELOW = '\x1b[J'
+const REREAD_MS = 1_000
 
 export const top: Command = {
   name: 'top',
-  summary: 'Watch workers and queues live.',
-  operands: '',
-  operandsMax: 0,
+  summary: 'Watch workers, queues, discoveries and alerts live.',
+  operands: [],
   about:
-    'What `gleaner status` shows, redrawn every second. q or Ctrl-C ends it and gives the terminal back as it was. ' +
+    'What `gleaner status` shows, read anew every second. The arrow keys (or j and k) choose a line: everything (the ' +
+    'first line), a worker, a queue or a discovery. p pauses it, r resumes it, t tries again what failed: it retries the ' +
+    'failed tasks of a queue, releases the quarantined rows of a discovery, restarts a worker; it says how much that is ' +
+    'and asks first. q or Ctrl-C ends it and gives the terminal back as it was.\n\n' +
     'It needs a terminal; elsewhere use `gleaner status`.',
-  options: { config: CONFIG_OPTION },
-  examples: [['gleaner top', 'Watch.']],
+  options: PLACE_OPTIONS,
+  examples: [
+    ['gleaner top', 'Watch.'],
+    ['gleaner top --url https://jobs.example.com', 'A server far away; the token is in GLEANER_TOKEN.'],
+  ],
   async run(_operands, values, terminal) {
     if (!terminal.isInteractive)
       throw new UsageError('gleaner top needs a terminal', 'Use gleaner status, or gleaner status --json.')
-    return withStore(values, terminal, async (store, config) => {
-      const restore = takeOver(terminal)
-      try {
-        await drawUntilEnded(terminal, async () => {
-          const overview = await readOverview(store, config)
-          return overviewLines(overview, terminal.style, terminal.columns - 1)
-        })
-      } finally {
-        restore()
-      }
+    return withOperations(values, terminal, async (operations) => {
+      // What is wrong from the beginning is told as by every other command.
+      const overview = await operations.overview()
+      await withScreen(terminal, (draw) => new Top(operations, terminal, draw).run(overview))
       return 0
     })
   },
 }
 
-/** Given back also when the program ends for another reason. */
-function takeOver({ write }: Terminal): () => void {
-  const restore = () => write(END)
-  write(BEGIN)
-  process.once('exit', restore)
-  return () => {
-    process.off('exit', restore)
-    restore()
-  }
-}
+class Top {
+  readonly #operations: Operations
+  readonly #terminal: Terminal
+  readonly #draw: (lines: readonly string[]) => void
+  readonly #ended = Promise.withResolvers<void>()
+  #view: View = { overview: null, trouble: null, selected: EVERYTHING, message: '', question: null }
+  #onYes: (() => Promise<string>) | null = null
+  #isBusy = false
+  #rereading: NodeJS.Timeout | undefined
 
-async function drawUntilEnded(terminal: Terminal, read: () => Promise<string[]>): Promise<void> {
-  const { ended, stop } = untilEnded()
-  try {
-    for (;;) {
-      const lines = await read().catch((error: Error) => [terminal.style('red', error.message)])
-      const shown = [...lines.slice(0, terminal.rows - 2), '', terminal.style('dim', 'q quits')]
-      terminal.write(`${HOME}${shown.map((line) => `${line}${CLEAR_LINE}`).join('\r\n')}${CLEAR_BELOW}`)
-      if (await Promise.race([ended.then(() => true), rested()])) return
+  constructor(operations: Operations, terminal: Terminal, draw: (lines: readonly string[]) => void) {
+    this.#operations = operations
+    this.#terminal = terminal
+    this.#draw = draw
+  }
+
+  async run(overview: View['overview']): Promise<void> {
+    const redraw = () => this.#show({})
+    process.stdout.on('resize', redraw)
+    const stopReading = readKeys((key) => this.#pressed(key))
+    this.#show({ overview })
+    const reading = this.#reread()
+    try {
+      await this.#ended.promise
+    } finally {
+      process.stdout.off('resize', redraw)
+      stopReading()
+      clearTimeout(this.#rereading)
     }
-  } finally {
-    stop()
+    await reading
   }
-}
 
-function rested(): Promise<boolean> {
-  return new Promise((resolve) => setTimeout(resolve, REDRAW_MS, false))
-}
-
-/** By q, Ctrl-C or a signal. */
-function untilEnded(): { ended: Promise<void>; stop: () => void } {
-  const { promise: ended, resolve } = Promise.withResolvers<void>()
-  const { stdin } = process
-  const onKey = (key: Buffer) => {
-    if (['q', 'Q', '\x03', '\x04', '\x1b'].includes(key.toString())) resolve()
+  #show(news: Partial<View>): void {
+    this.#view = { ...this.#view, ...news }
+    this.#draw(drawn(this.#view, this.#terminal))
   }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.once(signal, resolve)
-  if (stdin.isTTY) stdin.setRawMode(true)
-  stdin.on('data', onKey)
-  stdin.resume()
-  return {
-    ended,
-    stop() {
-      for (const signal of signals) process.off(signal, resolve)
-      stdin.off('data', onKey)
-      if (stdin.isTTY) stdin.setRawMode(false)
-      stdin.pause()
-    },
+
+  async #reread(): Promise<void> {
+    let isOver = false
+    void this.#ended.promise.then(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await Promise.race([this.#ended.promise, this.#rested()])
+      if (!isOver) await this.#read()
+    }
+  }
+
+  #rested(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#rereading = setTimeout(resolve, REREAD_MS)
+    })
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const overview = await this.#operations.overview()
+      this.#show({ overview, trouble: null, selected: stillThere(overview, this.#view.selected) })
+    } catch (error) {
+      this.#show({ trouble: wordsOf(error)[0] })
+    }
+  }
+
+  #pressed(key: string): void {
+    if (key === 'quit') return this.#ended.resolve()
+    if (this.#view.question !== null) return this.#answered(key)
+    const { overview, selected } = this.#view
+    if (key === 'up') return this.#show({ selected: moved(overview, selected, -1), message: '' })
+    if (key === 'down') return this.#show({ selected: moved(overview, selected, 1), message: '' })
+    if (key === 'p') return this.#do(() => pauseOrResume(this.#operations, selected, true))
+    if (key === 'r') return this.#do(() => pauseOrResume(this.#operations, selected, false))
+    if (key === 't') return this.#do(() => retry(this.#operations, selected))
+  }
+
+  #answered(key: string): void {
+    const then = this.#onYes
+    if (key === 'y' && then !== null) {
+      this.#show({ question: null })
+      this.#do(async () => ({ said: await then() }))
+    } else if (key === 'n' || key === 'escape') this.#show({ question: null, message: 'nothing was done' })
+  }
+
+  /** One at a time: a key that is held down must not pile up work. */
+  #do(act: () => Promise<Effect>): void {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    this.#show({ message: '…' })
+    act()
+      .then(
+        (effect) => {
+          if ('said' in effect) return this.#show({ message: effect.said })
+          this.#onYes = effect.onYes
+          this.#show({ message: '', question: effect.question })
+        },
+        (error) => this.#show({ message: wordsOf(error).filter(Boolean).join('. ') }),
+      )
+      .then(() => this.#read())
+      .finally(() => {
+        this.#isBusy = false
+      })
   }
 }

@@ -3,18 +3,20 @@ import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
 import { EXIT } from '../../process/exit-codes.ts'
 import { hostProgram } from '../../process/foreign-host.ts'
-import { CONFIG_OPTION, type Command, text, UsageError, type Values } from '../command.ts'
+import { CONFIG_OPTION, type Command, text, type Values } from '../command.ts'
 import { logTo } from '../log.ts'
-import { configOf } from '../opening.ts'
+import { configOf } from '../operations/open.ts'
 import { onSignals } from '../signals.ts'
 import { nearest } from '../suggest.ts'
 import type { Terminal } from '../terminal.ts'
+import { aCount, countOf } from '../values.ts'
+
+const CONCURRENCY_MAX = 99_999
 
 export const work: Command = {
   name: 'work',
   summary: 'Run one worker here, without a supervisor.',
-  operands: '[pool]',
-  operandsMax: 1,
+  operands: [{ name: 'pool', about: 'A pool of the config; without one: all tasks.', optional: true }],
   about:
     'One worker in this process, in the foreground: as a process of the named pool would be, or without a name one ' +
     'for all tasks of the config. For development, for containers that are supervised by something else, and for ' +
@@ -23,7 +25,12 @@ export const work: Command = {
   options: {
     config: CONFIG_OPTION,
     queues: { type: 'string', value: 'a,b', about: 'Only these queues.' },
-    concurrency: { type: 'string', value: 'n', about: 'So many items at the same time.' },
+    concurrency: {
+      type: 'string',
+      value: 'n',
+      check: aCount(CONCURRENCY_MAX),
+      about: 'So many items at the same time.',
+    },
     drained: { type: 'boolean', about: 'Ends when nothing is left to do.' },
     quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
     json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
@@ -101,16 +108,10 @@ function poolOf({ pools, path }: Config, name: string | undefined): Pool | undef
 
 function workOptions(pool: Pool | undefined, values: Values) {
   const queues = text(values.queues)?.split(',') ?? pool?.queues
-  const concurrency = concurrencyOf(text(values.concurrency)) ?? pool?.concurrency
+  const concurrency = countOf('concurrency', values) ?? pool?.concurrency
   return {
     capabilities: pool?.capabilities ?? {},
     ...(queues === undefined ? {} : { queues }),
     ...(concurrency === undefined ? {} : { concurrency }),
   }
-}
-
-function concurrencyOf(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
-  if (/^\d{1,5}$/.test(value) && Number(value) >= 1) return Number(value)
-  throw new UsageError(`--concurrency: ${value} is not a number of items`, 'Use a whole number from 1 on.')
 }

@@ -1,82 +1,116 @@
 import { InputError } from '../../errors.ts'
 import type { WorkerRecord } from '../../model/worker.ts'
-import type { WorkerAction } from '../../store/supervision.ts'
-import { readRegistry } from '../../supervisor/reading.ts'
-import { CONFIG_OPTION, type Command, JSON_OPTION, UsageError } from '../command.ts'
-import { withStore } from '../opening.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
+import { withOperations } from '../operations/open.ts'
+import { printJson, printTable } from '../printing.ts'
 import { nearest } from '../suggest.ts'
-import { bytes, columns, plural } from '../words.ts'
+import { isSupervised } from '../text/overview.ts'
+import { bytes, columns } from '../words.ts'
 
-const ACTIONS = ['pause', 'resume', 'restart']
-
-export const workers: Command = {
-  name: 'workers',
-  summary: 'List supervised workers; pause, resume or restart them.',
-  operands: '[list|pause|resume|restart] [worker]',
-  operandsMax: 2,
+const list: Command = {
+  name: 'workers list',
+  summary: 'List workers of all processes and hosts.',
+  operands: [],
   about:
-    'Without anything more, or with list, shows every supervised worker. pause, resume and restart reach the ' +
-    'supervisors within two seconds, on whatever machine they run; without a worker they mean all of them.\n\n' +
-    'A restart is a rolling one: the new process is ready before the old one leaves, one worker after the other, and ' +
-    'no item is lost or charged for it.',
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+    'Every worker with what it is at: those under a supervisor as it last reported them, and those that run inside ' +
+    'a program, of which nothing more is known than that they are there.',
+  options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
     ['gleaner workers', 'The list.'],
-    ['gleaner workers restart', 'All of them, one by one, e.g. after a deploy.'],
-    ['gleaner workers pause worker:ml:0', 'One of them.'],
+    ["gleaner workers --json | jq -r '.[].pid'", 'Their processes.'],
   ],
-  run([action = 'list', worker], values, terminal) {
-    if (action !== 'list' && !ACTIONS.includes(action)) {
-      const meant = nearest(action, ['list', ...ACTIONS])
-      throw new UsageError(
-        `gleaner workers cannot ${action}`,
-        meant === undefined
-          ? `There are: list, ${ACTIONS.join(', ')}.`
-          : `Did you mean: gleaner workers ${meant}`,
-      )
-    }
-    return withStore(values, terminal, async (store) => {
-      const { workers } = await readRegistry(store)
-      if (action === 'list') {
-        for (const line of values.json === true ? [JSON.stringify(workers, null, 2)] : listed(workers))
-          terminal.print(line)
-        return 0
-      }
-      if (worker !== undefined) mustBeKnown(worker, workers)
-      const told = await store.command({
-        action: action as WorkerAction,
-        worker: worker ?? null,
-        supervisor: null,
-      })
-      terminal.print(`told ${plural(told, 'supervisor')} to ${action} ${worker ?? 'all workers'}`)
-      return told > 0 ? 0 : 1
-    })
-  },
+  run: (_operands, values, terminal) =>
+    withOperations(values, terminal, async (operations) => {
+      const workers = await operations.workers.list()
+      if (values.json === true) printJson(workers, terminal)
+      else if (workers.length === 0) terminal.print('no workers')
+      else printTable(listed(workers), terminal)
+      return 0
+    }),
 }
 
-function mustBeKnown(worker: string, workers: readonly WorkerRecord[]): void {
-  const ids = workers.map(({ id }) => id)
-  if (ids.includes(worker)) return
+const WORDS = {
+  pause: {
+    summary: 'Let workers claim nothing more.',
+    about: 'What runs is finished, nothing more is claimed; the processes stay.',
+    example: 'gleaner workers pause worker:ml:0',
+    why: 'One of them, e.g. to give its GPU to somebody else.',
+    done: 'paused',
+  },
+  resume: {
+    summary: 'Let workers claim again; those given up get another chance.',
+    about:
+      'They go on. Those that their supervisor has given up are started anew, and their crashes are forgotten.',
+    example: 'gleaner workers resume',
+    why: 'All of them.',
+    done: 'resumed',
+  },
+  restart: {
+    summary: 'Replace worker processes, without a gap.',
+    about:
+      'A rolling restart: the new process is ready before the old one leaves, one worker after the other, and no ' +
+      'item is lost or charged for it.',
+    example: 'gleaner workers restart',
+    why: 'All of them, one by one, e.g. after a deploy.',
+    done: 'restarted',
+  },
+} as const
+
+const VERBS = ['pause', 'resume', 'restart'] as const
+
+export const workers: readonly Command[] = [
+  list,
+  ...VERBS.map((verb): Command => {
+    const { summary, about, example, why, done } = WORDS[verb]
+    return {
+      name: `workers ${verb}`,
+      summary,
+      operands: [{ name: 'worker', about: 'Its id; without one: all of them.', optional: true }],
+      about: `${about}\n\nIt reaches the supervisors within two seconds, on whatever machine they run.`,
+      options: { ...PLACE_OPTIONS, json: JSON_OPTION },
+      examples: [[example, why]],
+      run: ([worker], values, terminal) =>
+        withOperations(values, terminal, async (operations) => {
+          mustBeSupervised(worker, await operations.workers.list())
+          await operations.workers[verb](worker)
+          if (values.json === true) printJson({ worker: worker ?? null, told: verb }, terminal)
+          else
+            terminal.print(
+              `${worker ?? 'all workers'} will be ${done}: the supervisor${worker ? '' : 's'} will see to it`,
+            )
+          return 0
+        }),
+    }
+  }),
+]
+
+function mustBeSupervised(worker: string | undefined, workers: readonly WorkerRecord[]): void {
+  const ids = workers.filter(isSupervised).map(({ id }) => id)
+  if (worker === undefined ? ids.length > 0 : ids.includes(worker)) return
+  if (worker === undefined || ids.length === 0)
+    throw new InputError('no supervisor has any worker here', {
+      code: 'UNKNOWN_WORKER',
+      hint: 'gleaner start runs one. A worker inside a program is steered by that program, or with gleaner pause.',
+    })
   const meant = nearest(worker, ids)
-  throw new InputError(`there is no worker ${worker}`, {
-    code: 'BAD_OPTION',
-    hint: meant === undefined ? `There are: ${ids.join(', ') || 'none'}.` : `Did you mean ${meant}?`,
+  throw new InputError(`there is no supervised worker ${worker}`, {
+    code: 'UNKNOWN_WORKER',
+    hint: meant === undefined ? `There are: ${ids.join(', ')}.` : `Did you mean ${meant}?`,
   })
 }
 
 function listed(workers: readonly WorkerRecord[]): string[] {
-  if (workers.length === 0) return ['no supervised workers']
   return columns(
     ['worker', 'status', 'health', 'phase', 'pid', 'host', 'memory', 'restarts'],
-    workers.map(({ id, status, health, phase, pid, host, rss, restarts }) => [
-      id,
-      status,
-      health,
-      phase ?? '-',
-      pid === null ? '-' : String(pid),
-      host,
-      rss === null ? '-' : bytes(rss),
-      String(restarts.total),
+    workers.map((worker) => [
+      worker.id,
+      worker.status,
+      isSupervised(worker) ? worker.health : 'no supervisor',
+      worker.phase ?? '-',
+      worker.pid === null ? '-' : String(worker.pid),
+      worker.host,
+      worker.rss === null ? '-' : bytes(worker.rss),
+      isSupervised(worker) ? String(worker.restarts.total) : '-',
     ]),
   )
 }

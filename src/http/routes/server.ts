@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { pageQuery, windowQuery } from '../fields.ts'
+import type { RetentionOptions } from '../../maintenance/retention.ts'
+import { pageQuery, retention, windowQuery } from '../fields.ts'
 import { action, info, pageOf, stats } from '../records.ts'
 import { type Route, route } from '../route.ts'
 import { version } from '../version.ts'
@@ -70,9 +71,12 @@ export const serverRoutes: readonly Route[] = [
     method: 'post',
     path: '/maintenance/prune',
     role: 'operator',
-    summary: 'Removes finished tasks that need not be kept any more',
+    summary:
+      'Removes finished tasks that need not be kept any more: by the retention of this server, or by what is given',
+    body: retention,
     answer: z.object({ removed: z.int() }),
     action: 'maintenance.prune',
-    handle: ({ gleaner }) => gleaner.maintenance.prune(),
+    handle: ({ gleaner }, { body }) =>
+      gleaner.maintenance.prune(Object.keys(body).length === 0 ? undefined : (body as RetentionOptions)),
   }),
 ]

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { readRegistry } from '../../supervisor/reading.ts'
 import { component } from '../fields.ts'
 import { listOf } from '../records.ts'
 import { type Route, route } from '../route.ts'
-import { worker } from '../worker-records.ts'
+import { supervisor, worker } from '../worker-records.ts'
 
 const SUMMARIES = {
   pause: 'What runs is finished, nothing more is claimed; the processes stay',
@@ -18,6 +19,14 @@ export const workerRoutes: readonly Route[] = [
     summary: 'Workers of all processes and hosts',
     answer: listOf(worker),
     handle: async ({ gleaner }) => ({ items: await gleaner.workers.list() }),
+  }),
+  route({
+    method: 'get',
+    path: '/supervisors',
+    role: 'viewer',
+    summary: 'Supervisors: who keeps worker processes alive, where and since when',
+    answer: listOf(supervisor),
+    handle: async ({ inside }) => ({ items: (await readRegistry(inside.store)).supervisors }),
   }),
   ...(['pause', 'resume', 'restart'] as const).flatMap((verb) => [
     route({

@@ -1,0 +1,178 @@
+import type { EnqueueOptions } from '../../define/types.ts'
+import type { Duration } from '../../duration.ts'
+import { GleanerError, TaskGone } from '../../errors.ts'
+import { isFinished, type TaskRecord } from '../../model/task.ts'
+import {
+  type Command,
+  JSON_OPTION,
+  type Option,
+  PLACE_OPTIONS,
+  text,
+  UsageError,
+  type Values,
+} from '../command.ts'
+import type { Operations } from '../operations/contract.ts'
+import { withOperations } from '../operations/open.ts'
+import { printJson } from '../printing.ts'
+import { withProgress } from '../progress.ts'
+import { nearest } from '../suggest.ts'
+import type { Terminal } from '../terminal.ts'
+import { failureOf } from '../text/task.ts'
+import { aCount, aDuration, countOf, durationOf } from '../values.ts'
+
+const POLL_MS = 250
+const PRIORITY_MAX = 1_000
+const ATTEMPTS_MAX = 1_000
+
+const ENQUEUE_OPTIONS = {
+  priority: {
+    type: 'string',
+    short: 'p',
+    value: 'n',
+    check: aCount(PRIORITY_MAX),
+    about: 'From 1 (first) to 1000 (last); default 100.',
+  },
+  'run-after': {
+    type: 'string',
+    value: 'delay',
+    check: aDuration,
+    about: 'Not before that long from now: 30s, 5m, 2h.',
+  },
+  key: { type: 'string', value: 'key', about: 'At most one unfinished task of this name has it.' },
+  queue: { type: 'string', value: 'queue', about: "Instead of the task's own queue." },
+  attempts: {
+    type: 'string',
+    value: 'n',
+    check: aCount(ATTEMPTS_MAX),
+    about: "Instead of the task's own number of attempts.",
+  },
+  timeout: {
+    type: 'string',
+    value: 'duration',
+    check: aDuration,
+    about: "Instead of the task's own time-out.",
+  },
+  wait: {
+    type: 'string',
+    short: 'w',
+    value: 'duration',
+    check: aDuration,
+    about: 'Wait that long for it to finish.',
+  },
+} satisfies Record<string, Option>
+
+export const enqueue: Command = {
+  name: 'enqueue',
+  summary: 'Enqueue a task.',
+  operands: [
+    { name: 'task', about: 'Its name.' },
+    {
+      name: 'json',
+      about: 'Its input; - reads it from stdin. Nothing for a task without input.',
+      optional: true,
+    },
+  ],
+  about:
+    'Checks the input against the schema of the task and enqueues it: when the id is printed it is on disk. The task must ' +
+    'be among `tasks` of the config, or with --url of the server. If another task holds the key, nothing is enqueued and ' +
+    'that one is named; the exit code is 0.\n\n' +
+    'With --wait the result is printed as JSON, and the exit code is 1 if the task failed, was cancelled, or is still ' +
+    'not finished when that time is over.',
+  options: { ...PLACE_OPTIONS, json: JSON_OPTION, ...ENQUEUE_OPTIONS },
+  examples: [
+    [`gleaner enqueue mail.send '{"to":"kim@example.com"}'`, 'Now.'],
+    [`gleaner enqueue report.build '{"month":10}' --run-after 2h --key report:10`, 'Later, and once.'],
+    [
+      'jq -c .order order.json | gleaner enqueue order.ship - --wait 1m',
+      'From a file, and wait for the result.',
+    ],
+  ],
+  run: ([name, json], values, terminal) =>
+    withOperations(values, terminal, async (operations) => {
+      const options = optionsOf(values)
+      const waitMs = durationOf('wait', values)
+      const input = inputOf(json === '-' ? await terminal.readAll() : json)
+      await mustBeKnown(operations, name!)
+      const { id, created } = await operations.enqueue(name!, input, options)
+      if (waitMs !== undefined) {
+        terminal.complain(toldOf(name!, id, created))
+        return waited(operations, id, waitMs, terminal)
+      }
+      if (values.json === true) printJson({ id, created }, terminal)
+      else terminal.print(toldOf(name!, id, created))
+      return 0
+    }),
+}
+
+function toldOf(name: string, id: string, created: boolean): string {
+  return created ? `enqueued ${name} as task ${id}` : `task ${id} holds the key: nothing was enqueued`
+}
+
+function inputOf(json: string | undefined): unknown {
+  if (json === undefined || json.trim() === '') return undefined
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new UsageError(
+      `the input is not JSON: ${(error as Error).message}`,
+      `In a shell it stands in single quotes: '{"path":"a.png"}'`,
+    )
+  }
+}
+
+function optionsOf(values: Values): EnqueueOptions {
+  const { 'run-after': runAfter, key, queue, timeout } = values
+  const attempts = countOf('attempts', values)
+  const given = {
+    priority: countOf('priority', values),
+    runAfter: text(runAfter) as Duration | undefined,
+    key: text(key),
+    queue: text(queue),
+    timeout: text(timeout) as Duration | undefined,
+    retry: attempts === undefined ? undefined : { attempts },
+  }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+async function mustBeKnown(operations: Operations, name: string): Promise<void> {
+  const names = await operations.enqueuable()
+  if (names.includes(name)) return
+  const meant = nearest(name, names)
+  throw new GleanerError(`there is no task ${name}`, {
+    code: 'UNKNOWN_TASK',
+    hint: meant === undefined ? `There are: ${names.join(', ') || 'none'}.` : `Did you mean ${meant}?`,
+  })
+}
+
+async function waited(
+  { tasks }: Operations,
+  id: string,
+  waitMs: number,
+  terminal: Terminal,
+): Promise<number> {
+  const until = performance.now() + waitMs
+  const task = await withProgress(terminal, 'waiting', async (tell) => {
+    for (;;) {
+      const now = await tasks.get(id)
+      if (now === null) throw new TaskGone(id)
+      if (isFinished(now.status) || performance.now() >= until) return now
+      tell({ fraction: now.progress?.fraction ?? null, detail: now.progress?.message ?? now.status })
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+  })
+  return ended(task, terminal)
+}
+
+function ended({ id, status, result, error }: TaskRecord, terminal: Terminal): number {
+  if (status === 'completed') {
+    printJson(result ?? null, terminal)
+    return 0
+  }
+  const why = error === null ? '' : `: ${failureOf(error)}`
+  terminal.complain(
+    isFinished(status)
+      ? `task ${id} ${status}${why}`
+      : `task ${id} is still ${status}; it goes on without us`,
+  )
+  return 1
+}

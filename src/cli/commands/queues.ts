@@ -1,0 +1,43 @@
+import type { QueueRecord } from '../../model/queue.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
+import { withOperations } from '../operations/open.ts'
+import { printJson, printTable } from '../printing.ts'
+import { columns, duration } from '../words.ts'
+
+const list: Command = {
+  name: 'queues list',
+  summary: 'List queues, with how many tasks are in each status.',
+  operands: [],
+  about:
+    'Every queue that anything was ever in, with its strategy, whether it is paused, and exact counts. `gleaner pause` and ' +
+    '`gleaner resume` stop and begin one.',
+  options: { ...PLACE_OPTIONS, json: JSON_OPTION },
+  examples: [
+    ['gleaner queues', 'The list.'],
+    ["gleaner queues --json | jq '.[] | select(.paused) | .name'", 'Which are paused?'],
+  ],
+  run: (_operands, values, terminal) =>
+    withOperations(values, terminal, async ({ queues }) => {
+      const all = await queues.list()
+      if (values.json === true) printJson(all, terminal)
+      else if (all.length === 0) terminal.print('no queues')
+      else printTable(listed(all), terminal)
+      return 0
+    }),
+}
+
+export const queues: readonly Command[] = [list]
+
+function listed(queues: readonly QueueRecord[]): string[] {
+  return columns(
+    ['queue', 'strategy', 'queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled', ''],
+    queues.map((queue) => [
+      queue.name,
+      queue.ageingMs === null ? queue.strategy : `${queue.strategy}, ageing ${duration(queue.ageingMs)}`,
+      ...[queue.queued, queue.running, queue.scheduled, queue.completed, queue.failed, queue.cancelled].map(
+        String,
+      ),
+      queue.paused ? 'paused' : '',
+    ]),
+  )
+}

@@ -1,0 +1,16 @@
+import { UsageError, type Values } from './command.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Whether to go on with `what`, which begins as a sentence does. Who cannot be asked must have said so before: a script that destroys by mistake is the worst kind. */
+export async function confirmed(what: string, values: Values, terminal: Terminal): Promise<boolean> {
+  if (values.yes === true) return true
+  if (!terminal.canAsk)
+    throw new UsageError(
+      `${what}: nobody can be asked here`,
+      'Nothing was done. Say --yes to do it without being asked.',
+    )
+  const answer = await terminal.ask(`${what}? [y/N] `)
+  if (/^y(es)?$/i.test(answer?.trim() ?? '')) return true
+  terminal.complain('nothing was done')
+  return false
+}

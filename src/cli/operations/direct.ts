@@ -1,0 +1,80 @@
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/types.ts'
+import type { Gleaner } from '../../engine/gleaner.ts'
+import { insideOf } from '../../engine/inside.ts'
+import { openEngine } from '../../engine/open.ts'
+import { GleanerError } from '../../errors.ts'
+import { allDiscoveries } from '../../http/routes/discoveries.ts'
+import { readAlerts } from '../../queue/alerts.ts'
+import type { Store } from '../../store/contract.ts'
+import { readRegistry } from '../../supervisor/reading.ts'
+import { withoutPassword } from '../database-name.ts'
+import type { Operations, Overview } from './contract.ts'
+import { unsupervised } from './unsupervised.ts'
+
+/** On the database itself. `gleaner` has no tasks of its own: whoever only looks plans nothing. */
+export function directOperations(gleaner: Gleaner, config: Config): Operations {
+  const { store } = insideOf(gleaner)
+  return {
+    overview: () => overviewOf(gleaner, store, config),
+    tasks: gleaner.tasks,
+    queues: gleaner.queues,
+    discoveries: { ...gleaner.discoveries, list: () => allDiscoveries(gleaner) },
+    schedules: {
+      ...gleaner.schedules,
+      trigger: (name) => withCode(store, config, (engine) => engine.schedules.trigger(name)),
+    },
+    workers: {
+      ...gleaner.workers,
+      list: async () => [...(await readRegistry(store)).workers, ...(await unsupervised(store))],
+    },
+    maintenance: gleaner.maintenance,
+    enqueuable: async () => (config.engine.tasks ?? []).map(({ name }) => name),
+    enqueue: (name, input, options) =>
+      withCode(store, config, (engine) => engine.enqueue(taskOf(config, name), input as never, options)),
+    pause: () => gleaner.pause(),
+    resume: () => gleaner.resume(),
+  }
+}
+
+async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Config): Promise<Overview> {
+  const [registry, others, queues, discoveries, raised] = await Promise.all([
+    readRegistry(store),
+    unsupervised(store),
+    gleaner.queues.list(),
+    allDiscoveries(gleaner),
+    readAlerts(store, alerts),
+  ])
+  return {
+    place: withoutPassword(engine.database),
+    asOf: Date.now(),
+    supervisors: registry.supervisors,
+    workers: [...registry.workers, ...others],
+    queues,
+    discoveries,
+    alerts: raised,
+  }
+}
+
+/** An engine that knows the tasks of the config, on the same store. Rows are none of its business. */
+async function withCode<T extends { id: string; created: boolean }>(
+  store: Store,
+  { engine }: Config,
+  use: (engine: Gleaner) => Promise<T>,
+): Promise<{ id: string; created: boolean }> {
+  const { database: _, postgres: __, discoveries: ___, queues: ____, hooks: _____, ...options } = engine
+  const unclosed = { ...store, close: async () => {} }
+  const inner = await openEngine({ store: unclosed, clock: systemClock, random: Math.random }, options)
+  try {
+    const { id, created } = await use(inner)
+    return { id, created }
+  } finally {
+    await inner.close()
+  }
+}
+
+function taskOf({ engine, path }: Config, name: string) {
+  const task = engine.tasks?.find((one) => one.name === name)
+  if (task !== undefined) return task
+  throw new GleanerError(`${path} has no task ${name}`, { code: 'UNKNOWN_TASK' })
+}

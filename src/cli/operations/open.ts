@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { loadConfig } from '../../config/load.ts'
+import type { Config } from '../../config/types.ts'
+import { openGleaner } from '../../engine/open.ts'
+import { checkPostgres } from '../../engine/settings.ts'
+import { StoreError } from '../../errors.ts'
+import { type Client, connect } from '../../http/client.ts'
+import { redactor } from '../../http/redact.ts'
+import { diagnose } from '../../store/diagnosis.ts'
+import { sqlitePath } from '../../store/open.ts'
+import { text, UsageError, type Values } from '../command.ts'
+import { withoutPassword } from '../database-name.ts'
+import { wordsOf } from '../error-words.ts'
+import type { Terminal } from '../terminal.ts'
+import type { Operations } from './contract.ts'
+import { directOperations } from './direct.ts'
+import { redacted } from './redacted.ts'
+import { remoteOperations } from './remote.ts'
+
+/** For as long as `use` takes: a server, if one is named, or the database of the config. */
+export async function withOperations<T>(
+  values: Values,
+  terminal: Terminal,
+  use: (operations: Operations) => Promise<T>,
+): Promise<T> {
+  const { env } = terminal
+  const url = text(values.url) ?? (env.GLEANER_URL || undefined)
+  if (url !== undefined) {
+    const token = text(values.token) ?? (env.GLEANER_TOKEN || undefined)
+    return use(remoteOperations(connected(url, token)))
+  }
+  const config = await configOf(values, terminal)
+  await mustBeThere(config)
+  const { database, durability, postgres, retention, timings } = config.engine
+  const gleaner = await openGleaner({ database, durability, postgres, retention, timings })
+  try {
+    const redact = redactor(config.server?.redact ?? [])
+    return await use(redacted(directOperations(gleaner, config), redact))
+  } finally {
+    await gleaner.close()
+  }
+}
+
+function connected(url: string, token: string | undefined): Client {
+  try {
+    return connect(url, token)
+  } catch (error) {
+    const [message, hint] = wordsOf(error)
+    throw new UsageError(`--url: ${message}`, hint)
+  }
+}
+
+export function configOf(values: Values, { cwd, env }: Terminal): Promise<Config> {
+  return loadConfig(text(values.config), { cwd, env })
+}
+
+/** Whoever looks or steers makes no database: a path that is wrong would be answered with an empty one. */
+export async function mustBeThere({ engine, path }: Config): Promise<void> {
+  const { database } = engine
+  const name = withoutPassword(database)
+  const file = sqlitePath(database)
+  if (file === ':memory:')
+    throw new StoreError('a database in memory is seen by one process only', {
+      code: 'BAD_CONFIG',
+      hint: `Name a file in ${path}, e.g. 'sqlite:./app.db'.`,
+    })
+  if (file !== undefined && !existsSync(file))
+    throw new StoreError(`there is no database ${name}`, {
+      code: 'STORE_AWAY',
+      hint: `gleaner start or gleaner migrate makes it. Should it be elsewhere: it is named in ${path}, or by GLEANER_DATABASE.`,
+    })
+  const { version, latest } = await diagnose(database, { postgres: checkPostgres(engine.postgres ?? {}) })
+  if (version === latest) return
+  throw new StoreError(
+    version
+      ? `${name} is at version ${version}, this Gleaner needs ${latest}`
+      : `${name} has no tables of Gleaner's`,
+    {
+      code: 'STORE_MIGRATION',
+      hint: version
+        ? 'gleaner migrate brings it there; so does the next gleaner start.'
+        : `gleaner start or gleaner migrate makes them. Should they be elsewhere: the database is named in ${path}, or by GLEANER_DATABASE.`,
+    },
+  )
+}

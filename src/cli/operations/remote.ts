@@ -1,0 +1,103 @@
+import type { Client } from '../../http/client.ts'
+import type { HealthReport, Info } from '../../http/wire.ts'
+import type { BulkAnswer, BulkOptions } from '../../queue/bulk.ts'
+import type { TaskQuery } from '../../queue/task-query.ts'
+import type { Operations, Overview } from './contract.ts'
+
+type Items<T> = { items: T[] }
+
+/** Over HTTP: what the server lets out, and no more. */
+export function remoteOperations(client: Client): Operations {
+  const { get, post } = client
+  const items = async <T>(path: string) => (await get<Items<T>>(path)).items
+  const one = (id: string) => `tasks/${encodeURIComponent(id)}`
+  const discovery = (name: string) => `discoveries/${encodeURIComponent(name)}`
+  const row = (name: string, key: string) => `${discovery(name)}/rows/${encodeURIComponent(key)}`
+  const bulk =
+    (change: string) =>
+    (filter: TaskQuery, options: BulkOptions = {}) => {
+      const { dryRun, all } = options
+      return post<BulkAnswer>(`tasks/${change}`, { filter, dryRun, all })
+    }
+  const workers = (verb: string) => (id?: string) =>
+    post<void>(id === undefined ? `workers/${verb}` : `workers/${encodeURIComponent(id)}/${verb}`)
+  const set = (what: string, verb: string) => (name: string) =>
+    post<void>(`${what}/${encodeURIComponent(name)}/${verb}`)
+
+  return {
+    overview: () => overviewOf(client),
+    tasks: {
+      get: (id) => orNull(get(one(id)), 'TASK_GONE'),
+      list: (query = {}) => get('tasks', { ...query } as Record<string, string>),
+      logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
+      attempts: (id) => items(`${one(id)}/attempts`),
+      explain: (id) => get(`${one(id)}/explain`),
+      retry: async (id) => void (await post(`${one(id)}/retry`)),
+      cancel: async (id) => (await post<{ cancelled: boolean }>(`${one(id)}/cancel`)).cancelled,
+      remove: (id) => client.delete(one(id)),
+      retryAll: bulk('retry'),
+      cancelAll: bulk('cancel'),
+      removeAll: bulk('remove'),
+    },
+    queues: { list: () => items('queues'), pause: set('queues', 'pause'), resume: set('queues', 'resume') },
+    discoveries: {
+      list: () => items('discoveries'),
+      rows: (name, query = {}) => get(`${discovery(name)}/rows`, { ...query }),
+      row: (name, key) => orNull(get(row(name, key)), 'ROW_GONE'),
+      explain: (name, key) => get(`${row(name, key)}/explain`),
+      retry: (name, key) => post(`${row(name, key)}/retry`),
+      release: async (name, key) => {
+        const path = key === undefined ? `${discovery(name)}/release` : `${row(name, key)}/release`
+        return (await post<{ released: number }>(path)).released
+      },
+      pause: set('discoveries', 'pause'),
+      resume: set('discoveries', 'resume'),
+    },
+    schedules: {
+      list: () => items('schedules'),
+      pause: set('schedules', 'pause'),
+      resume: set('schedules', 'resume'),
+      trigger: (name) => post(`schedules/${encodeURIComponent(name)}/trigger`),
+    },
+    workers: {
+      list: () => items('workers'),
+      pause: workers('pause'),
+      resume: workers('resume'),
+      restart: workers('restart'),
+    },
+    maintenance: {
+      check: async () => (await post<Items<never>>('maintenance/check')).items,
+      prune: (retention) => post('maintenance/prune', retention),
+    },
+    enqueuable: async () => (await get<Info>('info')).tasks.map(({ name }) => name),
+    enqueue: (name, input, options) => post('tasks', { name, input, options }),
+    pause: () => post('pause'),
+    resume: () => post('resume'),
+  }
+}
+
+async function overviewOf({ get, place }: Client): Promise<Overview> {
+  const [supervisors, workers, queues, discoveries, health] = await Promise.all([
+    get<Items<never>>('supervisors'),
+    get<Items<never>>('workers'),
+    get<Items<never>>('queues'),
+    get<Items<never>>('discoveries'),
+    get<HealthReport>('health'),
+  ])
+  return {
+    place,
+    asOf: Date.now(),
+    supervisors: supervisors.items,
+    workers: workers.items,
+    queues: queues.items,
+    discoveries: discoveries.items,
+    alerts: health.alerts,
+  }
+}
+
+function orNull<T>(answer: Promise<T>, gone: string): Promise<T | null> {
+  return answer.catch((error: { code?: string }) => {
+    if (error.code === gone) return null
+    throw error
+  })
+}

@@ -1,0 +1,152 @@
+import type { WorkerRecord } from '../../model/worker.ts'
+import type { Overview } from '../operations/contract.ts'
+import type { Terminal } from '../terminal.ts'
+import { bytes, columns, cut, duration, plural } from '../words.ts'
+
+type Style = Terminal['style']
+type Colour = 'green' | 'yellow' | 'red'
+
+/** What a line is about, where something can be done with it. */
+export interface Target {
+  kind: 'everything' | 'worker' | 'queue' | 'discovery'
+  name: string
+}
+
+export interface Line {
+  text: string
+  colour?: Colour | 'dim' | 'bold'
+  target?: Target
+}
+
+/** What people read of it. */
+export function overviewLines(overview: Overview, width: number): Line[] {
+  const lines: Line[] = [
+    { text: `Gleaner on ${overview.place}`, colour: 'bold', target: { kind: 'everything', name: '' } },
+    ...supervisorLines(overview),
+    { text: '' },
+    ...alertLines(overview),
+    ...workerLines(overview),
+    ...queueLines(overview),
+    ...discoveryLines(overview),
+  ]
+  return lines.slice(0, -1).map((line) => ({ ...line, text: cut(line.text, width) }))
+}
+
+export function coloured({ text, colour }: Line, style: Style): string {
+  return colour === undefined ? text : style(colour, text)
+}
+
+function supervisorLines({ supervisors, asOf }: Overview): Line[] {
+  if (supervisors.length === 0) return [{ text: 'no supervisor was ever started here' }]
+  return supervisors.map(({ name, host, pid, since, running }) =>
+    running
+      ? { text: `supervisor ${name}: pid ${pid} on ${host}, for ${duration(Math.max(0, asOf - since))}` }
+      : { text: `supervisor ${name} is not running (it was pid ${pid} on ${host})`, colour: 'yellow' },
+  )
+}
+
+const COLOUR_OF_HEALTH = { pending: 'yellow', healthy: undefined, unhealthy: 'red', failed: 'red' } as const
+
+function workerLines({ workers, asOf }: Overview): Line[] {
+  if (workers.length === 0) return [{ text: 'no workers' }, { text: '' }]
+  const head = ['worker', 'status', 'health', 'pid', 'memory', 'restarts', 'now']
+  const cells = workers.map((worker) =>
+    isSupervised(worker)
+      ? [
+          worker.id,
+          worker.status,
+          worker.health,
+          worker.pid === null ? '-' : String(worker.pid),
+          worker.rss === null ? '-' : bytes(worker.rss),
+          String(worker.restarts.total),
+          nowOf(worker, asOf),
+        ]
+      : [worker.id, 'running', '-', String(worker.pid), '-', '-', 'no supervisor'],
+  )
+  return table(head, cells, (i) => ({
+    colour: COLOUR_OF_HEALTH[workers[i]!.health],
+    target: isSupervised(workers[i]!) ? { kind: 'worker', name: workers[i]!.id } : undefined,
+  })).flatMap((line, i, all) => (i === all.length - 1 ? [...reasons(workers), line] : [line]))
+}
+
+/** Of a worker inside a program only that program knows more, and only it can steer it. */
+export function isSupervised({ pool }: WorkerRecord): boolean {
+  return pool !== ''
+}
+
+function nowOf({ current, phase, status }: WorkerRecord, asOf: number): string {
+  const [first, ...others] = current
+  if (first === undefined) return phase ?? status
+  return `${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
+}
+
+/** Why a worker was given up, or is not there. */
+function reasons(workers: readonly WorkerRecord[]): Line[] {
+  return workers
+    .filter(
+      ({ status, lastExit }) => ['failed', 'backing-off', 'crashed'].includes(status) && lastExit !== null,
+    )
+    .map(({ id, status, lastExit }) => {
+      const isOver = status === 'failed'
+      const exit = lastExit!.signal ?? `exit code ${lastExit!.code}`
+      const words = isOver ? 'was given up' : 'is down for the moment'
+      const again = isOver ? ' `gleaner resume` gives it another chance.' : ''
+      return {
+        text: `  ${id} ${words}: ${lastExit!.reason} (${exit})${again}`,
+        colour: isOver ? 'red' : 'yellow',
+      }
+    })
+}
+
+function queueLines({ queues }: Overview): Line[] {
+  if (queues.length === 0) return [{ text: 'no queues' }, { text: '' }]
+  const head = ['queue', 'queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled', '']
+  const cells = queues.map((queue) => [
+    queue.name,
+    ...[queue.queued, queue.running, queue.scheduled, queue.completed, queue.failed, queue.cancelled].map(
+      String,
+    ),
+    queue.paused ? 'paused' : '',
+  ])
+  return table(head, cells, (i) => ({
+    colour: queues[i]!.paused ? 'yellow' : undefined,
+    target: { kind: 'queue', name: queues[i]!.name },
+  }))
+}
+
+function discoveryLines({ discoveries }: Overview): Line[] {
+  if (discoveries.length === 0) return []
+  const head = ['discovery', 'waiting', 'claimed', 'backing off', 'quarantined', '']
+  const cells = discoveries.map(
+    ({ name, waiting, claimed, backingOff, quarantined, paused, pausedReason }) => [
+      name,
+      ...[waiting, claimed, backingOff, quarantined].map((count) => (count === null ? '-' : String(count))),
+      paused ? `paused${pausedReason === null ? '' : `: ${pausedReason}`}` : '',
+    ],
+  )
+  return table(head, cells, (i) => ({
+    colour: discoveries[i]!.paused ? 'yellow' : undefined,
+    target: { kind: 'discovery', name: discoveries[i]!.name },
+  }))
+}
+
+function alertLines({ alerts }: Overview): Line[] {
+  if (alerts.length === 0) return [{ text: 'no alerts', colour: 'green' }, { text: '' }]
+  return [
+    { text: plural(alerts.length, 'alert'), colour: 'red' },
+    ...alerts.flatMap(({ message, fix }): Line[] => [
+      { text: `  ${message}`, colour: 'red' },
+      { text: `    ${fix}` },
+    ]),
+    { text: '' },
+  ]
+}
+
+function table(
+  head: readonly string[],
+  cells: readonly (readonly string[])[],
+  about: (index: number) => Omit<Line, 'text'>,
+): Line[] {
+  const [title, ...lines] = columns(head, cells)
+  return [{ text: title!, colour: 'dim' }, ...lines.map((text, i) => ({ text, ...about(i) })), { text: '' }]
+}

@@ -1,0 +1,136 @@
+import type { Explanation } from '../../model/explanation.ts'
+import type { AttemptRecord, Failure, LogLine, TaskRecord } from '../../model/task.ts'
+import type { Terminal } from '../terminal.ts'
+import { clockTime, columns, cut, duration, moment } from '../words.ts'
+
+type Style = Terminal['style']
+
+export function taskTable(tasks: readonly TaskRecord[], now: number): string[] {
+  return columns(
+    ['id', 'task', 'queue', 'status', 'attempts', 'created', 'about'],
+    tasks.map((task) => [
+      task.id,
+      task.name,
+      task.queue,
+      task.status,
+      `${task.attempts}/${task.maxAttempts}`,
+      moment(task.createdAt, now),
+      aboutOf(task, now),
+    ]),
+  )
+}
+
+/** The one thing that matters most of it. */
+function aboutOf(task: TaskRecord, now: number): string {
+  const { status, runAfter, progress, error, worker, startedAt, finishedAt } = task
+  if (status === 'scheduled') return `runs ${moment(runAfter, now)}`
+  if (status === 'running') {
+    const far = progress === null ? '' : `, ${percent(progress.fraction)}`
+    return `on ${worker ?? '?'} for ${duration(Math.max(0, now - (startedAt ?? now)))}${far}`
+  }
+  if (error !== null && status !== 'completed') return failureOf(error)
+  if (startedAt !== null && finishedAt !== null) return `took ${duration(finishedAt - startedAt)}`
+  return task.key === null ? '' : `key ${task.key}`
+}
+
+function percent(fraction: number): string {
+  return `${Math.floor(fraction * 100)} %`
+}
+
+export function failureOf({ kind, message }: Failure): string {
+  return cut(`${kind === 'error' ? '' : `${kind}: `}${message}`, 200)
+}
+
+export function taskLines(
+  task: TaskRecord,
+  attempts: readonly AttemptRecord[],
+  now: number,
+  style: Style,
+): string[] {
+  const at = (time: number | null) =>
+    time === null ? undefined : `${clockTime(time)} (${moment(time, now)})`
+  const fields: [string, string | undefined][] = [
+    ['status', task.status],
+    ['queue', task.queue],
+    ['priority', String(task.priority)],
+    [
+      'attempts',
+      `${task.attempts} of ${task.maxAttempts}${task.crashes > 0 ? `, ${task.crashes} crashed` : ''}`,
+    ],
+    ['key', task.key ?? undefined],
+    ['requires', task.requires === null ? undefined : JSON.stringify(task.requires)],
+    ['worker', task.worker ?? undefined],
+    ['created', at(task.createdAt)],
+    ['runs after', at(task.runAfter)],
+    ['started', at(task.startedAt)],
+    ['finished', at(task.finishedAt)],
+    [
+      'progress',
+      task.progress === null
+        ? undefined
+        : `${percent(task.progress.fraction)} ${task.progress.message ?? ''}`.trimEnd(),
+    ],
+  ]
+  return [
+    style('bold', `${task.name} ${task.id}`),
+    ...fields.flatMap(([name, value]) =>
+      value === undefined ? [] : [`  ${style('dim', name.padEnd(10))}  ${value}`],
+    ),
+    ...block('input', task.input, style),
+    ...block('result', task.result, style),
+    ...(task.error === null ? [] : ['', style('red', failureOf(task.error))]),
+    ...stackLines(task.error?.stack ?? null, style),
+    ...(attempts.length === 0 ? [] : ['', ...attemptTable(attempts, now)]),
+  ]
+}
+
+function block(name: string, value: unknown, style: Style): string[] {
+  if (value === undefined || value === null) return []
+  return [
+    `  ${style('dim', name)}`,
+    ...JSON.stringify(value, null, 2)
+      .split('\n')
+      .map((line) => `    ${line}`),
+  ]
+}
+
+const STACK_MAX = 12
+
+function stackLines(stack: string | null, style: Style): string[] {
+  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return frames.slice(0, STACK_MAX).map((frame) => style('dim', `  ${frame.trim()}`))
+}
+
+export function attemptTable(attempts: readonly AttemptRecord[], now: number): string[] {
+  return columns(
+    ['attempt', 'outcome', 'started', 'took', 'worker', 'error'],
+    attempts.map(({ attempt, outcome, startedAt, finishedAt, worker, error }) => [
+      String(attempt),
+      outcome,
+      moment(startedAt, now),
+      startedAt === null || finishedAt === null ? '-' : duration(finishedAt - startedAt),
+      worker ?? '-',
+      error === null ? '' : failureOf(error),
+    ]),
+  )
+}
+
+const COLOUR_OF_LEVEL = { debug: 'dim', info: undefined, warn: 'yellow', error: 'red' } as const
+
+export function logText({ at, attempt, level, message, details }: LogLine, style: Style): string {
+  const colour = COLOUR_OF_LEVEL[level]
+  const more = details === null || details === undefined ? '' : ` ${style('dim', JSON.stringify(details))}`
+  const words = `${level.padEnd(5)} ${message}`
+  return `${style('dim', `${clockTime(at)} #${attempt}`)} ${colour === undefined ? words : style(colour, words)}${more}`
+}
+
+/** Each condition in order, and what to do about the first that does not hold. */
+export function explanationLines({ runnable, reasons }: Explanation, style: Style): string[] {
+  return [
+    runnable ? style('green', 'nothing keeps it from running') : style('yellow', 'it does not run now:'),
+    ...reasons.flatMap(({ check, ok, detail, fix }) => [
+      `  ${ok ? style('green', 'ok  ') : style('red', 'no  ')}${check}: ${detail}`,
+      ...(ok || fix === null ? [] : [`      ${fix}`]),
+    ]),
+  ]
+}

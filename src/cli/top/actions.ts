@@ -1,0 +1,55 @@
+import { setAllPaused } from '../commands/pausing.ts'
+import type { Operations } from '../operations/contract.ts'
+import type { Target } from '../text/overview.ts'
+import { plural } from '../words.ts'
+
+/** What a key does: what is said afterwards, or what is asked before. */
+export type Effect = { said: string } | { question: string; onYes: () => Promise<string> }
+
+export async function pauseOrResume(
+  operations: Operations,
+  { kind, name }: Target,
+  paused: boolean,
+): Promise<Effect> {
+  const verb = paused ? 'pause' : 'resume'
+  const now = paused ? 'is paused' : 'goes on'
+  if (kind === 'everything') {
+    await setAllPaused(operations, paused)
+    return { said: `everything ${now}` }
+  }
+  if (kind === 'worker') {
+    await operations.workers[verb](name)
+    return { said: `${name}: its supervisor was told to ${verb} it` }
+  }
+  await operations[kind === 'queue' ? 'queues' : 'discoveries'][verb](name)
+  return { said: `${kind} ${name} ${now}` }
+}
+
+/** What failed is tried again: asked before, because it may be much. */
+export async function retry(operations: Operations, { kind, name }: Target): Promise<Effect> {
+  const { tasks, discoveries, workers } = operations
+  if (kind === 'everything') return { said: 'choose a queue, a discovery or a worker' }
+  if (kind === 'worker')
+    return {
+      question: `Restart ${name}, without a gap?`,
+      onYes: async () => {
+        await workers.restart(name)
+        return `${name}: its supervisor was told to restart it`
+      },
+    }
+  if (kind === 'queue') {
+    const filter = { queue: name, status: 'failed' } as const
+    const { changed } = await tasks.retryAll(filter, { dryRun: true })
+    if (changed === 0) return { said: `nothing has failed in ${name}` }
+    return {
+      question: `Retry ${plural(changed, 'failed task')} of ${name}?`,
+      onYes: async () => `${plural((await tasks.retryAll(filter)).changed, 'task')} of ${name} retried`,
+    }
+  }
+  const quarantined = (await discoveries.list()).find((one) => one.name === name)?.quarantined ?? 0
+  if (quarantined === 0) return { said: `nothing is quarantined in ${name}` }
+  return {
+    question: `Release ${plural(quarantined, 'quarantined row')} of ${name}?`,
+    onYes: async () => `${plural(await discoveries.release(name), 'row')} of ${name} released`,
+  }
+}
