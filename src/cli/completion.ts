@@ -192,7 +192,15 @@ function fish(commands: readonly Command[]): string[] {
         : [
             `complete -c gleaner -n ${quoted(`__fish_seen_subcommand_from ${group}; and not __fish_seen_subcommand_from ${verbs.join(' ')}`)} -a ${verb} -d ${quoted(command.summary)}`,
           ]
-    const seen = `__fish_seen_subcommand_from ${group}${verb === undefined ? '' : `; and __fish_seen_subcommand_from ${verb}`}`
+    // A group alone is its list.
+    const others = verbs.filter((one) => one !== 'list').join(' ')
+    const which =
+      verb === 'list' && others !== ''
+        ? `; and not __fish_seen_subcommand_from ${others}`
+        : verb === undefined || verb === 'list'
+          ? ''
+          : `; and __fish_seen_subcommand_from ${verb}`
+    const seen = `__fish_seen_subcommand_from ${group}${which}`
     const files = fileCommands([command]).length > 0 ? [`complete -c gleaner -n ${quoted(seen)} -F`] : []
     const operands = command.operands.flatMap(({ choices }) =>
       choices === undefined ? [] : [`complete -c gleaner -n ${quoted(seen)} -a ${quoted(choices.join(' '))}`],

@@ -75,7 +75,7 @@ export function colours(hasColours: boolean): Colours {
   const mark = `<${randomUUID()}>`
   return {
     style: (format, text) =>
-      styleText(format, text, { validateStream: false }).replaceAll('\x1b[', `${mark}[`),
+      styleText(format, escaped(text), { validateStream: false }).replaceAll('\x1b[', `${mark}[`),
     shown: (line) => escaped(line).replaceAll(`${mark}[`, '\x1b['),
   }
 }

@@ -163,7 +163,7 @@ const PROOFS: Record<string, Proof> = {
   async 'tasks explain'(world) {
     const { queue, ids } = await world.waiting()
     const text = await world.said('tasks', 'explain', ids[0]!)
-    expect(text).toMatch(/^it does not run now:\n {2}ok {2}unfinished/)
+    expect(text).toMatch(/^it is not about to start:\n {2}ok {2}unfinished/)
     expect(text).toMatch(
       new RegExp(`  no  worker-serves-queue: no live worker serves queue ${queue}.*\\n      Start`),
     )

@@ -1,3 +1,4 @@
+import { CLI } from './cli.ts'
 import { CONFIG } from './config.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
@@ -1687,4 +1688,5 @@ export const GUARDS: readonly Guard[] = [
   ...HEALTH,
   ...FOREIGN,
   ...TELEMETRY,
+  ...CLI,
 ]

@@ -140,7 +140,7 @@ const optimize: Command = {
         const { vacuumed, freeBytes } = done
         const free =
           freeBytes === null ? '' : `; ${bytes(freeBytes)} are free inside it, for new tasks to fill`
-        terminal.print(`the database is optimized${vacuumed ? ', and was written anew' : ''}${free}`)
+        terminal.print(`the database is optimized${vacuumed ? ' and vacuumed' : ''}${free}`)
       }
       return 0
     }),

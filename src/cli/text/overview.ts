@@ -77,7 +77,8 @@ export function isSupervised({ pool }: WorkerRecord): boolean {
 function nowOf({ current, phase, status }: WorkerRecord, asOf: number): string {
   const [first, ...others] = current
   if (first === undefined) return phase ?? status
-  return `${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
+  const doing = phase === null || phase === 'processing' ? '' : `${phase}, `
+  return `${doing}${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 
 /** Why a worker was given up, or is not there. */

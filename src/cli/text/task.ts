@@ -127,7 +127,7 @@ export function logText({ at, attempt, level, message, details }: LogLine, style
 /** Each condition in order, and what to do about the first that does not hold. */
 export function explanationLines({ runnable, reasons }: Explanation, style: Style): string[] {
   return [
-    runnable ? style('green', 'nothing keeps it from running') : style('yellow', 'it does not run now:'),
+    runnable ? style('green', 'nothing keeps it from running') : style('yellow', 'it is not about to start:'),
     ...reasons.flatMap(({ check, ok, detail, fix }) => [
       `  ${ok ? style('green', 'ok  ') : style('red', 'no  ')}${check}: ${detail}`,
       ...(ok || fix === null ? [] : [`      ${fix}`]),

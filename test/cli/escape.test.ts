@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { escaped } from '../../src/cli/escape.ts'
+import { colours } from '../../src/cli/terminal.ts'
+import { columns } from '../../src/cli/words.ts'
+import { Screen } from './pty/screen.ts'
+
+const HOSTILE = [
+  '\x1b[2J',
+  '\x1b]0;title\x07',
+  '\x1b]8;;http://evil\x1b\\',
+  '\x9b31m',
+  '\x1bP+q\x1b\\',
+  'a\rb',
+  'a\nb',
+  'a\bb',
+  '\u202egnp.exe',
+  '\u2028',
+  '\x7f',
+  '\ud800',
+  '\x00',
+]
+
+test.each(HOSTILE)('%j is shown, and not obeyed', (text) => {
+  for (const hasColours of [false, true]) {
+    const { style, shown } = colours(hasColours)
+    const line = shown(`${text}${style('red', text)}`)
+    const ours = line.replaceAll('\x1b[31m', '').replaceAll('\x1b[39m', '')
+    expect(ours).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202e]/u)
+    expect(ours).toContain('\\')
+    new Screen(80, 3).write(line)
+  }
+})
+
+test('names, scripts and emoji stay as they are', () => {
+  for (const text of ['Zoë', '日本語', 'می‌خواهم', '👩‍👩‍👧', 'a\\b', '<x>']) expect(escaped(text)).toBe(text)
+})
+
+test('JSON means the same when it is escaped', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(JSON.parse(escaped(JSON.stringify({ [text]: text })))).toEqual({ [text]: text })
+    }),
+  )
+})
+
+test('columns are as wide as they look', () => {
+  const [, first, second] = columns(
+    ['a', 'b'],
+    [
+      ['\x1b', 'x'],
+      ['yy', 'z'],
+    ],
+  )
+  expect(first!.indexOf('x')).toBe(second!.indexOf('z'))
+})

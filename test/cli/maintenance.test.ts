@@ -1,0 +1,130 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { drawn } from '../../src/cli/progress.ts'
+import { defineTask, openGleaner } from '../../src/index.ts'
+import { folderWith, GLEANER } from '../config/files.ts'
+import { gleaner } from './cli.ts'
+
+const CONFIG = `import { defineTask } from ${GLEANER}
+  export default { database: 'sqlite:./app.db', tasks: [defineTask({ name: 'mail', run: async () => 1 })] }`
+const mail = defineTask({ name: 'mail' })
+
+async function project(tasks: number): Promise<string> {
+  const folder = folderWith({ 'gleaner.config.ts': CONFIG })
+  const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+  for (let i = 0; i < tasks; i++) await app.enqueue(mail)
+  await app.close()
+  return folder
+}
+
+async function waiting(folder: string): Promise<number> {
+  return JSON.parse((await gleaner(folder, 'queues', '--json')).stdout)[0].queued
+}
+
+describe('gleaner backup and restore', () => {
+  test('bring back what was, when that is said', async () => {
+    const folder = await project(2)
+    const backup = await gleaner(folder, 'backup', 'app.backup')
+    expect(backup).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/^backed up \d+ kB to .*app\.backup in .*; it was checked\n$/),
+    })
+    expect(await gleaner(folder, 'backup', 'app.backup')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: .*app\.backup.*\n.*overwrite/i),
+    })
+    expect((await gleaner(folder, 'backup', 'app.backup', '--overwrite', '--json')).code).toBe(0)
+    await gleaner(folder, 'enqueue', 'mail')
+    expect(await waiting(folder)).toBe(3)
+
+    expect(await gleaner(folder, 'restore', 'app.backup')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: Replace all that is in sqlite:.*: nobody can be asked here\n/),
+    })
+    expect((await gleaner({ cwd: folder, answer: 'no' }, 'restore', 'app.backup')).code).toBe(1)
+    expect(await waiting(folder)).toBe(3)
+    expect(await gleaner(folder, 'restore', 'app.backup', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/app\.db is as it was in app\.backup\n$/),
+    })
+    expect(await waiting(folder)).toBe(2)
+  })
+
+  test('of a file that is no backup, or a database in use, change nothing', async () => {
+    const folder = await project(1)
+    expect((await gleaner(folder, 'restore', 'gleaner.config.ts', '--yes')).code).toBe(1)
+    await gleaner(folder, 'backup', 'app.backup')
+    const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
+    onTestFinished(() => app.close())
+    expect(await gleaner(folder, 'restore', 'app.backup', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is in use\nStop every process/),
+    })
+    expect(await waiting(folder)).toBe(1)
+  })
+
+  test('of PostgreSQL name its own tools', async () => {
+    const env = {
+      GLEANER_DATABASE: `${inject('postgresUrl')}?schema=t_${crypto.randomUUID().replaceAll('-', '')}`,
+    }
+    const cwd = folderWith({ 'gleaner.config.ts': CONFIG })
+    expect((await gleaner({ cwd, env }, 'backup', 'app.backup')).stderr).toMatch(/has no tables of Gleaner's/)
+    expect((await gleaner({ cwd, env }, 'migrate')).stdout).toMatch(
+      /no tables of Gleaner's before, version \d+ now\n$/,
+    )
+    expect((await gleaner({ cwd, env }, 'migrate', '--check')).code).toBe(0)
+    expect((await gleaner({ cwd, env }, 'optimize')).stdout).toBe('the database is optimized and vacuumed\n')
+    expect(await gleaner({ cwd, env }, 'backup', 'app.backup')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/pg_dump/),
+    })
+  })
+})
+
+test('gleaner migrate makes the tables, once', async () => {
+  const folder = folderWith({ 'gleaner.config.ts': CONFIG })
+  const before = readdirSync(folder)
+  expect(await gleaner(folder, 'migrate', '--check')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/: no tables of Gleaner's, version \d+ is needed\n$/),
+  })
+  expect(readdirSync(folder)).toEqual(before)
+  expect((await gleaner(folder, 'migrate', '--json')).code).toBe(0)
+  expect(existsSync(join(folder, 'app.db'))).toBe(true)
+  expect((await gleaner(folder, 'migrate')).stdout).toMatch(/is at version \d+: nothing to do\n$/)
+  expect((await gleaner(folder, 'migrate', '--check')).code).toBe(0)
+})
+
+test('gleaner optimize and check say how it stands', async () => {
+  const folder = await project(1)
+  expect((await gleaner(folder, 'optimize', '--vacuum')).stdout).toMatch(
+    /^the database is optimized and vacuumed; \d+ kB are free inside it/,
+  )
+  expect(await gleaner(folder, 'check')).toMatchObject({ code: 0, stdout: 'the database is sound\n' })
+  const db = new Database(join(folder, 'app.db'))
+  db.exec('UPDATE gleaner_tasks SET session = 999, fence = 1, started_at = 1')
+  db.close()
+  const { code, stdout } = await gleaner(folder, 'check')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^not sound:\n {2}\S/)
+})
+
+test('what works on a database only says so to whoever has named a server', async () => {
+  const folder = await project(1)
+  const setting = { cwd: folder, env: { GLEANER_URL: 'http://127.0.0.1:1' } }
+  expect(await gleaner(setting, 'optimize')).toMatchObject({
+    code: 0,
+    stderr: 'note: this works on the database of the config, not on GLEANER_URL\n',
+  })
+})
+
+test('progress is drawn as a bar, or as time that passes', () => {
+  expect(drawn({ label: 'copying', fraction: 0.5 }, 0)).toBe(
+    `copying [${'#'.repeat(15)}${'-'.repeat(15)}]  50 %`,
+  )
+  expect(drawn({ label: 'removing', fraction: 1.2, detail: '12 of 10' }, 0)).toContain('] 100 %  12 of 10')
+  expect(drawn({ label: 'checking', fraction: null }, 3_400)).toBe('checking … 3 s')
+})

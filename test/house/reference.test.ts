@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { UsageError } from '../../src/cli/command.ts'
+import { parse } from '../../src/cli/parse.ts'
+import { COMMANDS } from '../../src/cli/table.ts'
+import { PAGES } from '../../tools/reference/pages.ts'
+
+const checkout = join(import.meta.dirname, '../..')
+
+test.each(Object.entries(PAGES))('%s is what the code says; if not, `npm run reference`', (path, page) => {
+  expect(readFileSync(join(checkout, path), 'utf8')).toBe(page())
+})
+
+test.each(Object.keys(PAGES))(
+  '%s has a title for each of its own links, and a file for the others',
+  (path) => {
+    const text = readFileSync(join(checkout, path), 'utf8')
+    const anchors = new Set(
+      [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+        title!
+          .toLowerCase()
+          .replaceAll(/[^a-z0-9 _-]/g, '')
+          .replaceAll(' ', '-'),
+      ),
+    )
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target!)
+    const broken = links.filter((target) =>
+      target.startsWith('#')
+        ? !anchors.has(target.slice(1))
+        : !existsSync(join(checkout, 'docs/reference', target.split('#')[0]!)),
+    )
+    expect(links.length).toBeGreaterThan(20)
+    expect(broken).toEqual([])
+  },
+)
+
+describe('commands that are written down can be typed', () => {
+  const pages = [
+    'README.md',
+    ...readdirSync(join(checkout, 'docs/guide')).map((name) => `docs/guide/${name}`),
+    ...Object.keys(PAGES),
+  ]
+  const written = pages.flatMap((page) =>
+    commandsIn(readFileSync(join(checkout, page), 'utf8')).map((line) => [page, line] as const),
+  )
+
+  test('there are many', () => expect(written.length).toBeGreaterThan(80))
+
+  test.each(written)('%s: %s', (_page, line) => {
+    expect(() => parse(COMMANDS, wordsOf(line))).not.toThrow(UsageError)
+  })
+
+  test('the examples of the help', () => {
+    for (const { examples } of COMMANDS)
+      for (const [line] of examples)
+        for (const command of commandsIn(`\`\`\`sh\n${line}\n\`\`\``))
+          expect(() => parse(COMMANDS, wordsOf(command)), line).not.toThrow()
+  })
+})
+
+/** In blocks of shell, or behind the `$` of what was typed. */
+function commandsIn(text: string): string[] {
+  const blocks = [...text.matchAll(/^```(sh|text)\n(.*?)^```$/gms)]
+  return blocks.flatMap(([, language, code]) =>
+    code!.split('\n').flatMap((line) => {
+      const typed = language === 'sh' ? line : line.startsWith('$ ') ? line.slice(2) : ''
+      return typed.startsWith('#')
+        ? []
+        : [...typed.matchAll(/(?<!install )\bgleaner (?!completion zsh >)[^|&>#]*/g)].map(([one]) =>
+            one.trim(),
+          )
+    }),
+  )
+}
+
+/** As a shell splits them; quotes hold together. */
+function wordsOf(line: string): string[] {
+  const words = line.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? []
+  return words.slice(1).map((word) => word.replaceAll(/^['"]|['"]$/g, '').replace(/\)$/, ''))
+}

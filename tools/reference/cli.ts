@@ -1,0 +1,77 @@
+import type { Command } from '../../src/cli/command.ts'
+import { aboutOf, ENVIRONMENT, EXITS, flagOf, synopsisOf } from '../../src/cli/help.ts'
+import { HELP_OPTION, operandWord } from '../../src/cli/parse.ts'
+
+/** The page of all commands, from the table that the program itself is made of. */
+export function cliReference(commands: readonly Command[]): string {
+  return [
+    '# Commands',
+    '',
+    'Every command, its operands and options. Made by `npm run reference` from the table that the program parses with; `gleaner <command> --help`',
+    'says the same. [The guide](../guide/cli.md) tells how they go together, [the runbook](../guide/runbook.md) which to type when something is wrong.',
+    '',
+    '| command | |',
+    '| --- | --- |',
+    ...commands.map(({ name, summary }) => `| [\`${name}\`](#${anchor(name)}) | ${cell(summary)} |`),
+    '',
+    '## For all of them',
+    '',
+    ...table(['exit code', ''], EXITS),
+    '',
+    ...table(['environment', ''], ENVIRONMENT),
+    ...commands.flatMap(commandLines),
+    '',
+  ].join('\n')
+}
+
+function commandLines(command: Command): string[] {
+  const { name, about, operands, options, exits = [], examples } = command
+  const flags = Object.entries({ ...options, help: HELP_OPTION }).map(
+    ([long, option]) => [flagOf(long, option), aboutOf(option)] as const,
+  )
+  return [
+    '',
+    `## gleaner ${name}`,
+    '',
+    '```text',
+    synopsisOf(command),
+    '```',
+    '',
+    about,
+    '',
+    ...(operands.length === 0
+      ? []
+      : [
+          ...table(
+            ['operand', ''],
+            operands.map((one) => [operandWord(one), aboutOf(one)] as const),
+          ),
+          '',
+        ]),
+    ...table(['option', ''], flags),
+    '',
+    ...(exits.length === 0 ? [] : [...table(['exit code', ''], exits), '']),
+    '```sh',
+    ...examples.flatMap(([line, what]) => [`# ${what}`, line]),
+    '```',
+  ]
+}
+
+function table(
+  [first, second]: readonly [string, string],
+  rows: readonly (readonly [string, string])[],
+): string[] {
+  return [
+    `| ${first} | ${second} |`,
+    '| --- | --- |',
+    ...rows.map(([word, about]) => `| \`${cell(word)}\` | ${cell(about)} |`),
+  ]
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+function anchor(name: string): string {
+  return `gleaner-${name.replaceAll(' ', '-')}`
+}
