@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Guard, isNamed, rotOf } from '../../tools/guards/guard.ts'
 import { GUARDS } from '../../tools/guards/list.ts'
 import { type Proof, proveGuards } from '../../tools/guards/prove.ts'
@@ -12,6 +12,9 @@ const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-guards-test-'))
 // The tests' PostgreSQL runs as a user of its own when we are root, and must get to its files.
 chmodSync(scratch, 0o755)
 
+// The runs inside this one need no server of their own.
+process.env.GLEANER_TEST_POSTGRES_URL = inject('postgresUrl')
+
 afterAll(() => rmSync(scratch, { recursive: true }))
 
 describe('the list of guards', () => {
@@ -19,8 +22,8 @@ describe('the list of guards', () => {
 
   beforeAll(async () => {
     const files = [...new Set(GUARDS.map(({ test }) => test.file))]
-    tests = await listTests(checkout, files, { scratch, limitMs: 180_000 })
-  }, 180_000)
+    tests = await listTests(checkout, files, { scratch, limitMs: 600_000 })
+  }, 600_000)
 
   test('has a name of its own for each', () => {
     expect(new Set(GUARDS.map(({ name }) => name)).size).toBe(GUARDS.length)
