@@ -1,13 +1,18 @@
 // Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds; `gleaner start` keeps
 // the worker processes alive that do them, and that find and do the rows of a table of the shop's own that need work.
+// With --stay (as `npm start` does) it goes on afterwards, for you to look at it in the dashboard.
 // The tasks are in quickstart/tasks.ts, the table in quickstart/catalogue.ts, the pools in quickstart/gleaner.config.ts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Gleaner, type Handle, openGleaner, type TaskRecord } from '../src/index.ts' // in your own project: from 'gleaner'
+import { count } from './python/tasks.ts'
 import { Activity } from './quickstart/activity.ts'
+import { keepBusy } from './quickstart/busy.ts'
 import * as catalogue from './quickstart/catalogue.ts'
 import { showLive } from './quickstart/display.ts'
+import { freePort } from './quickstart/free-port.ts'
+import { hangUp } from './quickstart/photos.ts'
 import { printRows, printSummary } from './quickstart/summary.ts'
 import * as tasks from './quickstart/tasks.ts'
 import { duration, percentile, plural, style } from './quickstart/text.ts'
@@ -19,9 +24,19 @@ process.stdout.on('error', () => process.exit(1))
 // One file is all there is to set up. Gleaner creates its tables in it, the first time.
 const kept = process.env.GLEANER_DATABASE || undefined
 const database = kept ?? `sqlite:${join(temporaryFolder(), 'quickstart.db')}`
+const port = process.argv.includes('--stay') ? await freePort(8356) : null
+const dashboard = `Dashboard: http://127.0.0.1:${port}`
+if (port !== null) {
+  await hangUp(database)
+  console.log(`${dashboard} (as soon as the workers are up)\n`)
+}
 await catalogue.stockUp(database)
 const describe = catalogue.describe(database)
-const gleaner = await openGleaner({ database, tasks: Object.values(tasks), discoveries: [describe] })
+const gleaner = await openGleaner({
+  database,
+  tasks: [...Object.values(tasks), count],
+  discoveries: [describe],
+})
 const before = await gleaner.tasks.counts()
 const unfinished = before.scheduled + before.queued + before.running
 if (unfinished > 0) console.log(`${plural(unfinished, 'task')} of an earlier run will be finished, too.`)
@@ -34,13 +49,14 @@ console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk
 console.log(`${catalogue.PRODUCTS} products without a text, in a table of the shop's own.\n`)
 
 // 2. Work: `gleaner start` with the config that names the pools. It could as well run on another machine.
-const workers = new Workers(database)
+const workers = new Workers(database, port)
 const activity = new Activity(gleaner, before, describe, catalogue.PRODUCTS, cancelFilm)
 const stopShowing = showLive(activity)
 
 // 3. Wait until nothing is left to do, delayed tasks and retries included, or until somebody presses Ctrl-C.
 const drained = activity.untilDrained().then(() => 'drained' as const)
-const ending = await Promise.race([drained, interrupted(), workers.failed()])
+const stopped = interrupted()
+const ending = await Promise.race([drained, stopped, workers.failed()])
 
 // 4. Stop, and look at what came of it.
 activity.stop()
@@ -55,6 +71,7 @@ printSummary(
 await printRows(gleaner, describe.name, catalogue.PRODUCTS)
 if (ending === 'drained') await printTheRest()
 else console.log(`\nStopped by ${ending}: ${whatRemains()}`)
+if (ending === 'drained' && port !== null) await stay()
 await workers.stop()
 await gleaner.close()
 process.exitCode = ending === 'drained' ? 0 : 128 + constants.signals[ending]
@@ -119,6 +136,17 @@ ${style('bold', 'What to try next')}
       the tables and views are yours to read
   examples/first-task.ts, docs/guide/
       a task in twenty lines, and how it all works`)
+}
+
+/** 5. The shop goes on, until somebody presses Ctrl-C. */
+async function stay(): Promise<void> {
+  console.log('\nThe shop goes on, with a worker in Python and a photo that kills whoever opens it.')
+  console.log(`Look at it, and stop it with Ctrl-C.\n${style('bold', dashboard)}`)
+  const over = new AbortController()
+  const busy = keepBusy(gleaner, database, over.signal)
+  await Promise.race([stopped, busy, workers.failed()])
+  over.abort()
+  await busy
 }
 
 /** The median of some. */

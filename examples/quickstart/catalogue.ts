@@ -9,7 +9,7 @@ export const PRODUCTS = 60
 
 /** Creates the table, the first time; and every product needs a (new) text. */
 export async function stockUp(database: string): Promise<void> {
-  await (isSqlite(database) ? onSqlite(database) : onPostgres(database))
+  await execute(database, statements(tableIn(database)))
 }
 
 /** Products that need a text are found in their table. */
@@ -47,26 +47,30 @@ function isSqlite(database: string): boolean {
 }
 
 /** On PostgreSQL in the schema that Gleaner's own tables are in, so that they come and go together. */
-function tableIn(database: string): string {
-  return isSqlite(database) ? 'products' : `${schemaIn(database)}.products`
+export function tableIn(database: string, table = 'products'): string {
+  return isSqlite(database) ? table : `${schemaIn(database)}.${table}`
 }
 
 function schemaIn(database: string): string {
   return new URL(database).searchParams.get('schema') ?? 'gleaner'
 }
 
-async function onSqlite(database: string): Promise<void> {
+export async function execute(database: string, statements: readonly string[]): Promise<void> {
+  await (isSqlite(database) ? onSqlite(database, statements) : onPostgres(database, statements))
+}
+
+async function onSqlite(database: string, statements: readonly string[]): Promise<void> {
   const db = new Database(database.slice('sqlite:'.length))
-  for (const sql of statements(tableIn(database))) db.exec(sql)
+  for (const sql of statements) db.exec(sql)
   db.close()
 }
 
-async function onPostgres(database: string): Promise<void> {
+async function onPostgres(database: string, statements: readonly string[]): Promise<void> {
   const url = new URL(database)
   url.searchParams.delete('schema')
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${schemaIn(database)}`)
-  for (const sql of statements(tableIn(database))) await client.query(sql)
+  for (const sql of statements) await client.query(sql)
   await client.end()
 }

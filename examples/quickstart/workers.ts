@@ -12,10 +12,16 @@ export class Workers {
   readonly #ended: Promise<unknown[]>
   #complaints = ''
 
-  constructor(database: string) {
+  /** With a port, it shows the dashboard there. */
+  constructor(database: string, port: number | null) {
     // It ends when its stdin does: also when this program is killed.
     this.#child = spawn(process.execPath, [gleaner, 'start', '--attached', '--quiet', '--config', config], {
-      env: { ...process.env, GLEANER_DATABASE: database, QUICKSTART_RUN: String(process.pid) },
+      env: {
+        ...process.env,
+        GLEANER_DATABASE: database,
+        QUICKSTART_RUN: String(process.pid),
+        ...(port === null ? {} : { QUICKSTART_PORT: String(port) }),
+      },
       stdio: ['pipe', 'ignore', 'pipe'],
       // Out of reach of Ctrl-C, which is for this program.
       detached: true,

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../until.ts'
 import { ownFile, ownSchema } from './own-databases.ts'
 import { checkout, ended, line, type Ran, run, start } from './run-example.ts'
 
@@ -206,6 +207,26 @@ describe('the quickstart', { concurrent: true }, () => {
     })
   })
 
+  const slow = { timeout: 120_000 }
+
+  test('with --stay it ends in the address of the dashboard, where everything is at work', slow, async () => {
+    const env = temporary('staying')
+    const child = start(process.execPath, ['examples/quickstart.ts', '--stay'], { env })
+    const end = ended(child)
+    const [, url] = await line(child, /stop it with Ctrl-C\.\nDashboard: (http:\S+)\n/)
+    const get = async (path: string) => (await fetch(`${url}/api/v1${path}`)).json() as Promise<any>
+    const page = await fetch(url!, { headers: { accept: 'text/html' } })
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    const counted = async () => (await get('/tasks?name=text.count&status=completed')).items.length > 0
+    await until('the worker in Python has done something', counted)
+    const poison = async () => (await get('/discoveries/photo.tag/rows/13')).state === 'quarantined'
+    await until('the photo that kills is put aside', poison)
+    child.kill('SIGINT')
+    const { status, stderr } = await end
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(readdirSync(env.TMPDIR)).toEqual([])
+  })
+
   test('stops cleanly on Ctrl-C', async () => {
     const env = temporary('stopped')
     const child = start(process.execPath, ['examples/quickstart.ts'], { env })
@@ -233,7 +254,6 @@ describe('the quickstart', { concurrent: true }, () => {
   })
 
   // What ran when it was killed is run one by one, which takes its time.
-  const slow = { timeout: 120_000 }
   test.each(ownDatabases)(
     'goes on after a kill -9, in a database of your own: %s',
     slow,

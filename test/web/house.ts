@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest'
 import { Journey } from '../cli/journey.ts'
 import { checkout, folderWith, GLEANER } from '../config/files.ts'
 import { ask } from '../http/server.ts'
@@ -12,7 +12,7 @@ import { openBrowser } from './browser.ts'
 export const HOSTILE = `"><img src=x onerror="window.__hacked=1"><script>window.__hacked=1</script>\u202e'{{7*7}}`
 
 /** Generous: it only bounds a test that is failing anyway. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 const ZOD = JSON.stringify(join(checkout, 'node_modules/zod/index.js'))
 const CONFIG = `import { defineConfig, defineDiscovery, defineTask } from ${GLEANER}
@@ -54,7 +54,6 @@ export default defineConfig({
 
 export interface House {
   url: string
-  folder: string
   /** The user's own table. */
   sql(statement: string, ...values: unknown[]): void
   /** Something that happens elsewhere: not in this page. */
@@ -62,13 +61,14 @@ export interface House {
   get(path: string): Promise<any>
   /** A page of the dashboard; what goes wrong in it fails the test. */
   visit(path: string, options?: { url?: string; token?: string }): Promise<Page>
-  stop(): Promise<void>
 }
 
 /** `gleaner start` on a database of its own, and a browser: once for a file of tests. */
 export function openHouse(): House {
-  const house = {} as House & { close: (() => unknown)[] }
+  const house = {} as House
   const closing: (() => unknown)[] = []
+  // A browser beside a dozen processes on two cores takes its time.
+  vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
   beforeAll(async () => {
     execFileSync(process.execPath, [join(checkout, 'tools/web/build.ts'), '--if-needed'])
     const folder = folderWith({ 'gleaner.config.ts': CONFIG }, (remove) => closing.push(remove))
@@ -89,7 +89,6 @@ export function openHouse(): House {
     }
     Object.assign(house, {
       url,
-      folder,
       sql: (statement: string, ...values: unknown[]) => void db.prepare(statement).run(...values),
       post: (path: string, body?: unknown) => call(path, 'POST', body),
       get: (path: string) => call(path, 'GET'),
@@ -107,12 +106,8 @@ export function openHouse(): House {
         await page.goto(other + path)
         return page
       },
-      async stop() {
-        start.signal('SIGTERM')
-        await start.ended
-      },
     } satisfies House)
-  }, 120_000)
+  }, 180_000)
   afterAll(async () => {
     for (const close of closing.reverse()) await close()
   })

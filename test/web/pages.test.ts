@@ -28,7 +28,7 @@ beforeAll(async () => {
   await until('it runs', () => is(running, 'running'))
   const quarantined = async () => (await house.get('/discoveries/tag-files')).quarantined === 1
   await until('the row is quarantined', quarantined)
-}, 60_000)
+}, 180_000)
 
 /** Every page, and what shows that it has all it needs. */
 const PAGES: { name: string; path: () => string; shows: string | RegExp }[] = [

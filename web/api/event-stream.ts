@@ -33,6 +33,7 @@ export class EventStream {
     this.#handlers = handlers
     void this.#open()
     addEventListener('online', this.#now)
+    addEventListener('offline', this.#onOffline)
     document.addEventListener('visibilitychange', this.#onVisibility)
   }
 
@@ -47,11 +48,14 @@ export class EventStream {
   close(): void {
     this.#closed = true
     removeEventListener('online', this.#now)
+    removeEventListener('offline', this.#onOffline)
     document.removeEventListener('visibilitychange', this.#onVisibility)
     clearTimeout(this.#timer)
     clearTimeout(this.#silence)
     this.#abort?.abort()
   }
+
+  readonly #onOffline = () => this.#abort?.abort()
 
   /** A browser has six lines to a server, for all its tabs: those that nobody looks at need none. */
   readonly #onVisibility = () => {

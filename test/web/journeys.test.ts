@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest'
+import { OPERATOR, openServer, VIEWER } from '../http/server.ts'
+import { until } from '../until.ts'
+import { complaintsOf, openHouse } from './house.ts'
+import { lineTo } from './line.ts'
+
+const house = openHouse()
+const OFFLINE = /Failed to load resource|ERR_|net::/
+
+const enqueue = async (name: string, input: unknown, options = {}): Promise<string> =>
+  (await house.post('/tasks', { name, input, options })).id
+const isDone = (id: string, status: string) =>
+  until(`${id} is ${status}`, async () => (await house.get(`/tasks/${id}`)).status === status)
+
+test('what is changed elsewhere is seen at once, without a reload', async () => {
+  const page = await house.visit('/tasks?name=mail.send')
+  await page.getByText('No task fits').waitFor()
+  const id = await enqueue('mail.send', { to: 'somebody', kind: 'welcome' })
+  await page.getByRole('row', { name: new RegExp(`mail.send ${id}.*completed`) }).waitFor()
+  await house.post('/queues/default/pause')
+  await page.getByRole('link', { name: 'Queues' }).click()
+  const queue = page.getByRole('region', { name: 'default' })
+  await queue.getByText('paused').waitFor()
+  await queue.getByRole('button', { name: 'Resume' }).click()
+  await queue.getByRole('button', { name: 'Pause' }).waitFor()
+  expect((await house.get('/queues')).items.find(({ name }: any) => name === 'default').paused).toBe(false)
+  expect(complaintsOf(page)).toEqual([])
+})
+
+test('many are changed at once, after it was shown how many; and only those', async () => {
+  const ids = []
+  for (let n = 0; n < 3; n++) ids.push(await enqueue('mail.send', { to: `bad-${n}`, kind: 'invoice' }))
+  for (const id of ids) await isDone(id, 'failed')
+  const page = await house.visit('/tasks?status=failed&error=no+such+address')
+  await page.getByRole('row', { name: /no such address: bad-2/ }).waitFor()
+  await page.getByRole('button', { name: 'Remove …' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Remove all that fit' })
+  await dialog.getByText('3 tasks would be removed').waitFor()
+  // Shown, and not yet done.
+  expect((await house.get('/tasks?status=failed')).items).toHaveLength(3)
+  await dialog.getByRole('button', { name: 'Leave it' }).click()
+  await page.getByLabel(`Select task ${ids[0]}`).check()
+  await page.getByText('1 task selected').waitFor()
+  await page.getByRole('button', { name: 'Remove …' }).click()
+  await page.getByRole('button', { name: 'Remove 1 task' }).click()
+  await page.getByText('1 task removed').waitFor()
+  expect((await house.get('/tasks?status=failed')).items.map(({ id }: any) => id).sort()).toEqual(
+    ids.slice(1).sort(),
+  )
+  await page.getByRole('button', { name: 'Remove …' }).click()
+  await page.getByRole('button', { name: 'Remove 2 tasks' }).click()
+  await page.getByText('No task fits').waitFor()
+  expect((await house.get('/tasks?status=completed')).items.length).toBeGreaterThan(0)
+  expect(complaintsOf(page)).toEqual([])
+})
+
+test('why a task does not run is said, with what to do', async () => {
+  const id = await enqueue('ml.embed', { path: 'a.flac' })
+  const page = await house.visit(`/tasks/${id}`)
+  const why = page.getByRole('region', { name: 'Why is it not running?' })
+  await why
+    .getByText(/no live worker serves queue gpu/)
+    .first()
+    .waitFor()
+  await why.getByText(/Start one: gleaner\.work/).waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('heading', { name: /cancelled/ }).waitFor()
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('heading', { name: /queued/ }).waitFor()
+  expect(complaintsOf(page)).toEqual([])
+})
+
+test('a task is enqueued from a form, whose fields say what is wrong', async () => {
+  const page = await house.visit('/enqueue?task=mail.send')
+  await page.getByLabel('to', { exact: true }).fill('x')
+  await page.getByRole('button', { name: 'Enqueue mail.send' }).click()
+  await page
+    .getByText(/expected string to have >=3/)
+    .last()
+    .waitFor()
+  expect(await page.getByLabel('to', { exact: true }).getAttribute('aria-invalid')).toBe('true')
+  await page.getByLabel('to', { exact: true }).fill('kim@example.org')
+  await page.getByLabel('kind').selectOption('invoice')
+  await page.getByLabel('copies').fill('3')
+  await page.getByRole('button', { name: 'Enqueue mail.send' }).click()
+  await page.getByRole('heading', { name: /completed/ }).waitFor()
+  const id = new URL(page.url()).pathname.split('/').at(-1)
+  expect((await house.get(`/tasks/${id}`)).input).toEqual({
+    to: 'kim@example.org',
+    kind: 'invoice',
+    copies: 3,
+  })
+  await page.getByText('sending to kim@example.org').waitFor()
+  expect(complaintsOf(page, /422/)).toEqual([])
+})
+
+test('a row is released from quarantine, and is done once it is mended', async () => {
+  house.sql("INSERT INTO files (path, broken) VALUES ('broken.flac', 1)")
+  const page = await house.visit('/discoveries/tag-files?state=quarantined')
+  const row = page.getByRole('row', { name: /broken\.flac/ })
+  await row.getByText('no decoder: broken.flac').first().waitFor()
+  await row.getByRole('button', { name: 'Explain' }).click()
+  await page
+    .getByRole('dialog')
+    .getByText(/it was put aside/)
+    .first()
+    .waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+  // An edit of the row would release it by itself: what is mended is what its handler reads elsewhere.
+  await house.post('/discoveries/tag-files/pause')
+  await row.getByRole('button', { name: 'Release' }).click()
+  await page.getByText('Row broken.flac is released').waitFor()
+  await page.getByText('No row is quarantined').waitFor()
+  house.sql("UPDATE files SET broken = 0 WHERE path = 'broken.flac'")
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await page.getByText('No row needs work').waitFor()
+  expect(complaintsOf(page)).toEqual([])
+})
+
+test('a worker that is killed is seen to end, why, and to come back', async () => {
+  const id = await enqueue('film.export', { title: 'long' })
+  await isDone(id, 'running')
+  const worker = async () =>
+    (await house.get('/workers')).items.find((one: any) => one.id === 'worker:media:0')
+  const { pid } = await worker()
+  const page = await house.visit('/workers')
+  const lane = page.getByRole('article', { name: 'worker:media:0' })
+  await lane.getByText(`film.export/${id}`).waitFor()
+  process.kill(pid, 'SIGKILL')
+  const exits = page.getByRole('region', { name: 'Restarts' })
+  await exits.getByRole('row', { name: /media:0.*SIGKILL/ }).waitFor()
+  await until('another process is there', async () => ((await worker()).pid ?? pid) !== pid)
+  await lane.getByText(`pid ${(await worker()).pid}`).waitFor()
+  await lane.getByText('processing').first().waitFor()
+  expect(await lane.getByRole('img').getAttribute('aria-label')).toMatch(/ended once/)
+  expect(complaintsOf(page)).toEqual([])
+})
+
+test('a connection that breaks is said, and what was missed is there when it is back', async () => {
+  const line = await lineTo(house.url)
+  const page = await house.visit('/tasks?status=scheduled', { url: line.url })
+  await page.locator('.connection[data-state=live]').waitFor()
+  await line.cut()
+  const banner = page.getByText(/The server has not answered for/)
+  await banner.waitFor()
+  const id = await enqueue('mail.send', { to: 'later', kind: 'welcome' }, { runAfter: '1h' })
+  await line.mend()
+  await page.locator('.connection[data-state=live]').waitFor()
+  await page.getByRole('row', { name: new RegExp(`mail.send ${id}`) }).waitFor()
+  await banner.waitFor({ state: 'hidden' })
+  expect(complaintsOf(page, OFFLINE)).toEqual([])
+})
+
+test('whoever is unknown is asked for a token; a viewer sees everything and no action', async () => {
+  const { url, gleaner } = await openServer({ tokens: { operator: OPERATOR, viewer: VIEWER } })
+  await gleaner.queues.pause('ml')
+  const page = await house.visit('/queues', { url })
+  await page.getByLabel('Token').fill('wrong')
+  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByText('This token is not known here').waitFor()
+  await page.getByLabel('Token').fill(VIEWER)
+  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByRole('region', { name: 'ml', exact: true }).getByText('paused').waitFor()
+  for (const path of ['Tasks', 'Workers', 'System']) {
+    await page.getByRole('link', { name: path, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: new RegExp(path) }).waitFor()
+    expect(
+      await page
+        .getByRole('button', { name: /\b(pause|resume|retry|cancel|remove|check|prune|enqueue|trigger)\b/i })
+        .count(),
+      path,
+    ).toBe(0)
+  }
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Token').waitFor()
+  const operator = await house.visit('/queues', { url, token: OPERATOR })
+  await operator.getByRole('button', { name: 'Pause everything' }).waitFor()
+  expect(complaintsOf(page, /401/)).toEqual([])
+})
