@@ -55,8 +55,8 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
 
   // Sessions
   openSession(worker: NewSession): Promise<string>
-  /** All live sessions, so that a sweeper can tell who is gone. */
-  liveSessions(): Promise<LiveSession[]>
+  /** All live sessions, so that a sweeper can tell who is gone; `show`: for people, without waiting for those who write. */
+  liveSessions(purpose?: 'judge' | 'show'): Promise<LiveSession[]>
   /** Ends a session and gives back all it held, in one transaction. Null: it had ended, or was renewed since. */
   endSession(id: string, cause: EndCause, condition?: { renewals: number }): Promise<SessionEnd | null>
   /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */

@@ -31,7 +31,7 @@ export function workerManagement(store: Store): WorkerManagement {
   return {
     async list() {
       const supervised = (await store.supervisors()).flatMap(workersOf)
-      const inside = (await store.liveSessions()).filter(({ supervisor }) => supervisor === null)
+      const inside = (await store.liveSessions('show')).filter(({ supervisor }) => supervisor === null)
       return [...supervised, ...inside.map(recordOf)]
     },
     pause: (id) => command('pause', id),

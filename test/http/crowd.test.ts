@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Child } from '../journeys/child.ts'
@@ -9,7 +10,7 @@ import { ask } from './server.ts'
 const TORTURE = process.env.GLEANER_TORTURE === '1'
 /** With a crowd and without one in turn: what else the machine does disturbs both. */
 const ROUNDS = TORTURE ? 10 : 1
-const TASKS = TORTURE ? 5_000 : 1_500
+const TASKS = TORTURE ? 20_000 : 1_500
 const CLIENTS = 200
 const STUCK = 20
 const MEMORY_MAX = 100 * 1024 * 1024
@@ -32,6 +33,8 @@ describe.each(TORTURE ? BOTH : BOTH.slice(0, 1))('on %s', (database, openGround)
     const { url } = (await server.hears('serving')) as unknown as { url: string }
     const worker = start('crowd-worker.ts')
     await worker.hears('ready')
+    // Its clients would be on other machines: what they themselves need is not what they cost.
+    if (TORTURE) setPriority(process.pid, constants.priority.PRIORITY_LOW)
     const work = async (): Promise<Round> => {
       worker.tell('work', { tasks: TASKS })
       return (await worker.next('worked')) as unknown as Round
@@ -45,22 +48,23 @@ describe.each(TORTURE ? BOTH : BOTH.slice(0, 1))('on %s', (database, openGround)
 
     // What is compiled and opened the first time is nobody's burden.
     await work()
-    let completed = TASKS
     const before = await memory()
     const alone: Round[] = []
     const watched: Round[] = []
     let highest = 0
     for (let round = 0; round < ROUNDS; round++) {
-      alone.push(await work())
+      if (round % 2 === 0) alone.push(await work())
       const crowd = await Crowd.join(url, CLIENTS, STUCK)
       await until('all are served', async () => (await clients()) === CLIENTS)
       await memory()
       watched.push(await work())
-      completed += 2 * TASKS
+      const completed = TASKS * (1 + alone.length + watched.length)
       await crowd.hears(`"completed":${completed}`)
       highest = Math.max(highest, (await memory()).highest)
       await crowd.leave()
       await until('all are forgotten', async () => (await clients()) === 0)
+      // In another order every second time: who comes later may have it easier.
+      if (round % 2 === 1) alone.push(await work())
     }
     expect(highest - before.now).toBeLessThan(MEMORY_MAX)
     if (!TORTURE) return

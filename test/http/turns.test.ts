@@ -1,7 +1,9 @@
+import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { ROUTES } from '../../src/http/api.ts'
 import { createApi } from '../../src/http/index.ts'
 import { Turns } from '../../src/http/turns.ts'
-import { openTemp } from '../temp-database.ts'
+import { openTemp, tempDatabase } from '../temp-database.ts'
 import { LOCAL, plain } from './server.ts'
 
 test('a few are answered at a time, in the order they came', async () => {
@@ -61,4 +63,23 @@ test('while many ask for pages, the thread still has time for others', async () 
   isOver = true
   expect(read).toBe(150)
   expect(Math.max(...pages)).toBeLessThanOrEqual(8)
+})
+
+test('who only looks waits for nobody who writes: on SQLite everybody else would wait for him', async () => {
+  const path = tempDatabase()
+  const gleaner = await openTemp({ path, tasks: [plain] })
+  const { id } = await gleaner.enqueue(plain)
+  // What this process has counted is written down before it is shown.
+  await gleaner.metrics()
+  const api = createApi(gleaner)
+  const writer = new Database(path)
+  onTestFinished(() => {
+    api.close()
+    writer.close()
+  })
+  writer.exec('BEGIN IMMEDIATE')
+  const looks = ROUTES.filter(({ method, path }) => method === 'get' && !/discoveries.:|^.events/.test(path))
+  for (const path of [...looks.map((one) => `/api/v1${one.path.replace(':id', id)}`), '/metrics', '/readyz'])
+    expect((await api.request(path, {}, LOCAL)).status, path).toBe(200)
+  writer.exec('ROLLBACK')
 })

@@ -198,6 +198,17 @@ export const HTTP: readonly Guard[] = [
     test: { file: EVENTS, title: 'a client that leaves, or never reads, leaves nothing behind' },
   },
   {
+    name: 'http: who lists workers takes no lock',
+    promise: 'Watching slows nobody down.',
+    file: 'src/worker/manage.ts',
+    find: "store.liveSessions('show')",
+    replace: 'store.liveSessions()',
+    test: {
+      file: 'test/http/turns.test.ts',
+      title: 'who only looks waits for nobody who writes: on SQLite everybody else would wait for him',
+    },
+  },
+  {
     name: 'http: nobody looks while nobody listens',
     promise: 'Events cost nothing while nobody wants them.',
     file: 'src/http/events/hub.ts',

@@ -138,8 +138,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
     openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
-    // With the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
-    liveSessions: () => write('normal', () => readLiveSessions(db)),
+    // Judged with the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
+    liveSessions: (purpose = 'judge') =>
+      purpose === 'show' ? read(() => readLiveSessions(db)) : write('normal', () => readLiveSessions(db)),
     async endSession(id, cause, condition) {
       const end = await write('normal', () =>
         endSession(db, memory, rowid(id), cause, condition, clock.now()),
