@@ -133,6 +133,8 @@ async function openApp(place: string): Promise<App> {
   }
   const client = new pg.Client({ connectionString: place })
   await client.connect()
+  // A user that is called as our schema would make its tables there, as soon as that exists.
+  await client.query('SET search_path TO public')
   return {
     run: async (sql) => void (await client.query(sql)),
     close: () => client.end(),
