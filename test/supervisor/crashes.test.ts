@@ -14,7 +14,8 @@ test('a task whose worker is killed runs again in another one in the blink of an
   const killedAt = Date.now()
   process.kill(first.pid, 'SIGKILL')
   const again = await estate.hears('running', ({ attempt }) => attempt === 2)
-  expect(again.at - killedAt).toBeLessThan(2_000)
+  // Only bounds it, on a machine that may be busy: rerun.test.ts measures. A lease that ran out would charge no crash.
+  expect(again.at - killedAt).toBeLessThan(10_000)
   expect(again.pid).not.toBe(first.pid)
   estate.touch('go')
   expect(await handle.result()).toBe(again.pid)

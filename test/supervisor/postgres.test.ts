@@ -30,7 +30,8 @@ test('on PostgreSQL, too: what a killed worker held runs again in another one at
   const killedAt = Date.now()
   process.kill(first.pid, 'SIGKILL')
   const again = await estate.hears('running', ({ attempt }) => attempt === 2)
-  expect(again.at - killedAt).toBeLessThan(2_000)
+  // Only bounds it, on a machine that may be busy: rerun.test.ts measures. A lease that ran out would charge no crash.
+  expect(again.at - killedAt).toBeLessThan(10_000)
   estate.touch('go')
   expect(await handle.result()).toBe(again.pid)
   expect(await gleaner.tasks.get(handle.id)).toMatchObject({ attempts: 2, crashes: 1 })

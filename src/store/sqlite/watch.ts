@@ -10,7 +10,7 @@ const LOOK_AGAIN_MS = [1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
 
 /** What comes right after a commit that was seen mostly belongs to it; the next one could still hide behind its event. */
 const TAIL_MS = 2
-const LOOK_AFTER_TAIL_MS = [30, 300]
+const LOOK_AFTER_TAIL_MS = [3, 30, 300]
 
 /** When others commit all the time, looking each time would cost more than it brings. */
 const BURST_PAUSE_MS = 25
