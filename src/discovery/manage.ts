@@ -7,6 +7,7 @@ import type { Page } from '../model/task.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import type { Meter } from '../queue/meter.ts'
+import { pauseDiscovery } from '../queue/pausing.ts'
 import type { DiscoveryRecord, Store } from '../store/contract.ts'
 import { type DiscoveryStats, readStats } from './stats.ts'
 
@@ -62,7 +63,7 @@ export function discoveryManagement(store: Store, meter: Meter): DiscoveryManage
       if (row.state !== 'quarantined') return 0
       return (await store.retryRow(name, String(key))) === 'retried' ? 1 : 0
     },
-    pause: async (name) => store.setDiscoveryPaused(named(name), true),
+    pause: async (name) => pauseDiscovery(store, named(name)),
     resume: async (name) => store.setDiscoveryPaused(named(name), false),
   }
 }

@@ -144,7 +144,7 @@ export interface Gleaner {
   /** Depth, rates, errors and durations: over all, per queue and per task. */
   metrics(options?: MetricsOptions): Promise<Metrics>
   readonly maintenance: MaintenanceManagement
-  /** Nothing is claimed any more, from any queue, by any process. What runs goes on. */
+  /** Nothing is claimed any more, from any queue, by any process. What runs goes on. Answered when nothing more starts. */
   pause(): Promise<void>
   resume(): Promise<void>
   /** The answer unsubscribes. */

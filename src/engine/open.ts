@@ -19,6 +19,7 @@ import { TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
 import { Meter } from '../queue/meter.ts'
 import { readMetrics } from '../queue/metrics.ts'
+import { pauseQueue } from '../queue/pausing.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
@@ -231,7 +232,7 @@ function engine(
     discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(office, registry, occurrences, meter),
     metrics: (options) => readMetrics(store, meter, options),
-    pause: () => store.setPaused(null, true),
+    pause: () => pauseQueue(store, null),
     resume: () => store.setPaused(null, false),
     on: (event, listener) => emitter.on(event, listener),
     maintenance: maintenanceManagement({ store, pruner, retention, close: closeOnce }),

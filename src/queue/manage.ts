@@ -6,6 +6,7 @@ import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/
 import { isProvedDead } from '../process-identity.ts'
 import type { LaneFilter, Store } from '../store/contract.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
+import { pauseQueue } from './pausing.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
@@ -45,7 +46,7 @@ export interface TaskManagement {
 
 export interface QueueManagement {
   list(): Promise<QueueRecord[]>
-  /** Nothing more is claimed from it; what runs goes on. */
+  /** Nothing more is claimed from it; what runs goes on. Answered when nothing more starts. */
   pause(queue: string): Promise<void>
   resume(queue: string): Promise<void>
 }
@@ -91,7 +92,7 @@ export function taskManagement(store: Store): TaskManagement {
 export function queueManagement(store: Store): QueueManagement {
   return {
     list: () => store.listQueues(),
-    pause: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), true),
+    pause: async (queue) => pauseQueue(store, checkName(queue, 'queue', 'BAD_QUEUE')),
     resume: async (queue) => store.setPaused(checkName(queue, 'queue', 'BAD_QUEUE'), false),
   }
 }

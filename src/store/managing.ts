@@ -22,6 +22,8 @@ export interface Insight extends HealthBook, Actions {
   readMetrics(windowMs: number): Promise<Readings>
   /** What waits, and who is there to do it. */
   demand(): Promise<Demand>
+  /** Somebody holds something ahead: claimed, and not known to be started. Of a queue, a discovery, or of all with null. */
+  holdsAhead(of: { queue: string } | { discovery: string } | null): Promise<boolean>
   /** All that was ever added, of each name in each queue. */
   readTotals(): Promise<Measured[]>
   /** Bytes on disk: of the database, and of its write-ahead log where that is a file beside it. */

@@ -10,6 +10,7 @@ import { logEvent, type TaskEvent } from './events.ts'
 import type { Execution } from './execution.ts'
 import { Patience } from './patience.ts'
 import type { Reporting } from './report.ts'
+import { aheadIsOld } from './rest.ts'
 import { Runs } from './runs.ts'
 import type { HandsOptions } from './services.ts'
 import { Slices } from './slices.ts'
@@ -80,11 +81,8 @@ export class Hands implements Desk {
     this.#low = low
     this.#slices.begin()
     for (const claim of claims) if (claim.started) this.#start(claim, source)
-    this.#ahead.add(
-      claims.filter((claim) => !claim.started),
-      source,
-      now,
-    )
+    const rest = claims.filter((claim) => !claim.started)
+    this.#ahead.add(rest, source, now)
     // Claimed while hands were free: nobody who ends will start these.
     const free = Math.min(
       this.#ahead.size,
@@ -119,6 +117,8 @@ export class Hands implements Desk {
       if (execution.trouble !== undefined) vitals.broke(execution.trouble)
     }
     this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
+    // Behind a handler that did not wait: whoever has paused it relies on it that nothing old is begun.
+    if (aheadIsOld(this, now)) this.handBackAhead()
     const { remote } = this.#options.store
     if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
     this.#startNext()

@@ -1,4 +1,6 @@
 import { describe, expect } from 'vitest'
+import type { Gleaner } from '../../src/index.ts'
+import { until } from '../until.ts'
 import { test } from './place.ts'
 import { patient, quick, tasks } from './tasks.ts'
 
@@ -17,6 +19,25 @@ describe.concurrent('pausing', () => {
     expect(await gleaner.tasks.get(held.id)).toMatchObject({ status: 'queued', attempts: 0 })
     await gleaner.resume()
     expect(await held.result()).toBe(1)
+  })
+
+  test('when a pause is answered nothing more starts, also of what busy workers held ahead', async ({
+    place,
+  }) => {
+    const gleaner = await place.open({ tasks })
+    for (let n = 0; n < 2; n++) place.start('worker.ts', { concurrency: 2 })
+    let left = 20_000
+    await gleaner.enqueueMany(quick, Array(left).fill(1))
+    // In the midst of it, some times.
+    for (let round = 0; round < 5 && left > 0; round++) {
+      const before = left
+      await until('they are at it', async () => (await waiting(gleaner)) < before)
+      await gleaner.queues.pause('default')
+      left = await waiting(gleaner)
+      await until('what had begun is done', async () => (await gleaner.tasks.counts()).running === 0)
+      expect(await waiting(gleaner)).toBe(left)
+      await gleaner.queues.resume('default')
+    }
   })
 
   test('a paused queue holds only its own tasks', async ({ place }) => {
@@ -45,3 +66,7 @@ describe.concurrent('pausing', () => {
     expect(await second.handle(quick, id).result()).toBe(1)
   })
 })
+
+async function waiting(gleaner: Gleaner): Promise<number> {
+  return (await gleaner.tasks.counts()).queued
+}

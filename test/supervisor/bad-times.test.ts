@@ -8,10 +8,12 @@ const SUPERVISOR_KILLS = TORTURE ? 50 : 2
 const LOCKED_MS = TORTURE ? 60_000 : 1_500
 
 test('while the database is locked nobody is called dead, deaths are seen, and nothing is lost', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ estate }) => {
   const gleaner = await estate.gleaner()
-  const supervisor = await estate.supervise({ pools: [pool({ processes: 2 })] })
+  // As long as a real one: who starts meanwhile waits for the lock.
+  const timings = { startup: '5m' } as const
+  const supervisor = await estate.supervise({ pools: [pool({ processes: 2 })], timings })
   const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })
   const { pid, worker } = await estate.hears('running')
   const { id: idle } = supervisor.workers().find(({ id }) => id !== worker)!

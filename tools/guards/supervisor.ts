@@ -293,6 +293,15 @@ export const SUPERVISOR: Guard[] = [
     ],
   ),
   guard(
+    'a pause is answered when nothing more starts',
+    'Once the pause of a queue is answered, nothing of it starts any more.',
+    ['src/queue/pausing.ts', 'while ((await store.holdsAhead(of)) && ', 'while (of === undefined && '],
+    [
+      'test/journeys/pausing.test.ts',
+      'when a pause is answered nothing more starts, also of what busy workers held ahead',
+    ],
+  ),
+  guard(
     'rows that stand still are told of',
     'Rows of which none is completed while they wait raise an alert.',
     [

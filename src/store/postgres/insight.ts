@@ -5,6 +5,7 @@ import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Manner } from './database.ts'
 import { noteHealth, readHealth } from './health.ts'
+import { holdsAhead } from './held-ahead.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
@@ -45,6 +46,7 @@ export function insight(services: InsightServices): Insight {
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
     demand: () => read(() => readDemand(sql, clockMs())),
+    holdsAhead: (of) => read(() => holdsAhead(sql, of)),
     noteHealth: (notes) => write(async (own) => noteHealth(own, notes, await nowOf(own)), { durable: false }),
     healthHistory: (filter, page) => read(() => readHealth(sql, filter, page)),
     readMetrics: (windowMs) =>

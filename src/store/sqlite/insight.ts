@@ -5,6 +5,7 @@ import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Durability } from './connection.ts'
 import { noteHealth, readHealth } from './health.ts'
+import { holdsAhead } from './held-ahead.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
@@ -38,6 +39,7 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
     noteHoldups: (session, holdups) => write('normal', () => noteHoldups(db, Number(session), holdups)),
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
+    holdsAhead: (of) => read(() => holdsAhead(db, of)),
     noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),
     healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
     readMetrics: (windowMs) =>

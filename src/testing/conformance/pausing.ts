@@ -28,6 +28,19 @@ export const pausing: Theme = (specify, expect) => {
     expect(await worker.claim(5)).toEqual([])
   })
 
+  specify('what is held ahead is told of, until it has begun or gone back', async (world) => {
+    await world.enqueueMany(3)
+    const worker = await world.worker()
+    const { store } = world
+    expect(await store.holdsAhead(null)).toBe(false)
+    const [, ahead] = await worker.claim(1, 1)
+    for (const of of [null, { queue: 'default' }]) expect(await store.holdsAhead(of)).toBe(true)
+    for (const of of [{ queue: 'other' }, { discovery: 'default' }])
+      expect(await store.holdsAhead(of)).toBe(false)
+    await worker.giveBack(ahead!)
+    expect(await store.holdsAhead(null)).toBe(false)
+  })
+
   specify('the pause of everything holds for all queues, also for those that come later', async (world) => {
     await world.enqueue()
     await world.store.setPaused(null, true)

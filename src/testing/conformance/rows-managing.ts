@@ -76,6 +76,16 @@ export const rowsManaging: Theme = (specify, expect) => {
     },
   )
 
+  specify('rows that are held ahead are told of', async (world) => {
+    await withFiles(world, 3)
+    const worker = await rowWorker(world)
+    expect(await world.store.holdsAhead(null)).toBe(false)
+    await worker.take(1, 1)
+    for (const of of [null, { discovery: 'tag-files' }]) expect(await world.store.holdsAhead(of)).toBe(true)
+    for (const of of [{ discovery: 'other' }, { queue: 'default' }])
+      expect(await world.store.holdsAhead(of)).toBe(false)
+  })
+
   specify('a paused discovery gives nothing; what is held goes on', async (world) => {
     await withFiles(world, 2)
     const worker = await rowWorker(world)
