@@ -5,23 +5,23 @@ import { colours } from '../../src/cli/terminal.ts'
 import { columns } from '../../src/cli/words.ts'
 import { Screen } from './pty/screen.ts'
 
-const HOSTILE = [
-  '\x1b[2J',
-  '\x1b]0;title\x07',
-  '\x1b]8;;http://evil\x1b\\',
-  '\x9b31m',
-  '\x1bP+q\x1b\\',
-  'a\rb',
-  'a\nb',
-  'a\bb',
-  '\u202egnp.exe',
-  '\u2028',
-  '\x7f',
-  '\ud800',
-  '\x00',
-]
+const HOSTILE = {
+  'an erased screen': '\x1b[2J',
+  'a title': '\x1b]0;title\x07',
+  'a link': '\x1b]8;;http://evil\x1b\\',
+  'a sequence of 8 bits': '\x9b31m',
+  'a question to the terminal': '\x1bP+q\x1b\\',
+  'a return': 'a\rb',
+  'a line': 'a\nb',
+  'a backspace': 'a\bb',
+  'another direction': '\u202egnp.exe',
+  'a separator of lines': '\u2028',
+  'a delete': '\x7f',
+  'half a character': '\ud800',
+  nothing: '\x00',
+}
 
-test.each(HOSTILE)('%j is shown, and not obeyed', (text) => {
+test.each(Object.entries(HOSTILE))('%s is shown, and not obeyed', (_name, text) => {
   for (const hasColours of [false, true]) {
     const { style, shown } = colours(hasColours)
     const line = shown(`${text}${style('red', text)}`)

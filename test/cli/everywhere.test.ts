@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/table.ts'
+import type { Worker } from '../../src/http/wire.ts'
 import { until } from '../until.ts'
 import { gleaner, type Said } from './cli.ts'
 import { type Estate, greet, openEstate, STORES, TOKEN, VIEWER, WAYS, type Way } from './estate.ts'
@@ -51,8 +52,21 @@ class World {
 
   async quarantined(): Promise<string> {
     const keys = (await this.estate.addRows(2)).filter((id) => id % 2 === 1).map(String)
-    await until('it is quarantined', async () => (await this.row(keys[0]!))?.state === 'quarantined')
+    await until('both are done with', async () => {
+      const { items } = await this.estate.app.discoveries.rows('tag-files', { limit: 1_000 })
+      return items.every(({ state }) => state === 'quarantined')
+    })
+    expect((await this.row(keys[0]!))?.state).toBe('quarantined')
     return keys[0]!
+  }
+
+  /** As its supervisor last reported it. */
+  async worker(): Promise<Worker> {
+    return (await this.estate.app.workers.list()).find(({ id }) => id === 'worker:main:0')!
+  }
+
+  untilWorker(what: string, isSo: (worker: Worker) => boolean): Promise<void> {
+    return until(what, async () => isSo(await this.worker()))
   }
 
   row(key: string) {
@@ -93,10 +107,7 @@ const PROOFS: Record<string, Proof> = {
   },
 
   async status(world) {
-    await until('the worker is there', async () => {
-      const { workers } = await world.json('status')
-      return workers.some((one: any) => one.id === 'worker:main:0' && one.health === 'healthy')
-    })
+    await world.untilWorker('it is well', ({ health, rss }) => health === 'healthy' && rss !== null)
     const overview = await world.json('status')
     expect(overview).toMatchObject({ supervisors: [{ name: 'estate', running: true }] })
     expect(Object.keys(overview).sort()).toEqual(
@@ -247,9 +258,9 @@ const PROOFS: Record<string, Proof> = {
   async resume(world) {
     const { queue } = await world.waiting()
     expect(await world.said('pause')).toBe('everything is paused\n')
-    await until('the worker shows it', async () => (await world.json('workers'))[0].status === 'paused')
+    await world.untilWorker('it shows it', ({ status }) => status === 'paused')
     expect(await world.said('resume')).toBe('everything goes on\n')
-    await until('the worker goes on', async () => (await world.json('workers'))[0].status === 'running')
+    await world.untilWorker('it goes on', ({ status }) => status === 'running')
     expect(await world.json('resume', queue)).toEqual({ queue, paused: false })
   },
 
@@ -334,7 +345,7 @@ const PROOFS: Record<string, Proof> = {
   },
 
   async 'schedules list'(world) {
-    expect(await world.said('schedules')).toMatch(/^schedule .*\nnightly +1d +- +in \d+ \w+ /)
+    expect(await world.said('schedules')).toMatch(/^schedule .*\nnightly +1d +- +in [\d.]+ \w+ /)
     expect(await world.json('schedules')).toMatchObject([{ name: 'nightly', paused: false }])
   },
 
@@ -367,7 +378,7 @@ const PROOFS: Record<string, Proof> = {
 
   async 'workers pause'(world) {
     expect(await world.said('workers', 'pause', 'worker:main:0')).toMatch(/^worker:main:0 will be paused/)
-    await until('it is', async () => (await world.json('workers'))[0].status === 'paused')
+    await world.untilWorker('it is', ({ status }) => status === 'paused')
     expect((await world.run('workers', 'pause', 'worker:main:1')).stderr).toBe(
       'error: there is no supervised worker worker:main:1\nDid you mean worker:main:0?\n',
     )
@@ -375,16 +386,16 @@ const PROOFS: Record<string, Proof> = {
 
   async 'workers resume'(world) {
     expect(await world.json('workers', 'resume')).toEqual({ worker: null, told: 'resume' })
-    await until('it goes on', async () => (await world.json('workers'))[0].status === 'running')
+    await world.untilWorker('it goes on', ({ status }) => status === 'running')
   },
 
   async 'workers restart'(world) {
-    const [{ pid }] = await world.json('workers')
+    const { pid } = await world.worker()
     expect(await world.said('workers', 'restart')).toMatch(/^all workers will be restarted/)
-    await until('it is another process', async () => {
-      const [one] = await world.json('workers')
-      return one.pid !== pid && one.status === 'running' && one.health === 'healthy'
-    })
+    await world.untilWorker(
+      'it is another process',
+      (now) => now.pid !== pid && now.status === 'running' && now.health === 'healthy',
+    )
   },
 
   async check(world) {

@@ -39,7 +39,8 @@ async function project(): Promise<{ folder: string; app: Gleaner }> {
   db.close()
   const app = await openGleaner({ database: `sqlite:${path}`, tasks: [mail], discoveries: [files] })
   onTestFinished(() => app.close())
-  await app.enqueueMany(mail, [undefined, undefined, undefined])
+  await app.enqueue(mail, undefined, { key: EVIL })
+  await app.enqueueMany(mail, [undefined, undefined])
   const worker = app.work({ queues: ['default'], discoveries: ['tag-files'] })
   await worker.drained()
   await until(
@@ -170,6 +171,8 @@ test.each([
   // The screen knows our own sequences alone, and fails at any other.
   const show = new Pty(folder, ['tasks', 'show', '1'], { env, columns: 160, rows: 60 })
   expect((await show.ended).code).toBe(0)
-  expect(show.screen.text).toContain('Error: \\u001b]0;owned\\u0007\\u001b[2J\\u009b31mnot so bad')
+  const harmless = '\\u001b]0;owned\\u0007\\u001b[2J\\u009b31mnot so bad'
+  expect(show.screen.text).toContain(`\nError: ${harmless}`)
+  expect(show.screen.text).toContain(`\n  key         ${harmless}\n`)
   expect(show.raw.includes('\x1b[')).toBe(hasColours)
 })

@@ -20,7 +20,7 @@ export const CLI: readonly Guard[] = [
     file: 'src/cli/terminal.ts',
     find: 'styleText(format, escaped(text), ',
     replace: 'styleText(format, text, ',
-    test: { file: ESCAPE, title: '"\\u001b[2J" is shown, and not obeyed' },
+    test: { file: ESCAPE, title: 'an erased screen is shown, and not obeyed' },
   },
   {
     name: 'cli: 8-bit controls and marks of direction are escaped',
@@ -28,7 +28,7 @@ export const CLI: readonly Guard[] = [
     file: 'src/cli/escape.ts',
     find: '/[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]|(?![\\u200c\\u200d])\\p{Cf}/gu',
     replace: '/[\\x00-\\x1f]/gu',
-    test: { file: ESCAPE, title: '"\\u007f" is shown, and not obeyed' },
+    test: { file: ESCAPE, title: 'another direction is shown, and not obeyed' },
   },
   {
     name: 'cli: who looks makes no database',
