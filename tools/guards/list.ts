@@ -1,5 +1,6 @@
 import { CLI } from './cli.ts'
 import { CONFIG } from './config.ts'
+import { DASHBOARD } from './dashboard.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
 import { DISCOVERY_SPEED } from './discovery-speed.ts'
@@ -1682,6 +1683,7 @@ export const GUARDS: readonly Guard[] = [
   ...PLAIN_EXCHANGE,
   ...MAINTENANCE,
   ...HTTP,
+  ...DASHBOARD,
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,
   ...CONFIG,

@@ -13,6 +13,8 @@ export interface Live {
   health: ServerEvents['health'] | null
   /** The tasks that are watched. */
   tasks: Readonly<Record<string, ServerEvents['task']['task']>>
+  /** What was done here. */
+  acts: number
   /** Grows with every change: what was read before may be old. */
   revision: number
 }
@@ -25,6 +27,7 @@ const NOTHING: Live = {
   workers: null,
   health: null,
   tasks: {},
+  acts: 0,
   revision: 0,
 }
 /** Lists are read again once in that time, at most. */
@@ -55,7 +58,7 @@ export function watchTasks(ids: readonly string[]): void {
 
 /** Somebody here has changed something, and need not wait until he is told. */
 export function somethingChanged(): void {
-  change({ revision: live.revision + 1 })
+  change({ revision: live.revision + 1, acts: live.acts + 1 })
 }
 
 export function useLive<T>(select: (live: Live) => T): T {

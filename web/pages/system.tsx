@@ -92,7 +92,8 @@ function Totals({ system: { totals } }: { system: System }) {
           ['Failed', exactCount(totals.failed)],
           ['Retried', exactCount(totals.retried)],
           ['Rows done', exactCount(totals.rowsDone)],
-          ['Rescued from crashes', exactCount(incidents.crash ?? 0)],
+          ['Workers lost', exactCount(incidents.lost ?? 0)],
+          ['Items rescued from them', exactCount(incidents.rescued ?? 0)],
           ['Timed out', exactCount(incidents.timeout ?? 0)],
           ['Late writes refused', exactCount(incidents.fenced ?? 0)],
         ]}

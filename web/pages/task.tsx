@@ -182,7 +182,9 @@ function Details({ task }: { task: Task }) {
             ],
         worker === null ? null : ['Worker', worker],
         ['Enqueued', <At key="created" at={createdAt} />],
-        runAfter === null ? null : ['Not before', <At key="after" at={runAfter} />],
+        runAfter === null || task.finishedAt !== null
+          ? null
+          : ['Not before', <At key="after" at={runAfter} />],
         task.startedAt !== null && task.finishedAt !== null
           ? ['Ran for', duration(task.finishedAt - task.startedAt)]
           : null,

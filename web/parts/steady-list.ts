@@ -1,4 +1,5 @@
-import { useCallback, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
+import { useLive } from '../api/live.ts'
 
 interface Steady<T> {
   items: T[]
@@ -22,6 +23,10 @@ export function useSteadyList<T extends { id: string }>(
   const [pointed, setPointed] = useState(false)
   const [kept, setKept] = useState<{ place: string; items: T[] } | null>(null)
   const isHeld = (pointed || isBusy) && kept !== null && kept.place === place && kept.items.length > 0
+  // Whoever did something wants to see what came of it.
+  const acts = useLive((live) => live.acts)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each act is a reason
+  useEffect(() => setPointed(false), [acts])
   const hold = useCallback((held: boolean) => setPointed(held), [])
   const catchUp = useCallback(() => setKept(null), [])
   if ((pointed || isBusy) && !isHeld && latest.length > 0) setKept({ place, items: latest })

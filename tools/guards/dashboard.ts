@@ -1,0 +1,61 @@
+import type { Guard } from './guard.ts'
+
+const FILES = 'test/http/dashboard.test.ts'
+const INSIGHT = 'test/http/insight.test.ts'
+const JOURNEYS = 'test/web/journeys.test.ts'
+
+/** What the dashboard promises those who look at it. */
+export const DASHBOARD: readonly Guard[] = [
+  {
+    name: 'dashboard: the Host is checked',
+    promise: 'A page of another site gets nothing of ours, not even the dashboard.',
+    file: 'src/http/api.ts',
+    find: '      office.access.checkHost(visitOf(c))\n      return (await dashboard',
+    replace: '      return (await dashboard',
+    test: {
+      file: FILES,
+      title: 'every page is the dashboard, whose files are there for ever; what is no page is not',
+    },
+  },
+  {
+    name: 'dashboard: files are named relative to the page',
+    promise: 'It works wherever it is mounted, at every address.',
+    file: 'src/http/dashboard.ts',
+    find: "const up = '../'.repeat(path.split('/').length - 2) || './'",
+    replace: "const up = './'",
+    test: { file: FILES, title: 'mounted somewhere, its files are found there' },
+  },
+  {
+    name: 'dashboard: lanes are bounded',
+    promise: 'A supervisor that runs for a year remembers no more of its workers than one of today.',
+    file: 'src/model/timeline.ts',
+    find: '    if (lane.stretches.length > STRETCHES_MAX) lane.stretches.shift()\n',
+    replace: '',
+    test: {
+      file: INSIGHT,
+      title: 'a timeline keeps what changed, and how processes ended, and never grows beyond its bounds',
+    },
+  },
+  {
+    name: 'dashboard: viewers see no actions',
+    promise: 'Whoever may not change anything is offered nothing to change.',
+    file: 'web/parts/action.tsx',
+    find: '  if (!mayAct) return null\n',
+    replace: '',
+    test: {
+      file: JOURNEYS,
+      title: 'whoever is unknown is asked for a token; a viewer sees everything and no action',
+    },
+  },
+  {
+    name: 'dashboard: a stream comes back',
+    promise: 'After a connection that broke, what was missed is shown without a reload.',
+    file: 'web/api/event-stream.ts',
+    find: '    this.#timer = setTimeout(() => void this.#open(), this.#againMs * (0.75 + Math.random() / 2))\n',
+    replace: '',
+    test: {
+      file: JOURNEYS,
+      title: 'a connection that breaks is said, and what was missed is there when it is back',
+    },
+  },
+]
