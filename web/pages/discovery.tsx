@@ -151,7 +151,6 @@ function Rows({ path, discovery }: { path: string; discovery: Discovery }) {
                   <th>Row</th>
                   <th>State</th>
                   <th className="right">Attempts</th>
-                  <th>What</th>
                   <th className="right">
                     <span className="visually-hidden">Actions</span>
                   </th>
@@ -215,10 +214,11 @@ function RowLine({
   const rowPath = `${path}/rows/${encodeURIComponent(key)}`
   return (
     <tr>
-      <td className="mono row-key">
-        <span className="cut" title={key}>
+      <td className="row-key">
+        <span className="cut mono" title={key}>
           {key}
         </span>
+        <RowWhat row={row} />
       </td>
       <td>
         <Badge status={state} />
@@ -226,9 +226,6 @@ function RowLine({
       <td className="right num">
         {attempts} / {maxAttempts}
         {crashes > 0 && <span className="error-text">, {crashes} crashed</span>}
-      </td>
-      <td className="task-what">
-        <RowWhat row={row} />
       </td>
       <td className="right row-actions">
         <button type="button" className="button" data-small onClick={() => onExplain(key)}>

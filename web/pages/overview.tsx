@@ -10,7 +10,7 @@ import { Figure, PageHead, Panel } from '../parts/panel.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
-import { count, duration, percent, rate } from '../text/format.ts'
+import { count, duration, percent, rate, roughly } from '../text/format.ts'
 import { Alerts, DiscoveriesAtAGlance, QueuesAtAGlance, WorkersAtAGlance } from './at-a-glance.tsx'
 
 const RANGES: readonly { value: Range; label: string }[] = [
@@ -75,9 +75,7 @@ function Figures({ stats }: { stats: Stats | null }) {
         value={counts === undefined ? '–' : count(depth.queued)}
         tone="violet"
         note={
-          depth.queued === 0 || waitingMs === null
-            ? 'none waits'
-            : `oldest ${duration(Math.floor(waitingMs / 1000) * 1000)}`
+          depth.queued === 0 ? 'none waits' : `oldest ${waitingMs === null ? 'just now' : roughly(waitingMs)}`
         }
       />
       <Figure

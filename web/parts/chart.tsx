@@ -10,7 +10,6 @@ export interface Line {
   values: (number | null)[]
   /** Filled down to the axis. */
   area?: boolean
-  bars?: boolean
 }
 
 export interface ChartProps {
@@ -32,7 +31,7 @@ export function Chart(props: ChartProps) {
   const { title, times, lines, format } = props
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
-  const shape = `${lines.map(({ label }) => label).join()}${props.days}`
+  const shape = lines.map((line) => `${line.label} ${isSparse(line)}`).join() + props.days
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for another shape or theme; data comes below
   useEffect(() => {
@@ -84,6 +83,11 @@ export function Chart(props: ChartProps) {
   )
 }
 
+/** Too few for a line: they are drawn as points. */
+function isSparse({ values }: Line): boolean {
+  return values.filter((value) => value !== null).length <= 2
+}
+
 function dataOf({ times, lines }: Pick<ChartProps, 'times' | 'lines'>): uPlot.AlignedData {
   return [times.map((at) => at / 1000), ...lines.map(({ values }) => values)]
 }
@@ -91,12 +95,11 @@ function dataOf({ times, lines }: Pick<ChartProps, 'times' | 'lines'>): uPlot.Al
 function optionsOf({ lines, format, top, days }: ChartProps, element: HTMLElement): uPlot.Options {
   const colour = coloursOf(element)
   const axis = { stroke: colour('--muted'), ticks: { show: false }, font: '11px system-ui, sans-serif' }
-  const bars = uPlot.paths.bars?.({ size: [0.7, 24] })
   return {
     width: Math.max(element.clientWidth, 50),
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 6, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { setScale: false } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(top ?? 0, max * 1.12, 1e-9) || 1] } },
     axes: [
@@ -117,13 +120,12 @@ function optionsOf({ lines, format, top, days }: ChartProps, element: HTMLElemen
     ],
     series: [
       {},
-      ...lines.map(({ label, tone, area, bars: isBars }) => ({
-        label,
-        stroke: colour(`--${tone}`),
-        width: isBars ? 0 : 1.75,
-        fill: area || isBars ? colour(`--${tone}`, isBars ? 0.85 : 0.14) : undefined,
-        paths: isBars ? bars : undefined,
-        points: { show: false },
+      ...lines.map((line) => ({
+        label: line.label,
+        stroke: colour(`--${line.tone}`),
+        width: 1.75,
+        fill: line.area ? colour(`--${line.tone}`, 0.14) : undefined,
+        points: { show: isSparse(line), size: 5 },
         spanGaps: true,
       })),
     ],

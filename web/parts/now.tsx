@@ -44,7 +44,8 @@ export function Ago({ at }: { at: number }) {
 /** For how long, and counting. */
 export function Since({ at }: { at: number }) {
   const now = useNow()
-  return <span className="num">{duration(Math.floor(Math.max(0, now - at) / 1000) * 1000)}</span>
+  const ms = now - at
+  return <span className="num">{ms < 1_000 ? '0 s' : duration(Math.floor(ms / 1_000) * 1_000)}</span>
 }
 
 export function At({ at }: { at: number }) {
