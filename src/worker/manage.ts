@@ -1,6 +1,7 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { WorkerRecord } from '../model/worker.ts'
+import { isProvedDead } from '../process-identity.ts'
 import type { LiveSession, Store } from '../store/contract.ts'
 import type { WorkerAction } from '../store/supervision.ts'
 import { workersOf } from './supervisors.ts'
@@ -31,7 +32,11 @@ export function workerManagement(store: Store): WorkerManagement {
   return {
     async list() {
       const supervised = (await store.supervisors()).flatMap(workersOf)
-      const inside = (await store.liveSessions('show')).filter(({ supervisor }) => supervisor === null)
+      const sessions = await store.liveSessions('show')
+      // One that is dead for certain does not work, though no sweeper has ended its session yet.
+      const inside = sessions.filter(
+        ({ supervisor, process }) => supervisor === null && !isProvedDead(process),
+      )
       return [...supervised, ...inside.map(recordOf)]
     },
     pause: (id) => command('pause', id),

@@ -190,6 +190,17 @@ describe('gleaner status', () => {
     expect(stdout).toMatch(new RegExp(`^${worker.id} +running +- +${process.pid} .*no supervisor$`, 'm'))
   })
 
+  test('does not show a worker whose process is dead for certain', async () => {
+    const folder = project()
+    const store = await opened(folder)
+    const dead = { ...identifySelf(), startTime: '1' }
+    const nothing = { queues: [], names: [], capabilities: {} }
+    await store.openSession({ worker: 'worker:dead:0', process: dead, ...nothing })
+    await store.openSession({ worker: 'worker:alive:0', process: identifySelf(), ...nothing })
+    const { workers } = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)
+    expect(workers.map(({ id }: { id: string }) => id)).toEqual(['worker:alive:0'])
+  })
+
   test('of a config that is wrong says what to do', async () => {
     const { code, stderr } = await gleaner(project('export default { database: "app.db" }'), 'status')
     expect(code).toBe(1)

@@ -115,4 +115,15 @@ export const CLI: readonly Guard[] = [
       title: 'wrong usage ends with 2, and says what was meant > gleaner ["tasks","--limit","0"]',
     },
   },
+  {
+    name: 'cli: a dead worker is not shown as alive',
+    promise: 'Who looks after a crash is not told that somebody still works.',
+    file: 'src/worker/manage.ts',
+    find: 'supervisor === null && !isProvedDead(process)',
+    replace: 'supervisor === null && process !== null',
+    test: {
+      file: COMMANDS,
+      title: 'gleaner status > does not show a worker whose process is dead for certain',
+    },
+  },
 ]

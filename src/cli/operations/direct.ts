@@ -10,7 +10,6 @@ import type { Store } from '../../store/contract.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
 import { withoutPassword } from '../database-name.ts'
 import type { Operations, Overview } from './contract.ts'
-import { unsupervised } from './unsupervised.ts'
 
 /** On the database itself. `gleaner` has no tasks of its own: whoever only looks plans nothing. */
 export function directOperations(gleaner: Gleaner, config: Config): Operations {
@@ -24,10 +23,7 @@ export function directOperations(gleaner: Gleaner, config: Config): Operations {
       ...gleaner.schedules,
       trigger: (name) => withCode(store, config, (engine) => engine.schedules.trigger(name)),
     },
-    workers: {
-      ...gleaner.workers,
-      list: async () => [...(await readRegistry(store)).workers, ...(await unsupervised(store))],
-    },
+    workers: gleaner.workers,
     maintenance: gleaner.maintenance,
     enqueuable: async () => (config.engine.tasks ?? []).map(({ name }) => name),
     enqueue: (name, input, options) =>
@@ -38,9 +34,9 @@ export function directOperations(gleaner: Gleaner, config: Config): Operations {
 }
 
 async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Config): Promise<Overview> {
-  const [registry, others, queues, discoveries, raised] = await Promise.all([
+  const [{ supervisors }, workers, queues, discoveries, raised] = await Promise.all([
     readRegistry(store),
-    unsupervised(store),
+    gleaner.workers.list(),
     gleaner.queues.list(),
     allDiscoveries(gleaner),
     readAlerts(store, alerts),
@@ -48,8 +44,8 @@ async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Co
   return {
     place: withoutPassword(engine.database),
     asOf: Date.now(),
-    supervisors: registry.supervisors,
-    workers: [...registry.workers, ...others],
+    supervisors,
+    workers,
     queues,
     discoveries,
     alerts: raised,
