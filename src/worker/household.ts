@@ -2,9 +2,11 @@ import type { Clock } from '../clock.ts'
 import type { Hands } from './hands.ts'
 
 /** Others have a process for that many times as long as a suspect took from them; or as it took to start. */
-const OTHERS_FACTOR = 9
-/** For so long a new process prefers anything else to suspects, at least and at most. */
-const SUSPECTS_AFTER_MS = { min: 3_000, max: 30_000 }
+const OTHERS_FACTOR = 19
+/** But not for longer than that: a suspect, too, may be as good as any. */
+const OTHERS_MAX_MS = 60_000
+/** A process that started in no time. */
+const OTHERS_FIRST_MS = 3_000
 
 interface Member {
   nudge: () => void
@@ -32,7 +34,9 @@ export class Household {
   }
 
   join(hands: Hands, nudge: () => void): void {
-    this.#suspectsFromMs ??= suspectsFromMs(this.#clock.monotonicMs())
+    // As old as it is, as it begins to work: that is what its start took.
+    const startMs = this.#clock.monotonicMs()
+    this.#suspectsFromMs ??= startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))
     this.#members.set(hands, { nudge, suspectWaits: false })
   }
 
@@ -48,8 +52,8 @@ export class Household {
 
   /**
    * A new process may be here because a suspect took its predecessor down, and others hang until their time is out, with the
-   * house to themselves: what does so must not keep all processes from other work, one after the other. So suspects get a tenth
-   * of the time. Who has nothing else to do takes one at once.
+   * house to themselves: what does so must not keep all processes from other work, one after the other. So suspects get a
+   * twentieth of the time. Who has nothing else to do takes one at once.
    */
   get isTimeForSuspects(): boolean {
     return this.#clock.monotonicMs() >= this.#suspectsFromMs!
@@ -89,7 +93,7 @@ export class Household {
   #othersFirst(ranMs: number): void {
     const tookMs = this.#emptyingMs + ranMs
     this.#emptyingMs = 0
-    const fromMs = this.#clock.monotonicMs() + tookMs * OTHERS_FACTOR
+    const fromMs = this.#clock.monotonicMs() + othersMs(tookMs)
     this.#suspectsFromMs = Math.max(this.#suspectsFromMs!, fromMs)
   }
 
@@ -106,8 +110,6 @@ export class Household {
   }
 }
 
-/** `startMs`: how old the process is as it begins to work. */
-function suspectsFromMs(startMs: number): number {
-  const { min, max } = SUSPECTS_AFTER_MS
-  return startMs + Math.min(max, Math.max(min, startMs * OTHERS_FACTOR))
+function othersMs(tookMs: number): number {
+  return Math.min(tookMs * OTHERS_FACTOR, OTHERS_MAX_MS)
 }

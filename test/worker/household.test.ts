@@ -56,8 +56,8 @@ test('a worker that leaves, or finds its suspect taken, holds nobody back', () =
 
 test.each([
   ['started at once', 10, 3_000],
-  ['took a second to start', 1_000, 9_000],
-  ['is old', 3_600_000, 30_000],
+  ['took a second to start', 1_000, 19_000],
+  ['is old', 3_600_000, 60_000],
 ])(
   'a process that %s prefers other work to suspects for a while: one may have taken its predecessor down',
   (_, ageMs, whileMs) => {
@@ -72,7 +72,7 @@ test.each([
   },
 )
 
-test('after a suspect others have nine times as long as it took, with the time to empty the house', () => {
+test('after a suspect others have nineteen times as long as it took, with the time to empty the house', () => {
   clock.advance(60_000)
   expect(household.isTimeForSuspects).toBe(true)
   household.suspectsWaiting(mine, true)
@@ -80,11 +80,20 @@ test('after a suspect others have nine times as long as it took, with the time t
   household.suspectsWaiting(mine, false)
   clock.advance(300)
   household.ended(true, 300)
-  clock.advance(4_499)
+  clock.advance(9_499)
   expect(household.isTimeForSuspects).toBe(false)
   clock.advance(1)
   expect(household.isTimeForSuspects).toBe(true)
   household.ended(true, 10)
-  clock.advance(90)
+  clock.advance(190)
+  expect(household.isTimeForSuspects).toBe(true)
+})
+
+test('a suspect that took long keeps the next one waiting for a minute at most', () => {
+  clock.advance(60_000)
+  household.ended(true, 600_000)
+  clock.advance(59_999)
+  expect(household.isTimeForSuspects).toBe(false)
+  clock.advance(1)
   expect(household.isTimeForSuspects).toBe(true)
 })

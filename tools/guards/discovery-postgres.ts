@@ -182,4 +182,15 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
       title: 'a condition that hangs on the moment is offered an index by what else it asks',
     },
   },
+  {
+    name: 'discovery: rows that are handed in lead to their claims',
+    promise: 'Handing in costs the same however many rows a worker holds.',
+    file: 'src/store/postgres/rows/settle-sql.ts',
+    find: `WHERE ctid = ANY(ARRAY(SELECT "gleaner:at" FROM gleaner_ours))`,
+    replace: `USING gleaner_ours o WHERE claims.row_key = o."gleaner:key"`,
+    test: {
+      file: 'test/store/postgres/row-finding.test.ts',
+      title: 'rows that are handed in lead to their claims, however many the session holds',
+    },
+  },
 ]

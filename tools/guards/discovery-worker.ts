@@ -144,8 +144,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: a new process prefers other work to suspects',
     promise: 'Rows that take processes down do not keep new ones from all other work.',
     file: 'src/worker/household.ts',
-    find: 'return startMs + Math.min(',
-    replace: 'return startMs + 0 * Math.min(',
+    find: 'startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))',
+    replace: 'startMs',
     test: {
       file: 'test/worker/household.test.ts',
       title:
@@ -161,7 +161,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     replace: '',
     test: {
       file: 'test/worker/household.test.ts',
-      title: 'after a suspect others have nine times as long as it took, with the time to empty the house',
+      title:
+        'after a suspect others have nineteen times as long as it took, with the time to empty the house',
     },
   },
   {

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { claimSql } from '../../../src/store/postgres/rows/claim-sql.ts'
 import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
+import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
 import { type Place, test } from './place.ts'
 import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
 
@@ -12,11 +13,29 @@ interface Plan {
   'Index Cond'?: string
   'Actual Rows': number
   'Rows Removed by Filter'?: number
+  'Rows Removed by Join Filter'?: number
   Plans?: Plan[]
 }
 
 function nodesOf(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+async function lookedOver(place: Place, declared: ReturnType<typeof source>) {
+  const database = new Database({ url: place.url, schema: place.schema })
+  place.atEnd(() => database.close())
+  return (await lookOver(database, declared)).source
+}
+
+/** As the store runs it; nothing of it stays. */
+async function planOf(place: Place, text: string, values: readonly unknown[]): Promise<Plan[]> {
+  const client = await place.client()
+  await client.query(
+    'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off',
+  )
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])
+  await client.query('ROLLBACK')
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
 }
 
 /** The plan of a claim of ten, behind a place or from the beginning, as the store would run it now. */
@@ -25,21 +44,13 @@ async function planOfClaim(
   declared: ReturnType<typeof source>,
   behind: string | null,
 ): Promise<Plan[]> {
-  const database = new Database({ url: place.url, schema: place.schema })
-  place.atEnd(() => database.close())
-  const { source: looked } = await lookOver(database, declared)
+  const looked = await lookedOver(place, declared)
   const text = claimSql(looked, `"${place.schema}"`, behind === null ? 'beginning' : 'place')
-  const client = await place.client()
-  await client.query(
-    'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off',
-  )
   const [{ value: version }] = await place.rows(
     `SELECT value::int FROM gleaner.settings WHERE key = 'discoveries'`,
   )
   const values = [1, null, 1_010, 10, 10, version, [], ...(behind === null ? [] : [behind])]
-  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
-  await client.query('ROLLBACK')
-  return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+  return planOf(place, text, values)
 }
 
 /** By the type of the key: its column, the SQL of the n-th, and a place somewhere in the middle. */
@@ -88,6 +99,27 @@ test.for(Object.entries(KEYS))(
     }
   },
 )
+
+test('rows that are handed in lead to their claims, however many the session holds', async ({ place }) => {
+  const store = await withFiles(place, 600)
+  const worker = await rowWorker(store)
+  const claims = await worker.claim(600)
+  const looked = await lookedOver(place, source(place))
+  const columns = looked.columns.filter(({ name }) => name === 'needs')
+  const text = settleSql(looked, `"${place.schema}"`, columns)
+  const some = claims.slice(0, 200)
+  const nodes = await planOf(place, text, [
+    worker.session,
+    some.map(({ key }) => key),
+    some.map(({ fence }) => fence),
+    some.map(() => 'false'),
+  ])
+  const asked = nodes.filter((node) => node['Index Name']?.startsWith('claims_'))
+  expect(asked).toMatchObject([
+    { 'Index Name': 'claims_pkey', 'Index Cond': expect.stringContaining('row_key') },
+  ])
+  expect(nodes.map((node) => node['Rows Removed by Join Filter'] ?? 0)).toEqual(nodes.map(() => 0))
+})
 
 test('without an index a look reads so many rows at a time, and finds everything all the same', async ({
   place,

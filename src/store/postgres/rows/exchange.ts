@@ -208,7 +208,7 @@ async function noteStarts(sql: Sql, session: string, starts: readonly Run[]): Pr
   const noted = await sql.rows<{ n: number }>(
     `UPDATE gleaner.claims c SET started_at = given.started_at
      FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY given(discovery, row_key, fence, started_at, n)
-     WHERE c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session = $5
+     WHERE c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session + 0 = $5
      RETURNING given.n`,
     [
       rows.map((row) => row.discovery),

@@ -43,7 +43,7 @@ export async function endOurs(
 ): Promise<Judged[]> {
   const ended = await endClaims(
     sql,
-    'c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session = $4',
+    'c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session + 0 = $4',
     [rows.map((row) => row.discovery), rows.map((row) => row.key), rows.map((row) => row.fence), session],
     'USING unnest($1::text[], $2::text[], $3::bigint[]) given(discovery, row_key, fence)',
   )

@@ -7,6 +7,8 @@ export const REFUSED = 'GL001'
 /**
  * Hands in rows that are done: proves each claim and ends it, then writes those that are as they were claimed and still
  * eligible, and sees that they are not any more: otherwise everything is undone, and each is tried alone.
+ * Each key leads to its claim, which is locked and then ended where it was found: a join might begin with the claims, of which the
+ * planner mostly believes that there are none, and compare all that the session holds with all that it hands in.
  * $1 session, $2 keys, $3 fences, $4 … the values of each column, as texts.
  * Answers with the places (from 1) of what was ours, and with what of it was not written; NULL when all was.
  */
@@ -16,13 +18,17 @@ export function settleSql(source: RowSource, schema: string, columns: readonly C
   const unnested = ['$2::text[]', '$3::bigint[]', ...columns.map((_, at) => `$${at + 4}::text[]`)]
   return `WITH gleaner_me AS MATERIALIZED (
   SELECT id FROM ${schema}.sessions WHERE id = $1 AND ended_at IS NULL FOR KEY SHARE
-), gleaner_given AS MATERIALIZED (
-  SELECT given.* FROM gleaner_me, unnest(${unnested.join(', ')}) WITH ORDINALITY
-    given(${['"gleaner:key"', '"gleaner:fence"', ...values, '"gleaner:n"'].join(', ')})
-), gleaner_ours AS (
-  DELETE FROM ${schema}.claims c USING gleaner_given given
-  WHERE c.discovery = ${name} AND c.row_key = given."gleaner:key" AND c.fence = given."gleaner:fence" AND c.session = $1
-  RETURNING given.*, c.row_version AS "gleaner:version", c.row_hash AS "gleaner:hash", c.attempt AS "gleaner:attempt"
+), gleaner_ours AS MATERIALIZED (
+  SELECT given.*, held.* FROM gleaner_me, unnest(${unnested.join(', ')}) WITH ORDINALITY
+    given(${['"gleaner:key"', '"gleaner:fence"', ...values, '"gleaner:n"'].join(', ')}),
+  LATERAL (
+    SELECT c.row_version AS "gleaner:version", c.row_hash AS "gleaner:hash", c.attempt AS "gleaner:attempt", c.ctid AS "gleaner:at"
+    FROM ${schema}.claims c
+    WHERE c.discovery = ${name} AND c.row_key = given."gleaner:key" AND c.fence = given."gleaner:fence" AND c.session + 0 = $1
+    FOR UPDATE
+  ) held
+), gleaner_ended AS (
+  DELETE FROM ${schema}.claims WHERE ctid = ANY(ARRAY(SELECT "gleaner:at" FROM gleaner_ours))
 ), gleaner_written AS (
   UPDATE ${source.from} SET ${assignments(source, columns, values)} FROM gleaner_ours
   WHERE ${source.hasKey(table, 'gleaner_ours."gleaner:key"')}
