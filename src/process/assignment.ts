@@ -21,6 +21,8 @@ export interface Assignment {
   /** Items that its last lives ended on. */
   avoid: readonly string[]
   frameEveryMs: number
+  /** Who is not ready by then is killed, and it counts. */
+  startupMs: number
 }
 
 const VARIABLE = 'GLEANER_WORKER'

@@ -15,6 +15,9 @@ import { HealthLine } from './health-line.ts'
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
 
+/** Of the time that is left to become ready: for so long it waits for the database. */
+const PATIENCE_PART = 0.5
+
 /** The worker as a process of its own: the same loop as in any process, seen and steered by its supervisor. */
 export async function runWorkerProcess(): Promise<void> {
   const assignment = readAssignment()
@@ -55,6 +58,9 @@ class WorkerProcess {
   async run(): Promise<void> {
     const config = await this.#load()
     this.#program = await this.#host(config)
+    // Its supervisor has counted since the process began.
+    const leftMs = this.#assignment.startupMs - performance.now()
+    systemClock.afterIfAlive(leftMs * PATIENCE_PART, () => this.#giveUpWaiting())
     this.#engine = await this.#open({ ...config, engine: { ...config.engine, ...this.#program?.engine } })
     if (this.#stopWithinMs !== undefined) return this.#end()
     this.#worker = this.#work(this.#engine)
@@ -64,6 +70,12 @@ class WorkerProcess {
       this.#onPhase()
     })
     this.#mayClaim()
+  }
+
+  /** A database that is locked, or away, is no fault of the worker's: it must not be killed for it as one that does not start. */
+  #giveUpWaiting(): void {
+    const isKnown = this.#worker?.hasSession === true || this.#workersPhase !== 'initializing'
+    if (!isKnown) fail('the database did not answer in time', EXIT.database)
   }
 
   async #load(): Promise<Config> {
@@ -159,7 +171,7 @@ class WorkerProcess {
 
   /** A frame tells how much was done, once a second at most: nobody is woken for it alone. */
   #count(): void {
-    const processed = this.#worker?.processed ?? 0
+    const processed = this.#worker?.snapshot().counters.processed ?? 0
     if (processed === this.#counted) return
     this.#counted = processed
     this.#say()

@@ -128,6 +128,7 @@ class ProcessSupervisor implements Supervisor {
       command,
       ...life,
       frameEveryMs: this.#timings.frameMs,
+      startupMs: this.#timings.startupMs,
     }
     const child = new Child(assignment, env, events)
     this.#logger.info({ worker: id, pid: child.pid, incarnation: life.incarnation }, 'worker started')

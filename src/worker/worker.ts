@@ -74,9 +74,9 @@ export class Worker {
     return this.#hands.running - this.#vitals.needs.waiting
   }
 
-  /** Runs that it has settled. */
-  get processed(): number {
-    return this.#vitals.book.counters.processed
+  /** It is known to the database. */
+  get hasSession(): boolean {
+    return this.#session !== null
   }
 
   /** Why it gave up; null while it has not. */

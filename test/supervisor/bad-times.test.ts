@@ -56,6 +56,20 @@ test('the limits of restarts hold while the database is locked', async ({ estate
   lock.exec('COMMIT')
 })
 
+test('a worker that cannot become ready because the database is locked is no crash', async ({ estate }) => {
+  const gleaner = await estate.gleaner()
+  const lock = estate.place.connect()
+  const supervisor = await estate.supervise({ timings: { startup: '8s' } })
+  lock.pragma('busy_timeout = 5000')
+  lock.exec('BEGIN IMMEDIATE')
+  const ended = await estate.logged('worker ended', ({ code }) => code === 11)
+  expect(ended.message).toContain('it could not reach the database')
+  lock.exec('COMMIT')
+  expect(await (await gleaner.enqueue(quick, 1)).result()).toBe(1)
+  const { restarts } = await estate.worker(supervisor, { status: 'running' })
+  expect(restarts.total).toBe(0)
+})
+
 test('a worker that was stopped for longer than its lease writes nothing when it goes on: the effect is there once', async ({
   estate,
 }) => {

@@ -302,6 +302,12 @@ export const SUPERVISOR: Guard[] = [
     ],
   ),
   guard(
+    'a locked database is no crash',
+    'A worker that cannot become ready because the database is locked is not counted as one that crashes.',
+    ['src/process/worker-process.ts', 'if (!isKnown) fail(', 'if (isKnown && !isKnown) fail('],
+    [BAD_TIMES, 'a worker that cannot become ready because the database is locked is no crash'],
+  ),
+  guard(
     'rows that stand still are told of',
     'Rows of which none is completed while they wait raise an alert.',
     [
