@@ -165,6 +165,8 @@ export const OPERATIONS: Operation[] = [
   },
   {
     name: 'stopping with work in hand',
+    // What ends at the same moment is handed in by one exchange, or by two.
+    varies: true,
     prepare: (gleaner) => gleaner.enqueueMany(held, Array(3).fill(undefined)),
     run: withGleaner(async (gleaner, { begin, end }) => {
       let running = 0

@@ -2,6 +2,7 @@ import type { Guard } from './guard.ts'
 
 const CONFORMANCE = 'test/store/postgres.conformance.test.ts'
 const OWN = 'test/store/postgres/batches.test.ts'
+const KEPT = 'test/store/postgres/kept-connection.test.ts'
 
 /** What is found by the rows of what was claimed, or finished, together. */
 export const POSTGRES_BATCHES: readonly Guard[] = [
@@ -9,12 +10,72 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
     name: 'postgres: a batch is not spent before all of it is settled',
     promise: 'What a session held goes back when it ends.',
     file: 'src/store/postgres/batches.ts',
-    find: 'tasks.size === 0 ?',
-    replace: 'tasks.size <= 1 ?',
+    find: '?? 0) === size ?',
+    replace: '?? 0) >= size - 1 ?',
     test: {
       file: CONFORMANCE,
       title: 'what is handed in twice does not hide the rest of its batch: that still goes back',
     },
+  },
+  {
+    name: 'postgres: what is handed in twice is one of its batch',
+    promise: 'What a session held goes back when it ends.',
+    file: 'src/store/postgres/batches.ts',
+    find: 'if (batches.get(fence)?.has(id)) ids!.add(id)',
+    replace: 'ids!.add(id)',
+    test: { file: OWN, title: 'who hands in the last of a batch removes its row in the same exchange' },
+  },
+  {
+    name: 'postgres: exchanges keep their connection',
+    promise: 'An idle worker begins at once: where it asks, the server has planned what it is asked.',
+    file: 'src/store/postgres/connections.ts',
+    find: 'const isKept = isRegular && broken === undefined && this.#kept === undefined',
+    replace: 'const isKept = false',
+    test: {
+      file: KEPT,
+      title: 'exchanges go by one connection, whatever else the store is asked for meanwhile',
+    },
+  },
+  {
+    name: 'postgres: nobody waits for a connection that rests',
+    promise: 'poolSize connections serve whoever comes.',
+    file: 'src/store/postgres/connections.ts',
+    find: '!(isRegular || this.#areTaken)',
+    replace: '!isRegular',
+    test: {
+      file: KEPT,
+      title: 'whoever finds no other connection gets the one that is kept > for a transaction',
+    },
+  },
+  {
+    name: 'postgres: no question waits for a connection that rests',
+    promise: 'poolSize connections serve whoever comes.',
+    file: 'src/store/postgres/connections.ts',
+    find: '    if (this.#areTaken) this.#letGo()\n',
+    replace: '',
+    test: {
+      file: KEPT,
+      title: 'whoever finds no other connection gets the one that is kept > for a question',
+    },
+  },
+  {
+    name: 'postgres: who waits for a connection is served first',
+    promise: 'poolSize connections serve whoever comes.',
+    file: 'src/store/postgres/connections.ts',
+    find: ' || this.#pool.waitingCount > 0',
+    replace: '',
+    test: {
+      file: KEPT,
+      title: 'whoever finds no other connection gets the one that is kept > and who waited for it',
+    },
+  },
+  {
+    name: 'postgres: a kept connection may break',
+    promise: 'A connection that breaks takes nothing else with it.',
+    file: 'src/store/postgres/connections.ts',
+    find: "    this.#kept = client\n    client.on('error', this.#onError)\n",
+    replace: "    this.#kept = client\n    client.on('error', () => {})\n",
+    test: { file: KEPT, title: 'a kept connection that breaks while it rests is replaced' },
   },
   {
     name: 'postgres: batches do not pile up',

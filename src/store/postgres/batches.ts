@@ -49,10 +49,27 @@ export class BatchBook {
     for (const { id, fence } of proofs) batches?.get(fence)?.delete(id)
   }
 
-  /** The fences of batches of which nothing is left. */
-  spent(session: string): number[] {
-    const batches = this.#unsettled.get(session) ?? []
-    return [...batches].flatMap(([fence, tasks]) => (tasks.size === 0 ? [fence] : []))
+  /**
+   * The fences of batches of which nothing is left once these are handed in: taken or refused, no claim of theirs is held
+   * then, so that the same transaction may remove their rows.
+   */
+  spent({ session, outcomes }: Pick<Exchange, 'session' | 'outcomes'>): number[] {
+    const batches = this.#unsettled.get(session)
+    if (batches === undefined) return []
+    const handedIn = new Map<number, Set<string>>()
+    let [last, ids]: [number | undefined, Set<string> | undefined] = [undefined, undefined]
+    for (const { id, fence } of outcomes) {
+      // Most are of the same batch as the one before.
+      if (fence !== last) {
+        last = fence
+        ids = handedIn.get(fence) ?? new Set()
+        handedIn.set(fence, ids)
+      }
+      if (batches.get(fence)?.has(id)) ids!.add(id)
+    }
+    return [...batches].flatMap(([fence, { size }]) =>
+      (handedIn.get(fence)?.size ?? 0) === size ? [fence] : [],
+    )
   }
 
   ended(session: string): void {

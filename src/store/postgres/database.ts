@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { InputError } from '../../errors.ts'
+import { Connections, inOnePiece } from './connections.ts'
 import type { PostgresOptions } from './options.ts'
 import { Sql } from './sql.ts'
 import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
@@ -22,7 +23,7 @@ export interface Manner {
   lockTimeoutMs?: number
   /** What it writes to the user's tables is no news to anybody; see `rows_written`. */
   quiet?: boolean
-  /** Its statements are few, and come again and again: each connection has them planned once. */
+  /** Its statements are few, and come again and again: they are planned once, and go by the connection where they were. */
   prepared?: boolean
 }
 
@@ -44,6 +45,12 @@ const NOT_SYNCED = ['synchronous_commit = off']
  */
 const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off']
 
+/**
+ * One plan serves the usual exchange, whatever its size: otherwise the server would make the first five times a new one, at a
+ * millisecond or two. Not for those under limits: theirs is better for knowing them.
+ */
+const PLANNED_ONCE = ['plan_cache_mode = force_generic_plan']
+
 /** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
 const PREPARED_MAX = 500
 
@@ -52,7 +59,9 @@ export class Database {
   readonly sql: Sql
   /** For statements that come again and again. */
   readonly prepared: Sql
-  readonly #pool: pg.Pool
+  /** For those that come between exchanges, by the connection that is kept for them. */
+  readonly between: Sql
+  readonly #connections: Connections
   /** Behind a pooler that changes connections nobody knows who was told what. */
   readonly #prepares: boolean
   readonly #names = new Map<string, string>()
@@ -66,17 +75,20 @@ export class Database {
       })
     }
     const config = { ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES }
-    this.#pool = new pg.Pool({ ...config, pipeline: true })
+    const pool = new pg.Pool({ ...config, pipeline: true })
     // A connection that breaks while it rests is replaced; whoever needs one next will see.
-    this.#pool.on('error', () => {})
+    pool.on('error', () => {})
+    this.#connections = new Connections(pool, config.max)
     this.#prepares = options.notify !== false
     this.sql = new Sql({ query: (text, values) => this.#query({ text, values }) }, schema)
     this.prepared = new Sql({ query: (text, values) => this.#query(this.#named(text, values)) }, schema)
+    const between = (query: pg.QueryConfig) => this.#onClient((client) => client.query(query), true)
+    this.between = new Sql({ query: (text, values) => between(this.#named(text, values)) }, schema)
   }
 
   async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     try {
-      return await this.#pool.query(query)
+      return await this.#connections.query(query)
     } catch (error) {
       throw driverFailed(error)
     }
@@ -102,7 +114,7 @@ export class Database {
       const value = await work(this.sql.on(queryable), client)
       await client.query('COMMIT')
       return value
-    })
+    }, manner.prepared === true)
   }
 
   /**
@@ -120,19 +132,21 @@ export class Database {
       }
       const asked = (text: string, values?: any[]) =>
         query(manner.prepared ? this.#named(text, values) : { text, values })
-      const begun = query({ text: beginning(manner) })
-      const working = work(this.sql.on({ query: asked }))
-      const committed = query({ text: 'COMMIT' })
+      const all = inOnePiece(client, () => {
+        const begun = query({ text: beginning(manner, PLANNED_ONCE) })
+        const working = work(this.sql.on({ query: asked }))
+        return [begun, working, query({ text: 'COMMIT' })] as const
+      })
       // Each is heard to its end: the connection has nothing left to say to the next who uses it.
-      const [, worked] = await Promise.allSettled([begun, working, committed])
+      const [, worked] = await Promise.allSettled(all)
       if (failures.length > 0) throw failures[0]
       if (worked.status === 'rejected') throw worked.reason
       return worked.value
-    })
+    }, manner.prepared === true)
   }
 
-  async #onClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect().catch((error) => {
+  async #onClient<T>(work: (client: pg.PoolClient) => Promise<T>, isRegular: boolean): Promise<T> {
+    const client = await this.#connections.open(isRegular).catch((error) => {
       throw driverFailed(error)
     })
     let broken: Error | undefined
@@ -148,7 +162,7 @@ export class Database {
       throw translated(error)
     } finally {
       client.off('error', onError)
-      client.release(broken)
+      this.#connections.close(client, broken, isRegular)
     }
   }
 
@@ -158,19 +172,19 @@ export class Database {
    */
   async volley(statements: readonly Statement[], manner: Manner = {}): Promise<pg.QueryArrayResult[]> {
     return this.#onClient(async (client) => {
-      const asked = [
+      const asked = inOnePiece(client, () => [
         client.query(beginning(manner)),
         ...statements.map(({ text, values, types }) => {
           const named = this.#named(text, values as unknown[])
           return client.query({ ...named, rowMode: 'array' as const, ...(types && { types }) })
         }),
         client.query('COMMIT'),
-      ]
+      ])
       const answers = await Promise.allSettled(asked)
       const failed = answers.find((answer) => answer.status === 'rejected')
       if (failed !== undefined) throw failed.reason
       return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<any>).value)
-    })
+    }, true)
   }
 
   /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. */
@@ -192,7 +206,7 @@ export class Database {
 
   /** Outside any transaction, for as long as it takes; the connection is not used again. */
   async unhurried<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect().catch((error) => {
+    const client = await this.#connections.open(false).catch((error) => {
       throw driverFailed(error)
     })
     client.on('error', () => {})
@@ -207,17 +221,21 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end()
+    await this.#connections.end()
   }
 }
 
 /** One round trip. */
-function beginning({ durable = true, byIndex = false, quiet = false, lockTimeoutMs }: Manner): string {
+function beginning(
+  { durable = true, byIndex = false, quiet = false, lockTimeoutMs }: Manner,
+  more: readonly string[] = [],
+): string {
   const settings = [
     ...(durable ? [] : NOT_SYNCED),
     ...(byIndex ? BY_INDEX : []),
     ...(quiet ? ['gleaner_rows.quiet = on'] : []),
     ...(lockTimeoutMs === undefined ? [] : [`lock_timeout = ${lockTimeoutMs}`]),
+    ...more,
   ]
   return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }

@@ -50,7 +50,7 @@ export async function exchangePlainly(
   const claims = claimsOf(memory, want, open, rows)
   const refused = settled.ids.length === outcomes.length ? [] : missing(outcomes, settled.ids)
   const answer = await answered(
-    database.prepared,
+    database.between,
     memory,
     exchange,
     claims,

@@ -164,10 +164,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const expected = expectant && exchange.want !== null
       if (expected) expectant = false
       if (!hasNews(exchange) && !expected) {
-        const answer = await read(() => lookOnly(database.prepared, memory, exchange, clockMs()))
+        const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
         if (answer !== null) return answer
       }
-      const spent = batches.spent(exchange.session)
+      const spent = batches.spent(exchange)
       const { answer, ended, requeued } = await started(
         async () =>
           (await exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING)) ??

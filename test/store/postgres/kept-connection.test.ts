@@ -1,0 +1,81 @@
+import pg from 'pg'
+import { describe, expect } from 'vitest'
+import { Connections } from '../../../src/store/postgres/connections.ts'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { type Place, test } from './place.ts'
+
+/** A worker whose last exchange found nothing more: its connection is at rest. */
+async function rested(place: Place) {
+  const proxy = await place.proxy()
+  const clock = new ManualClock(Date.now())
+  const store = await place.store({ url: proxy.url, clock, poolSize: 10 })
+  await store.enqueue([newTask()])
+  const worker = await new Claimant(store, clock).begin()
+  expect(await worker.claim(1)).toHaveLength(1)
+  expect(await worker.claim(1)).toEqual([])
+  return { proxy, store, worker }
+}
+
+test('exchanges go by one connection, whatever else the store is asked for meanwhile', async ({ place }) => {
+  const { proxy, store, worker } = await rested(place)
+  for (let n = 0; n < 5; n++) {
+    await store.enqueue([newTask()])
+    const others = [store.countTasks({}), store.countTasks({}), store.listQueues()]
+    await worker.completeAll(await worker.claim(1))
+    await Promise.all(others)
+  }
+  const claiming = proxy.seen.filter(({ statements }) =>
+    statements.some((text) => /INTO \S+batches/.test(text)),
+  )
+  expect(claiming).toHaveLength(1)
+  expect(proxy.peak).toBeGreaterThan(2)
+})
+
+describe('whoever finds no other connection gets the one that is kept', () => {
+  async function allTaken(place: Place) {
+    const pool = new pg.Pool({ connectionString: place.url, max: 2 })
+    const connections = new Connections(pool, 2)
+    place.atEnd(() => connections.end())
+    const regular = await connections.open(true)
+    connections.close(regular, undefined, true)
+    const other = await connections.open(false)
+    expect(other).not.toBe(regular)
+    return { connections, regular, other }
+  }
+
+  test('for a transaction', async ({ place }) => {
+    const { connections, regular, other } = await allTaken(place)
+    expect(await connections.open(false)).toBe(regular)
+    for (const client of [regular, other]) connections.close(client, undefined, false)
+  })
+
+  test('for a question', async ({ place }) => {
+    const { connections, other } = await allTaken(place)
+    expect((await connections.query({ text: 'SELECT 1 AS one' })).rows).toEqual([{ one: 1 }])
+    connections.close(other, undefined, false)
+  })
+
+  test('and who waited for it', async ({ place }) => {
+    const { connections, other } = await allTaken(place)
+    const regular = await connections.open(true)
+    const waiting = connections.open(false)
+    connections.close(regular, undefined, true)
+    expect(await waiting).toBe(regular)
+    for (const client of [regular, other]) connections.close(client, undefined, false)
+  })
+})
+
+test('a kept connection that breaks while it rests is replaced', async ({ place }) => {
+  const { proxy, store, worker } = await rested(place)
+  const before = proxy.open
+  const broken = await place.rows(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND position($1 IN query) > 0`,
+    [`"${place.schema}".tasks_ready`],
+  )
+  expect(broken).toHaveLength(1)
+  await place.until('the connection is gone', () => proxy.open < before)
+  await store.enqueue([newTask()])
+  expect(await worker.claim(1)).toHaveLength(1)
+})
