@@ -28,6 +28,8 @@ export async function openDatabases(home: string, stage: Stage, options: Workpla
   await chmod(home, 0o755)
   const server = await startServer(home, options)
   const admin = new pg.Pool({ connectionString: server.url, max: 4 })
+  // One that rests may still be open when the server is stopped.
+  admin.on('error', () => {})
   const redis = openRedis(home, stage)
   const name = numbered(`bench_${process.pid}`)
 
