@@ -79,7 +79,11 @@ test('who only looks waits for nobody who writes: on SQLite everybody else would
   })
   writer.exec('BEGIN IMMEDIATE')
   const looks = ROUTES.filter(({ method, path }) => method === 'get' && !/discoveries.:|^.events/.test(path))
-  for (const path of [...looks.map((one) => `/api/v1${one.path.replace(':id', id)}`), '/metrics', '/readyz'])
+  for (const path of [
+    ...looks.map((one) => `/api/v1${one.path.replace(':id', id).replace(':name', 'default')}`),
+    '/metrics',
+    '/readyz',
+  ])
     expect((await api.request(path, {}, LOCAL)).status, path).toBe(200)
   writer.exec('ROLLBACK')
 })

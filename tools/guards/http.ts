@@ -70,7 +70,7 @@ export const HTTP: readonly Guard[] = [
     name: 'http: answers carry the headers that bind browsers',
     promise: 'Strict CSP, nosniff, nothing kept.',
     file: 'src/http/answer.ts',
-    find: 'for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value)',
+    find: "if (name !== 'cache-control' || !response.headers.has(name)) response.headers.set(name, value)",
     replace: '',
     test: {
       file: ACCESS,
