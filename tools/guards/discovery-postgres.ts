@@ -14,7 +14,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: settling proves its claim',
     promise: 'A worker that woke up too late changes no row.',
     file: `${ROWS}/settle-sql.ts`,
-    find: 'AND c.fence = given."gleaner:fence" AND c.session = $1',
+    find: 'AND c.fence = given."gleaner:fence" AND c.session + 0 = $1',
     replace: 'AND (c.fence = given."gleaner:fence" OR true) AND (c.session = $1 OR true)',
     test: { file: CONFORMANCE, title: 'settling rows > a claim that is not ours any more writes nothing' },
   },

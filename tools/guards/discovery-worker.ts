@@ -122,8 +122,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: rows are counted apart from tasks',
     promise: 'The numbers of tasks are of tasks.',
     file: 'src/model/metrics.ts',
-    find: 'const minutes = all.filter(({ queue }) => queue !== ROWS)',
-    replace: 'const minutes = all.filter(({ queue }) => queue !== "")',
+    find: 'const minutes = all.filter(({ queue }) => isQueue(queue))',
+    replace: 'const minutes = all',
     test: {
       file: 'test/discovery/sources.test.ts',
       title: 'counts what it did of rows for metrics(), apart from tasks',

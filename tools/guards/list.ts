@@ -153,7 +153,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'only tasks with nothing of their own are inserted together',
     promise: 'A task keeps its key, delay and overrides, whatever it is enqueued with.',
     file: 'src/store/sqlite/enqueue.ts',
-    find: 'overrides === null && isShort(input)',
+    find: 'runAfter === null && key === null && isShort(input)',
     replace: 'isShort(input)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -1054,8 +1054,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'nobody is judged while the database is locked',
     promise: 'A lock held for longer than a lease costs nobody his session.',
     file: 'src/store/sqlite/store.ts',
-    find: "liveSessions: () => write('normal', () => readLiveSessions(db)),",
-    replace: 'liveSessions: () => read(() => readLiveSessions(db)),',
+    find: "write('normal', () => readLiveSessions(db)),",
+    replace: 'read(() => readLiveSessions(db)),',
     test: {
       file: 'test/maintenance/sweeper.test.ts',
       title: 'is not judged for a time in which somebody locked the database, and nobody could renew',

@@ -172,7 +172,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'no verdict waits for the database',
     'A crash loop ends although the database is locked.',
-    ['src/supervisor/slot.ts', 'return Promise.race([settled, guess])', 'return settled'],
+    ['src/supervisor/restarts.ts', 'await Promise.race([settled, over])', 'await settled'],
     [BAD_TIMES, 'the limits of restarts hold while the database is locked'],
   ),
   guard(
