@@ -236,7 +236,7 @@ async function noteRace(
   for (const { id, lane, rank, started: begun } of rows) {
     const { queue } = laneOf.get(lane)!
     if (!queues.isWeighted(queue)) continue
-    const runner = { id, queue, rank }
+    const runner = { id: String(id), queue, rank }
     if (begun) started.push(runner)
     else runners.holdAhead(runner)
   }
@@ -281,7 +281,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
 
 export function claimOf(lane: Lane, row: TakenRow): Claim {
   return {
-    id: row.id,
+    id: String(row.id),
     fence: row.fence,
     name: lane.name,
     queue: lane.queue,

@@ -150,9 +150,11 @@ export async function completeMany(
   limited: boolean,
   now: number | null,
 ): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
-  const completed = outcomes.filter(isCompleted)
+  const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
+    outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
+  )
   if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
-  const results = textList(completed.map((run) => run.outcome.result))
+  const results = textList(completed.map((run) => run.result))
   // Asked for only by those who have limits: by lane, how many.
   const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
   const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
@@ -187,12 +189,6 @@ export async function completeMany(
     ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
     lanes: answer!.lanes ?? [],
   }
-}
-
-type Handed = Exchange['outcomes'][number]
-
-function isCompleted(handed: Handed): handed is Handed & { outcome: { kind: 'completed' } } {
-  return handed.outcome.kind === 'completed'
 }
 
 /** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */

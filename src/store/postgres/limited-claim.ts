@@ -203,7 +203,7 @@ async function hold(
        status = CASE WHEN next.position <= $2 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $2 THEN $3 ELSE started_at END
      FROM unnest($4::tid[]) WITH ORDINALITY next(place, position), fence WHERE tasks.ctid = next.place
-     RETURNING tasks.id::text AS id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, suspect,
+     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, suspect,
        next.position <= $2 AS started, 0 AS entries, next.position`,
     [session, want.start, now, next.map(({ place }) => place), next.map(({ id }) => id)],
   )

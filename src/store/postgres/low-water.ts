@@ -141,13 +141,9 @@ function add(path: Path, { lane, lastFirst }: Way, from: number, to: number): vo
 /** By lane and priority. */
 function lowestOf(taken: Walk['taken']): Map<number, Map<number, number>> {
   const lanes = new Map<number, Map<number, number>>()
-  let before: { lane: number; rank: number; priority: number } | undefined
   for (const { lane, rank } of taken) {
-    const priority = Math.floor(rank / PRIORITY_STEP)
-    // Most come in order, one like the other.
-    if (before?.lane === lane && before.priority === priority && before.rank <= rank) continue
-    before = { lane, rank, priority }
     const lowest = lanes.get(lane) ?? new Map<number, number>()
+    const priority = Math.floor(rank / PRIORITY_STEP)
     lanes.set(lane, lowest.set(priority, Math.min(rank, lowest.get(priority) ?? rank)))
   }
   return lanes

@@ -31,7 +31,7 @@ export interface Asked extends Omit<Claimer, 'now'> {
 }
 
 export interface TakenRow {
-  id: string
+  id: number
   fence: number
   rank: number
   lane: number
@@ -58,7 +58,7 @@ export async function take(
   { session, want, now, turns }: Asked,
   count: number,
 ): Promise<TakenRow[]> {
-  const rows = await sql.rows<AnsweredRow>(
+  const rows = await sql.rows<TakenRow>(
     `WITH next AS MATERIALIZED (${nextOf(which, path, turns)}), fence AS MATERIALIZED (
        SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
      ), batch AS (
@@ -68,9 +68,8 @@ export async function take(
        status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $4 THEN (SELECT ${NOW}) ELSE started_at END
      FROM next, fence WHERE tasks.ctid = next.place
-     RETURNING concat_ws(' ', next.position, tasks.id, rank, lane, attempts, max_attempts, created_at,
-       CASE WHEN next.position = 1 THEN tasks.fence END, CASE WHEN next.position = 1 THEN entries END) AS numbers,
-       input, overrides, key`,
+     RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
+       CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`,
     [
       path.lanes,
       count,
@@ -83,42 +82,16 @@ export async function take(
       path.lastFirst,
     ],
   )
-  return takenRows(rows, want, which !== READY)
-}
-
-/** The numbers of a row as one text: the driver makes a string of each column, and a value of each string. */
-interface AnsweredRow extends Pick<TakenRow, 'input' | 'overrides' | 'key'> {
-  numbers: string
-}
-
-function takenRows(rows: readonly AnsweredRow[], { start }: Want, suspect: boolean): TakenRow[] {
-  const taken = rows.map(({ numbers, input, overrides, key }): TakenRow => {
-    const told = numbers.split(' ')
-    const position = Number(told[0])
-    return {
-      id: told[1]!,
-      fence: Number(told[7]),
-      rank: Number(told[2]),
-      lane: Number(told[3]),
-      input,
-      attempts: Number(told[4]),
-      max_attempts: Number(told[5]),
-      overrides,
-      key,
-      created_at: Number(told[6]),
-      started: position <= start,
-      suspect,
-      entries: Number(told[8]),
-      position,
-    }
-  })
-  taken.sort((a, b) => a.position - b.position)
+  rows.sort((a, b) => a.position - b.position)
   // The same for all, and told once.
-  for (const row of taken) {
-    row.fence = taken[0]!.fence
-    row.entries = taken[0]!.entries
-  }
-  return taken
+  const { fence, entries } = rows[0] ?? { fence: 0, entries: 0 }
+  return rows.map((row) => ({
+    ...row,
+    fence,
+    entries,
+    started: row.position <= want.start,
+    suspect: which !== READY,
+  }))
 }
 
 /**
