@@ -31,6 +31,8 @@ export interface HubTimings {
 const CLIENTS_MAX = 1_000
 export const WATCHED_MAX = 100
 const WATCHED_BY_ALL_MAX = 1_000
+/** A page that is loaded anew shows how things were a moment ago, until the next look. */
+const REMEMBERED_MS = 15_000
 /** Looking takes a tenth of the thread, at most: the rest belongs to the work. */
 const RESTS_PER_LOOK = 9
 
@@ -54,6 +56,8 @@ export class Hub {
   #looking = false
   #again = false
   #notBefore = 0
+  /** When the last client left. */
+  #leftMs = Number.NEGATIVE_INFINITY
 
   constructor(options: HubOptions) {
     this.#options = options
@@ -99,15 +103,25 @@ export class Hub {
   }
 
   #start(): void {
+    if (performance.now() - this.#leftMs > REMEMBERED_MS) this.#forget()
     this.#stopListening = this.#options.store.onChange(() => this.#soon())
     this.#poll = setInterval(() => this.#soon(), this.#options.timings?.pollMs ?? 2_000).unref()
   }
 
   #stop(): void {
+    this.#leftMs = performance.now()
     this.#stopListening?.()
     clearInterval(this.#poll)
     clearTimeout(this.#timer)
     this.#timer = undefined
+  }
+
+  /** What nobody hears of is soon no longer so. */
+  #forget(topic?: string): void {
+    for (const known of topic === undefined ? [...this.#latest.keys()] : [topic]) {
+      this.#latest.delete(known)
+      this.#texts.delete(known)
+    }
   }
 
   /** Called for every change there is, so it does next to nothing. */
@@ -122,7 +136,6 @@ export class Hub {
     this.#timer = undefined
     this.#looking = true
     this.#again = false
-    const before = this.#log.seq
     try {
       await this.#tellTopics()
       await this.#tellTasks()
@@ -133,7 +146,6 @@ export class Hub {
       this.#notBefore = Math.max(sinceMs + this.#lookMs, endedMs + RESTS_PER_LOOK * (endedMs - sinceMs))
       this.#looking = false
     }
-    if (this.#log.seq > before) for (const client of this.#clients) client.wake()
     if (this.#again && this.#clients.size > 0) this.#soon()
   }
 
@@ -165,14 +177,15 @@ export class Hub {
     if (this.#texts.get(topic) === text) return
     this.#texts.set(topic, text)
     this.#latest.set(topic, this.#log.add(topic, event, text))
+    // At once: the topic after this one may take its time.
+    for (const client of this.#clients) client.wake()
   }
 
   #drop(topic: string): void {
     const others = this.#wanted.get(topic)! - 1
     if (others > 0) return void this.#wanted.set(topic, others)
     this.#wanted.delete(topic)
-    this.#latest.delete(topic)
-    this.#texts.delete(topic)
+    if (isTask(topic) || this.#clients.size > 0) this.#forget(topic)
   }
 }
 
