@@ -48,7 +48,7 @@ export default defineConfig({
     main: { processes: 1, concurrency: 4, queues: ['default'], discoveries: ['tag-files'] },
     media: { processes: 1, concurrency: 2, queues: ['media'] },
   },
-  supervisor: { name: 'web-test', timings: { commands: 100, registry: 200 } },
+  supervisor: { name: 'web-test', timings: { commands: 100, registry: 200, drain: 200 } },
   server: { port: 0 },
 })`
 
@@ -81,6 +81,11 @@ export function openHouse(): House {
     const browser = await openBrowser()
     closing.push(() => browser.close())
     const start = new Journey({ cwd: folder, env: {}, whenOver: (end) => closing.push(end) }, 'start')
+    // In order: killed, it would leave the films to workers that never finish them.
+    closing.push(async () => {
+      start.signal('SIGTERM')
+      await start.ended
+    })
     const url = (await start.hears(/serving (http:\S+)/))[1]!
     const call = async (path: string, method: string, body?: unknown) => {
       const said = await ask(url, `/api/v1${path}`, { method, body })
