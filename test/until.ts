@@ -2,7 +2,7 @@
 export async function until(
   what: string,
   isSo: () => Promise<boolean> | boolean,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const deadlineMs = performance.now() + withinMs
   while (!(await isSo())) {
