@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { inject } from 'vitest'
 import type { Store } from '../../src/store/contract.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
@@ -19,10 +19,8 @@ export async function openPostgresDatabase(
   const url = inject('postgresUrl')
   const clock = new ManualClock()
   const stores: Store[] = []
-  const users = new pg.Client({ connectionString: url })
-  await users.connect()
-  const taken = await takeSchema(users, url)
-  const schema = taken.name
+  const taken = await takeSchema(url)
+  const { name: schema, users } = taken
   await users.query(`CREATE TABLE ${schema}.notes (id serial, text text NOT NULL)`)
   await users.query(`SET search_path = ${schema}`)
   return {
@@ -64,9 +62,7 @@ export async function openPostgresDatabase(
     },
     async destroy() {
       for (const store of stores) await store.close()
-      await users.query('RESET search_path')
-      await giveBackSchema(users, taken)
-      await users.end()
+      await giveBackSchema(taken)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
+import pg from 'pg'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 
 /** More than this and it is dropped: what was deleted still lies there. */
@@ -7,6 +7,8 @@ const KEPT_MAX_BYTES = 4 * 2 ** 20
 
 interface Schema {
   name: string
+  /** The user's connection, which is kept with it: a new one costs as much as the emptying. */
+  users: pg.Client
   tables: readonly string[]
   /** The rows that a new one has. */
   seeds: ReadonlyMap<string, string>
@@ -20,39 +22,44 @@ interface Schema {
  */
 const emptied: Schema[] = []
 
-export async function takeSchema(client: pg.Client, url: string): Promise<Schema> {
-  return emptied.pop() ?? newSchema(client, url)
+export async function takeSchema(url: string): Promise<Schema> {
+  return emptied.pop() ?? newSchema(url)
 }
 
 /** It is as new, or gone. */
-export async function giveBackSchema(client: pg.Client, schema: Schema): Promise<void> {
-  const { name, tables } = schema
-  const there = await tablesIn(client, name)
+export async function giveBackSchema(schema: Schema): Promise<void> {
+  const { name, users, tables } = schema
+  await users.query('RESET ALL')
+  const there = await tablesIn(users, name)
   const foreign = there.filter((table) => !tables.includes(table))
   if (foreign.length > 0)
-    await client.query(`DROP TABLE ${foreign.map((table) => `${name}."${table}"`).join(', ')} CASCADE`)
-  const size = await client.query(
+    await users.query(`DROP TABLE ${foreign.map((table) => `${name}."${table}"`).join(', ')} CASCADE`)
+  const size = await users.query(
     `SELECT sum(pg_relation_size(c.oid)) AS bytes FROM pg_class c WHERE relnamespace = $1::regnamespace`,
     [name],
   )
-  const isAsBefore = (await shapeOf(client, name)) === schema.shape
-  if (!isAsBefore || Number(size.rows[0].bytes) > KEPT_MAX_BYTES)
-    return void (await client.query(`DROP SCHEMA ${name} CASCADE`))
-  await client.query(emptying(schema))
+  const isAsBefore = (await shapeOf(users, name)) === schema.shape
+  if (!isAsBefore || Number(size.rows[0].bytes) > KEPT_MAX_BYTES) {
+    await users.query(`DROP SCHEMA ${name} CASCADE`)
+    return users.end()
+  }
+  await users.query(emptying(schema))
   emptied.push(schema)
 }
 
-async function newSchema(client: pg.Client, url: string): Promise<Schema> {
+async function newSchema(url: string): Promise<Schema> {
   const name = `t_${randomUUID().replaceAll('-', '')}`
-  await client.query(`CREATE SCHEMA ${name}`)
+  const users = new pg.Client({ connectionString: url })
+  await users.connect()
+  await users.query(`CREATE SCHEMA ${name}`)
   await (await openPostgresStore({ url, schema: name, poolSize: 2 })).close()
-  const tables = await tablesIn(client, name)
+  const tables = await tablesIn(users, name)
   const seeds = new Map<string, string>()
   for (const table of tables) {
-    const { rows } = await client.query(`SELECT json_agg(t) AS rows FROM ${name}."${table}" t`)
+    const { rows } = await users.query(`SELECT json_agg(t) AS rows FROM ${name}."${table}" t`)
     if (rows[0].rows !== null) seeds.set(table, JSON.stringify(rows[0].rows))
   }
-  return { name, tables, seeds, shape: await shapeOf(client, name) }
+  return { name, users, tables, seeds, shape: await shapeOf(users, name) }
 }
 
 /** Without triggers: some tables let nobody delete. */
