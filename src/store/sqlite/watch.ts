@@ -8,10 +8,6 @@ import type { Connection } from './connection.ts'
  */
 const LOOK_AGAIN_MS = [1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
 
-/** What comes right after a commit that was seen mostly belongs to it; the next one could still hide behind its event. */
-const TAIL_MS = 2
-const LOOK_AFTER_TAIL_MS = [3, 30, 300]
-
 /** When others commit all the time, looking each time would cost more than it brings. */
 const BURST_PAUSE_MS = 25
 const BURST_LOOKS = 4
@@ -23,9 +19,7 @@ export class FileWatch {
   #watchers: FSWatcher[] = []
   #timer: NodeJS.Timeout | undefined
   #seenVersion: unknown
-  /** Delays of the looks to come. */
-  #looks: readonly number[] = []
-  #changedMs = Number.NEGATIVE_INFINITY
+  #looks = 0
   #nextLookMs = 0
   #recent: number[] = []
   #closed = false
@@ -50,19 +44,15 @@ export class FileWatch {
 
   #watch(): void {
     try {
-      this.#follow('-wal', () => this.#onWrite())
-      // Told by `SyncTeller` that a commit is there: it is seen now, or was before.
-      this.#follow('-shm', () => this.#onTold())
+      for (const file of ['-wal', '-shm']) {
+        const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, () => this.#onEvent())
+        watcher.on('error', () => this.#rewatchLater())
+        this.#watchers.push(watcher)
+      }
     } catch {
       // The files do not exist (yet), or there are too many watchers: the workers' own polling remains.
       this.#rewatchLater()
     }
-  }
-
-  #follow(file: '-wal' | '-shm', onEvent: () => void): void {
-    const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, onEvent)
-    watcher.on('error', () => this.#rewatchLater())
-    this.#watchers.push(watcher)
   }
 
   #unwatch(): void {
@@ -73,43 +63,28 @@ export class FileWatch {
     this.#unwatch()
     this.#schedule(1_000, () => {
       this.#watch()
-      this.#lookFor(LOOK_AGAIN_MS)
+      this.#look()
     })
   }
 
-  #onWrite(): void {
-    const isTail = performance.now() - this.#changedMs < TAIL_MS
-    this.#lookFor(isTail ? LOOK_AFTER_TAIL_MS : LOOK_AGAIN_MS)
-  }
-
-  #onTold(): void {
-    if (this.#tellIfChanged()) this.#seen()
-  }
-
-  #lookFor(looks: readonly number[]): void {
-    this.#looks = looks
+  #onEvent(): void {
+    this.#looks = 0
     this.#look()
   }
 
   #lookLater(): void {
-    const [delay, ...rest] = this.#looks
+    const delay = LOOK_AGAIN_MS[this.#looks]
     // A stream of events must not put off the look that the first of them asked for.
     const soonEnough = this.#timer !== undefined && this.#nextLookMs <= performance.now() + 1
     if (delay === undefined || soonEnough) return
-    this.#looks = rest
+    this.#looks += 1
     this.#schedule(delay, () => this.#look())
   }
 
   #look(): void {
-    if (this.#tellIfChanged()) this.#seen()
-    else this.#lookLater()
-  }
-
-  #seen(): void {
-    this.#changedMs = performance.now()
-    this.#looks = LOOK_AFTER_TAIL_MS
+    if (!this.#tellIfChanged()) return this.#lookLater()
+    this.#looks = 0
     if (this.#isBurst()) this.#pause()
-    else this.#lookLater()
   }
 
   #tellIfChanged(): boolean {
@@ -143,7 +118,7 @@ export class FileWatch {
     this.#schedule(BURST_PAUSE_MS, () => {
       if (this.#tellIfChanged()) return this.#pause()
       this.#watch()
-      this.#lookFor(LOOK_AGAIN_MS)
+      this.#look()
     })
   }
 
