@@ -46,6 +46,7 @@ export type ErrorCode =
   | 'STORE_IN_USE'
   | 'STORE_MIGRATION'
   | 'STORE_NEWER'
+  | 'STORE_NOT_EMPTY'
   | 'STORE_OTHER'
   | 'SUPERVISOR_RUNS'
   | 'TASK_CANCELLED'

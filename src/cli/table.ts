@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { copy } from './commands/copy.ts'
 import { discoveries } from './commands/discoveries.ts'
 import { doctor } from './commands/doctor.ts'
 import { enqueue } from './commands/enqueue.ts'
@@ -31,6 +32,7 @@ const DECLARED: readonly Command[] = [
   pause,
   resume,
   ...maintenance,
+  copy,
   prune,
   doctor,
 ]

@@ -5,6 +5,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { drawn } from '../../src/cli/progress.ts'
 import { defineTask, openGleaner } from '../../src/index.ts'
 import { folderWith, GLEANER } from '../config/files.ts'
+import { openPostgresDatabase } from '../store/postgres-database.ts'
 import { gleaner } from './cli.ts'
 
 const CONFIG = `import { defineTask } from ${GLEANER}
@@ -81,6 +82,45 @@ describe('gleaner backup and restore', () => {
       code: 1,
       stderr: expect.stringMatching(/pg_dump/),
     })
+  })
+})
+
+test('gleaner copy brings a SQLite database to PostgreSQL, once', async () => {
+  const folder = await project(2)
+  const target = await openPostgresDatabase()
+  onTestFinished(() => target.destroy())
+  const url = new URL(`${target.url}?schema=${target.schema}`)
+  const shown = url.href.replace(`:${url.password}@`, '@')
+  expect(await gleaner(folder, 'copy')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--to <url>'),
+  })
+  expect(await gleaner(folder, 'copy', '--to', 'sqlite:./other.db')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/not a PostgreSQL URL/),
+  })
+  expect(await gleaner(folder, 'copy', '--to', url.href, '--dry-run')).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining(`2 tasks would be copied to ${shown}\n  2 queued\n`),
+  })
+  const { code, stdout } = await gleaner(folder, 'copy', '--to', url.href, '--json')
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    to: shown,
+    dryRun: false,
+    tasks: { queued: 2 },
+    tables: { tasks: 2 },
+  })
+  expect(await gleaner(folder, 'copy', '--to', url.href)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/is not empty \(lanes, tasks.*\)\nNothing was copied/),
+  })
+  const there = { cwd: folder, env: { GLEANER_DATABASE: url.href } }
+  expect((await gleaner(there, 'work', '--drained')).code).toBe(0)
+  expect(JSON.parse((await gleaner(there, 'queues', '--json')).stdout)[0]).toMatchObject({
+    completed: 2,
+    queued: 0,
   })
 })
 

@@ -1,5 +1,6 @@
 import { CLI } from './cli.ts'
 import { CONFIG } from './config.ts'
+import { COPY } from './copy.ts'
 import { DASHBOARD } from './dashboard.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
@@ -1687,6 +1688,7 @@ export const GUARDS: readonly Guard[] = [
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,
   ...CONFIG,
+  ...COPY,
   ...HEALTH,
   ...FOREIGN,
   ...TELEMETRY,

@@ -16,6 +16,7 @@ import {
 } from '../command.ts'
 import { confirmed } from '../confirm.ts'
 import { withoutPassword } from '../database-name.ts'
+import { noteServer } from '../note-server.ts'
 import { openStoreOf } from '../opening.ts'
 import { configOf, mustBeThere, withOperations } from '../operations/open.ts'
 import { printJson } from '../printing.ts'
@@ -206,11 +207,6 @@ async function withGleaner<T>(
   } finally {
     await gleaner.close()
   }
-}
-
-/** Who has said which server he means must not take this one for it. */
-function noteServer({ env, complain }: Terminal): void {
-  if (env.GLEANER_URL) complain('note: this works on the database of the config, not on GLEANER_URL')
 }
 
 function stageOf({ phase, fraction }: UpkeepProgress): Partial<Stage> {

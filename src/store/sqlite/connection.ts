@@ -95,6 +95,13 @@ export class Connection {
     })
   }
 
+  /** Begins a transaction that lasts until `rollback`: nobody else writes meanwhile. */
+  async hold(): Promise<void> {
+    await this.#patiently(() => {
+      if (!this.tryBegin('full')) throw new Busy()
+    })
+  }
+
   async #patiently<T>(work: () => T): Promise<T> {
     const givesUpAt = performance.now() + BUSY_LIMIT_MS
     for (;;) {

@@ -2,6 +2,7 @@ import type { LedgerEntry } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
 import type { Sql } from '../sql.ts'
+import { isOfRowAsFound, thenOf } from './source.ts'
 
 /** What is remembered of a row, as it stands in the table. */
 export interface LedgerRow {
@@ -88,7 +89,7 @@ export async function readEntries(
   const rows = await sql.rows<LedgerRow & { discovery: string; row_key: string }>(
     `SELECT l.* FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) c(discovery, row_key, row_version, row_hash)
      JOIN gleaner.ledger l ON l.discovery = c.discovery AND l.row_key = c.row_key
-       AND (l.row_version IS NOT DISTINCT FROM c.row_version OR l.row_hash = c.row_hash)`,
+       AND (l.row_version IS NOT DISTINCT FROM c.row_version OR l.row_hash = c.row_hash OR ${isOfRowAsFound(thenOf('l'))})`,
     [
       claims.map((claim) => claim.discovery),
       claims.map((claim) => claim.key),

@@ -1,7 +1,7 @@
 import type { Sql } from '../sql.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { isOwnFault } from './pausing.ts'
-import { thenOf } from './source.ts'
+import { isOfRowAsFound, thenOf } from './source.ts'
 
 interface Place {
   table: 'claims' | 'ledger'
@@ -64,7 +64,21 @@ async function removeNeedless(
     throw error
   })
   if (table === 'claims') return write((sql) => endNeedlessClaims(sql, known, discovery, keys))
-  return known === null ? 0 : write((sql) => forgetNeedless(sql, known, keys))
+  if (known === null) return 0
+  return write(async (sql) => {
+    await seeAsFound(sql, known, keys)
+    return forgetNeedless(sql, known, keys)
+  })
+}
+
+/** What was copied from another database holds for the row as it is now, and no longer when that is edited. */
+async function seeAsFound(sql: Sql, { source, name }: Known, keys: readonly string[]): Promise<void> {
+  const { table } = source
+  const text = `UPDATE "${sql.schema}".ledger l SET row_version = ${source.version(table, `${table}.xmin::text`)},
+      row_hash = ${source.hash(table)}
+    FROM ${source.from} WHERE l.discovery = $1 AND l.row_key = ANY($2::text[]) AND ${isOfRowAsFound(thenOf('l'))}
+      AND ${source.hasKey(table, 'l.row_key')}`
+  await sql.raw.query(text, [name, keys as string[]])
 }
 
 async function endNeedlessClaims(sql: Sql, known: Known | null, discovery: string, keys: readonly string[]) {

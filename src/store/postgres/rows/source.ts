@@ -47,6 +47,14 @@ export function thenOf(remembered: string): Then {
   return { version: `${remembered}.row_version`, hash: `${remembered}.row_hash` }
 }
 
+/**
+ * Written by `copy`, which cannot know what the row is like here: it holds for the row as it is found, until `repairRows` has
+ * seen it. No other entry has both.
+ */
+export function isOfRowAsFound({ version, hash }: Then): string {
+  return `(${version} IS NULL AND ${hash} IS NOT DISTINCT FROM 0)`
+}
+
 /** Columns of our own beside the user's: no name that somebody would take. */
 export const OWN = { key: '"gleaner:key"', xmin: '"gleaner:xmin"', eligible: '"gleaner:eligible"' } as const
 
@@ -72,10 +80,13 @@ export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): Ro
     hasKey: (of, text) => `(${namesOf(of, key)}) = (${keyFromText(text, key)})`,
     version: (of, xmin) => (version === null ? xmin : `${of}.${quoted(version.name)}::text`),
     hash,
-    same: (of, xmin, then) =>
-      version === null
-        ? `(${then.version} = ${xmin} OR ${then.hash} = ${hash(of)})`
-        : `(${of}.${quoted(version.name)} IS NOT DISTINCT FROM ${then.version}::${version.type})`,
+    same: (of, xmin, then) => {
+      const seen =
+        version === null
+          ? `${then.version} = ${xmin} OR ${then.hash} = ${hash(of)}`
+          : `${of}.${quoted(version.name)} IS NOT DISTINCT FROM ${then.version}::${version.type}`
+      return `(${seen} OR ${isOfRowAsFound(then)})`
+    },
     order: order
       .map(({ column, descending }) => `${table}.${quoted(column.name)}${descending ? ' DESC' : ''}`)
       .join(', '),

@@ -1,0 +1,81 @@
+import { checkPostgres } from '../../engine/settings.ts'
+import { copyDatabase } from '../../maintenance/copy.ts'
+import type { Copied } from '../../store/copy.ts'
+import { CONFIG_OPTION, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
+import { withoutPassword } from '../database-name.ts'
+import { noteServer } from '../note-server.ts'
+import { configOf, mustBeThere } from '../operations/open.ts'
+import { printJson } from '../printing.ts'
+import { withProgress } from '../progress.ts'
+import { duration, plural } from '../words.ts'
+
+export const copy: Command = {
+  name: 'copy',
+  summary: 'Copy a SQLite database to PostgreSQL, to go on there.',
+  operands: [],
+  about:
+    'Takes everything that Gleaner keeps from the SQLite database of the config into an empty schema of PostgreSQL: tasks with ' +
+    'their ids, order, attempts, logs and results, keys, queues, limits, schedules, quarantined rows, metrics and the record of ' +
+    'actions. It makes the tables there. Your own tables are yours to move.\n\n' +
+    'It is refused while a worker or `gleaner start` is alive on the source, and when the schema holds anything; nobody can write to ' +
+    'the source meanwhile, so stop what enqueues, too. All of it is there at the end, compared with the source, or nothing: killed ' +
+    'at any moment, it is simply called again. The source stays as it is. Then name the new database in the config, and start.\n\n' +
+    'A password in --to can be seen by others on this machine: PGPASSWORD is read, too. `postgres` of the config (schema, ssl) holds ' +
+    'for the target.',
+  options: {
+    config: CONFIG_OPTION,
+    json: JSON_OPTION,
+    to: {
+      type: 'string',
+      value: 'url',
+      about: 'The target, e.g. postgres://app@db.example/shop?schema=gleaner.',
+    },
+    'dry-run': {
+      type: 'boolean',
+      about: 'Say how much it would be, and whether it could be done; write nothing.',
+    },
+  },
+  examples: [
+    [
+      'gleaner copy --to postgres://app@db.example/shop --dry-run',
+      'How much is it, and is anybody in the way?',
+    ],
+    ['gleaner copy --to postgres://app@db.example/shop', 'From one machine to several.'],
+  ],
+  async run(_operands, values, terminal) {
+    const to = text(values.to)
+    if (to === undefined) throw new UsageError('gleaner copy needs --to <url>', 'See gleaner copy --help.')
+    const config = await configOf(values, terminal)
+    noteServer(terminal)
+    await mustBeThere(config)
+    const { database: from, postgres } = config.engine
+    const begin = performance.now()
+    const copied = await withProgress(terminal, 'copying', (tell) =>
+      copyDatabase({
+        from,
+        to,
+        postgres: checkPostgres(postgres ?? {}),
+        dryRun: values['dry-run'] === true,
+        onProgress: ({ table, copied, total }) => tell({ fraction: copied / total, detail: table }),
+      }),
+    )
+    if (values.json === true) printJson({ from, to: withoutPassword(to), ...copied }, terminal)
+    else
+      for (const line of summary(copied, withoutPassword(to), performance.now() - begin)) terminal.print(line)
+    return 0
+  },
+}
+
+function summary({ dryRun, tasks, tables }: Copied, to: string, tookMs: number): string[] {
+  const { tasks: count = 0, ...others } = tables
+  const ofEach = Object.entries(tasks).map(([status, n]) => `${n} ${status}`)
+  const rest = Object.entries(others).filter(([, n]) => n > 0)
+  return [
+    dryRun
+      ? `${plural(count, 'task')} would be copied to ${to}`
+      : `copied ${plural(count, 'task')} to ${to} in ${duration(tookMs)}; both sides were compared`,
+    ...(ofEach.length === 0 ? [] : [`  ${ofEach.join(', ')}`]),
+    ...(rest.length === 0 ? [] : [`  rows: ${rest.map(([name, n]) => `${n} ${name}`).join(', ')}`]),
+    ...(dryRun ? [] : ['Name it in the config as `database`, then start.']),
+  ]
+}

@@ -1,0 +1,6 @@
+import type { Terminal } from './terminal.ts'
+
+/** Who has said which server he means must not take this one for it. */
+export function noteServer({ env, complain }: Terminal): void {
+  if (env.GLEANER_URL) complain('note: this works on the database of the config, not on GLEANER_URL')
+}

@@ -1,0 +1,36 @@
+import { systemClock } from '../clock.ts'
+import { type Copied, type CopyOptions, copyTables, sourcePath } from '../store/copy.ts'
+import { diagnose } from '../store/diagnosis.ts'
+import { openStore } from '../store/open.ts'
+import { known } from './manage.ts'
+import { Sweeper } from './sweeper.ts'
+
+/**
+ * From one machine to several: `copyDatabase({ from: 'sqlite:./app.db', to: 'postgres://…' })` takes all that the engine keeps into an
+ * empty schema of PostgreSQL. Refused while anybody works on the source, which stays as it is. All of it is there at the end, or nothing.
+ */
+export async function copyDatabase(options: { from: string; to: string } & CopyOptions): Promise<Copied> {
+  const { from, to, ...rest } = known('copyDatabase', options, [
+    'from',
+    'to',
+    'postgres',
+    'dryRun',
+    'onProgress',
+  ])
+  if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from)
+  return copyTables(from, to, rest)
+}
+
+/** Somebody has to: there may be no worker any more. */
+async function giveBackWhatTheDeadHeld(database: string): Promise<void> {
+  sourcePath(database)
+  // Not what opening it would do: a database of another version is left as it is.
+  const { version, latest } = await diagnose(database)
+  if (version !== latest) return
+  const store = await openStore(database)
+  try {
+    await new Sweeper(store, systemClock, { leaseMs: Number.POSITIVE_INFINITY, everyMs: 1 }).sweep()
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,94 @@
+import { KEY_WITHOUT_MARK } from './follower.ts'
+
+/**
+ * A table that `copy` takes from SQLite to PostgreSQL. Columns of the same name mean the same, and the target's type says how a
+ * value is written; named here is only what differs.
+ */
+export interface CopiedTable {
+  name: string
+  /** Its primary key, by which it is walked. */
+  key: readonly string[]
+  /** Where SQLite keeps it, if not in the table of that name. */
+  from?: string
+  /** Columns that SQLite has not, or has otherwise: what to read instead, of `t`. */
+  instead?: Readonly<Record<string, string>>
+  /** Columns of SQLite that have no place in the target, or are reckoned there. */
+  without?: readonly string[]
+  /** An empty schema has rows of it, too, which are written over. */
+  seeded?: true
+}
+
+/**
+ * Ranks are drawn by the same rules in both stores, so that they are copied as they are, with the era of their queue and how far
+ * its race has come: what waits keeps its order.
+ */
+export const COPIED_TABLES: readonly CopiedTable[] = [
+  {
+    name: 'settings',
+    key: ['key'],
+    // The versions grow, so that whoever has the empty target open reads what they speak of again.
+    from: `(SELECT key, iif(key IN ('queues', 'limits'), value + 1, value) AS value FROM gleaner_meta
+            WHERE key IN ('paused', 'queues', 'limits', 'keyed'))`,
+    seeded: true,
+  },
+  {
+    name: 'queues',
+    key: ['name'],
+    // Since ever: it is looked through once more.
+    instead: { unranked: 'iif(t.unranked = 1, 0, NULL)' },
+    without: ['race'],
+  },
+  {
+    name: 'races',
+    key: ['queue'],
+    from: '(SELECT name AS queue, era, 0 AS session, race AS moment FROM gleaner_queues WHERE race > 0)',
+  },
+  {
+    name: 'lanes',
+    key: ['id'],
+    without: ['queue_gate', 'created', 'scheduled', 'completed', 'failed', 'cancelled'],
+  },
+  {
+    name: 'tasks',
+    key: ['id'],
+    instead: {
+      input: `iif(t.input = '', (SELECT i.input FROM gleaner_inputs i WHERE i.task = t.id), t.input)`,
+      key: KEY_WITHOUT_MARK,
+      active_key: 'iif(t.finished_at IS NULL, t.key, NULL)',
+      in_line: `t.status = 'queued'`,
+      delayed: `t.status = 'scheduled'`,
+    },
+  },
+  // They have ended all of them. Finished tasks and attempts name their worker by them.
+  { name: 'sessions', key: ['id'] },
+  { name: 'attempts', key: ['id'] },
+  { name: 'logs', key: ['task', 'line'] },
+  { name: 'forever_keys', key: ['key'] },
+  { name: 'throttles', key: ['key'] },
+  { name: 'limits', key: ['scope'] },
+  { name: 'gates', key: ['id'] },
+  { name: 'turnstiles', key: ['lane'] },
+  { name: 'schedules', key: ['name'] },
+  // The index that is missing is another one there, if any.
+  { name: 'discoveries', key: ['name'], instead: { create_index: 'NULL' }, without: ['position'] },
+  // What a row was like cannot be told in the words of another database: each holds for the row as it is found there.
+  { name: 'ledger', key: ['discovery', 'row_key'], instead: { row_version: 'NULL', row_hash: '0' } },
+  { name: 'row_waits', key: ['discovery'] },
+  { name: 'minutes', key: ['minute', 'queue', 'name'] },
+  { name: 'health', key: ['id'] },
+  { name: 'actions', key: ['id'] },
+]
+
+/** What stays behind, and why: a table that is in neither list was forgotten. */
+export const NOT_COPIED: Readonly<Record<string, string>> = {
+  meta: 'read as settings; fence and removed_through set the sequences',
+  inputs: 'read with their tasks',
+  batches: 'nobody holds anything',
+  claims: 'nobody holds anything',
+  gate_news: 'of those who hold something, or did a moment ago',
+  tallies: 'the counters are reckoned from the tasks',
+  finished: 'reckoned from the tasks',
+  supervisors: 'of live processes',
+  commands: 'to live processes',
+  migrations: 'each database has its own',
+}
