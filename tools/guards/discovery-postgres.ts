@@ -52,8 +52,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: a rescan is no edit',
     promise: 'Rescans that rewrite unchanged rows do no harm.',
     file: `${ROWS}/source.ts`,
-    find: `\`(\${then.version} = \${xmin} OR \${then.hash} = \${hash(of)})\``,
-    replace: `\`(\${then.version} = \${xmin} OR (\${then.hash} = \${hash(of)} AND false))\``,
+    find: `\`\${then.version} = \${xmin} OR \${then.hash} = \${hash(of)}\``,
+    replace: `\`\${then.version} = \${xmin} OR (\${then.hash} = \${hash(of)} AND false)\``,
     test: {
       file: SETTLING,
       title: 'a rescan that writes unchanged rows is no edit, nor are VACUUM FREEZE and VACUUM FULL',
