@@ -3,7 +3,7 @@ import { type Option, text, type Values } from './command.ts'
 import { aCount, countOf } from './values.ts'
 
 /** What a server gives at once. */
-const PAGE_MAX = 200
+export const PAGE_MAX = 200
 const LIMIT_MAX = 10_000
 /** A page looks at a bounded number of entries and may be empty: so many of them, and the rest is left to another call. */
 const PAGES_MAX = 500

@@ -65,6 +65,10 @@ export const page = {
     .describe('The `next` of the page before'),
 }
 export const pageQuery = z.strictObject(page)
+export const logQuery = z.strictObject({
+  ...page,
+  follow: flag.default(false).describe('There is always a `next`: where to go on when more has come'),
+})
 /** Which tasks, in a query. */
 export const taskQuery = z.strictObject({
   ...conditions,

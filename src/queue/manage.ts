@@ -27,7 +27,8 @@ export interface TaskManagement {
    */
   list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>
   counts(filter?: LaneFilter): Promise<Counts>
-  logs(id: string, page?: PageOptions): Promise<Page<LogLine>>
+  /** From the beginning. With `follow` there is always a `next`: pass it later for what has come since. */
+  logs(id: string, page?: PageOptions & { follow?: boolean }): Promise<Page<LogLine>>
   attempts(id: string): Promise<AttemptRecord[]>
   /** A finished task from the beginning. */
   retry(id: string): Promise<void>
@@ -58,7 +59,8 @@ export function taskManagement(store: Store): TaskManagement {
       return store.listTasks(checkQuery(query), pageRequest({ limit, cursor }))
     },
     counts: async (filter = {}) => store.countTasks(checkQuery(filter, ['queue', 'name'])),
-    logs: async (id, page = {}) => store.taskLogs(String(id), pageRequest(page)),
+    logs: async (id, { follow = false, ...page } = {}) =>
+      store.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
     attempts: (id) => store.taskAttempts(String(id)),
     async retry(id) {
       const answer = await store.retryTask(String(id))
@@ -108,6 +110,14 @@ export function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions
     })
   }
   return { limit, cursor }
+}
+
+function checkFollow(follow: unknown): boolean {
+  if (typeof follow === 'boolean') return follow
+  throw new InputError(`follow: ${shown(follow)} is not possible`, {
+    code: 'BAD_OPTION',
+    hint: 'Use true or false.',
+  })
 }
 
 function unfinished(id: string): GleanerError {

@@ -23,6 +23,7 @@ import type {
   Ending,
   Insight,
   LaneFilter,
+  LogRequest,
   PageRequest,
   RemoveAnswer,
   RetryAnswer,
@@ -72,7 +73,7 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
   getTask(id: string): Promise<TaskRecord | null>
   listTasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskRecord>>
   countTasks(filter: LaneFilter): Promise<Counts>
-  taskLogs(id: string, page: PageRequest): Promise<Page<LogLine>>
+  taskLogs(id: string, page: LogRequest): Promise<Page<LogLine>>
   taskAttempts(id: string): Promise<AttemptRecord[]>
   retryTask(id: string): Promise<RetryAnswer>
   cancelTask(id: string): Promise<CancelAnswer>

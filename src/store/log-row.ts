@@ -1,5 +1,6 @@
 import type { LogLine, Page } from '../model/task.ts'
 import { writeCursor } from './cursor.ts'
+import type { LogRequest } from './managing.ts'
 import { pageOf } from './task-row.ts'
 
 /** Kept per task: the newest. */
@@ -9,11 +10,17 @@ export const LOG_LINES_MAX = 1_000
 export type LogRow = Omit<LogLine, 'details'> & { line: number; details: string | null }
 
 /** One more row than `limit` was read. */
-export function logPage(rows: readonly LogRow[], limit: number): Page<LogLine> {
-  return pageOf(
+export function logPage(
+  rows: readonly LogRow[],
+  { limit, cursor, follow = false }: LogRequest,
+): Page<LogLine> {
+  const page = pageOf(
     rows,
     limit,
     ({ line: _, details, ...rest }) => ({ ...rest, details: details === null ? null : JSON.parse(details) }),
     (last) => writeCursor([last.line]),
   )
+  if (!follow || page.next !== null) return page
+  const last = rows.at(-1)
+  return { ...page, next: last === undefined ? (cursor ?? writeCursor([0])) : writeCursor([last.line]) }
 }

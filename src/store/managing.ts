@@ -60,6 +60,11 @@ export interface PageRequest {
   cursor: string | null
 }
 
+export interface LogRequest extends PageRequest {
+  /** There is always a `next`: where to go on when more has come. */
+  follow?: boolean
+}
+
 export type RetryAnswer = 'retried' | 'gone' | 'not-finished' | { keyHeldBy: string }
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'gone'
 export type RemoveAnswer = 'removed' | 'running' | 'gone'

@@ -37,6 +37,7 @@ export interface Estate {
 }
 
 const config = (table: string) => `
+  import { existsSync } from 'node:fs'
   import { defineConfig, defineDiscovery, defineTask } from ${GLEANER}
   import { z } from ${JSON.stringify(join(checkout, 'node_modules/zod/index.js'))}
   const greet = defineTask({
@@ -44,6 +45,11 @@ const config = (table: string) => `
     input: z.object({ name: z.string(), password: z.string().optional() }),
     async run({ name }, ctx) {
       ctx.log.info('greeting ' + name, { name, password: 'hunter2' })
+      if (name.startsWith('/')) {
+        await ctx.progress(0.5, 'half way')
+        while (!existsSync(name)) await new Promise((resolve) => setTimeout(resolve, 5))
+        ctx.log.warn('it is there')
+      }
       if (name === 'nobody') throw new Error('there is nobody')
       return { greeting: 'Hello, ' + name, password: 'hunter2' }
     },

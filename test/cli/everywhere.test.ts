@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/table.ts'
 import type { Worker } from '../../src/http/wire.ts'
 import { until } from '../until.ts'
 import { gleaner, type Said } from './cli.ts'
 import { type Estate, greet, openEstate, STORES, TOKEN, VIEWER, WAYS, type Way } from './estate.ts'
+import { Journey } from './journey.ts'
 
 /** Each command that works on a database and over HTTP alike, and what it must do there. */
 type Proof = (world: World) => Promise<void>
@@ -163,6 +166,25 @@ const PROOFS: Record<string, Proof> = {
       next: null,
     })
     expect((await world.run('tasks', 'logs', '999999')).code).toBe(1)
+    expect(await world.run('tasks', 'logs', id, '--follow')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d{4}-.* #1 info {2}greeting Ada .*\n$/),
+      stderr: `task ${id} completed\n`,
+    })
+    const failed = await world.ended('nobody')
+    const { code, stdout } = await world.run('tasks', 'logs', failed, '-f', '--json')
+    expect(code).toBe(1)
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { log: { message: 'greeting nobody' } },
+      { ended: { id: failed, status: 'failed', error: { message: 'Error: there is nobody' } } },
+    ])
+    expect((await world.run('tasks', 'logs', '999999', '--follow')).code).toBe(1)
+    expect((await world.run('tasks', 'logs', id, '--follow', '--limit', '3')).code).toBe(2)
   },
 
   async 'tasks attempts'(world) {
@@ -419,6 +441,9 @@ test('every command that takes --url has its proof', () => {
   expect(Object.keys(PROOFS).sort()).toEqual(both.map(({ name }) => name).sort())
 })
 
+/** Real processes take their time: each store has one way, and each way one store. */
+const FOLLOWED = { sqlite: 'direct', postgres: 'over HTTP' } as const
+
 describe.each(STORES)('beside a running gleaner start on %s', (store) => {
   let estate: Estate
   beforeAll(async () => {
@@ -428,6 +453,26 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
 
   describe.each(WAYS)('%s', (way) => {
     test.each(Object.entries(PROOFS))('gleaner %s', (_name, prove) => prove(new World(estate, way)))
+  })
+
+  test('gleaner tasks logs --follow tells what a worker process says, as it says it', async () => {
+    const way = FOLLOWED[store]
+    const file = join(estate.folder, 'there')
+    const { id } = await estate.app.enqueue(greet, { name: file })
+    const { cwd, env = {} } = estate.place(way)
+    const follow = () => new Journey({ cwd, env }, 'tasks', 'logs', id, '--follow')
+    const [following, interrupted] = [follow(), follow()]
+    for (const one of [following, interrupted]) await one.hears(/#1 50 % half way\n/)
+    expect(following.said).toMatch(/ #1 info {2}greeting \//)
+    interrupted.signal('SIGINT')
+    expect(await interrupted.ended).toEqual({ code: 130, signal: null })
+    expect(interrupted.said).not.toMatch(/error|completed/)
+    expect((await estate.app.tasks.get(id))?.status).toBe('running')
+    writeFileSync(file, '')
+    expect(await following.ended).toEqual({ code: 0, signal: null })
+    expect(following.said).toMatch(/half way\n(.*\n)*.* #1 warn {2}it is there\n/)
+    expect(following.said).toContain('attempt 1 runs on worker:main:0\n')
+    expect(following.said).toContain(`task ${id} completed\n`)
   })
 
   test('who may only look is told so, and who is unknown how to say who he is', async () => {

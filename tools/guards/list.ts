@@ -6,6 +6,7 @@ import { DISCOVERY } from './discovery.ts'
 import { DISCOVERY_POSTGRES } from './discovery-postgres.ts'
 import { DISCOVERY_SPEED } from './discovery-speed.ts'
 import { DISCOVERY_WORKER } from './discovery-worker.ts'
+import { FOLLOWING } from './following.ts'
 import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
 import { HEALTH } from './health.ts'
@@ -1693,4 +1694,5 @@ export const GUARDS: readonly Guard[] = [
   ...FOREIGN,
   ...TELEMETRY,
   ...CLI,
+  ...FOLLOWING,
 ]

@@ -17,7 +17,7 @@ import { printJson } from '../printing.ts'
 import { withProgress } from '../progress.ts'
 import { nearest } from '../suggest.ts'
 import type { Terminal } from '../terminal.ts'
-import { failureOf } from '../text/task.ts'
+import { endingText } from '../text/task.ts'
 import { aCount, aDuration, countOf, durationOf } from '../values.ts'
 
 const POLL_MS = 250
@@ -163,16 +163,14 @@ async function waited(
   return ended(task, terminal)
 }
 
-function ended({ id, status, result, error }: TaskRecord, terminal: Terminal): number {
+function ended(task: TaskRecord, terminal: Terminal): number {
+  const { id, status, result } = task
   if (status === 'completed') {
     printJson(result ?? null, terminal)
     return 0
   }
-  const why = error === null ? '' : `: ${failureOf(error)}`
   terminal.complain(
-    isFinished(status)
-      ? `task ${id} ${status}${why}`
-      : `task ${id} is still ${status}; it goes on without us`,
+    isFinished(status) ? endingText(task) : `task ${id} is still ${status}; it goes on without us`,
   )
   return 1
 }

@@ -1,5 +1,6 @@
 import { TaskGone } from '../../errors.ts'
-import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS } from '../command.ts'
+import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, text, UsageError } from '../command.ts'
+import { followed, INTERRUPTED } from '../following.ts'
 import { withOperations } from '../operations/open.ts'
 import { gathered, PAGE_OPTIONS } from '../paging.ts'
 import { printJson, printTable } from '../printing.ts'
@@ -74,17 +75,30 @@ const logs: Command = {
   operands: [ID],
   about:
     'What the handler wrote with ctx.log, and for programs in other languages what they wrote on stdout and stderr, ' +
-    `from the beginning; the first ${LOGS_DEFAULT} lines unless --limit says otherwise. #2 is the second attempt.`,
-  options: { ...OPTIONS, ...PAGE_OPTIONS },
+    `from the beginning; the first ${LOGS_DEFAULT} lines unless --limit says otherwise. #2 is the second attempt.\n\n` +
+    'With --follow it goes on with what comes, and how far the task is, until the task has ended; it says how on stderr, and ends with 1 unless the task completed. Ctrl-C ' +
+    'ends it before; the task goes on. With --json there is an object on each line: { log }, { progress }, and at last { ended } ' +
+    'with the task.',
+  options: {
+    ...OPTIONS,
+    ...PAGE_OPTIONS,
+    follow: { type: 'boolean', short: 'f', about: 'Go on with what comes, until the task has ended.' },
+  },
+  exits: [[String(INTERRUPTED), 'With --follow: Ctrl-C came before the task had ended.']],
   examples: [
     ['gleaner tasks logs 4711', 'All of it.'],
+    ['gleaner tasks logs 4711 --follow', 'And what comes.'],
     ['gleaner tasks logs 4711 --json | jq \'.items[] | select(.level == "error")\'', 'Only errors.'],
   ],
-  run: ([id], values, terminal) =>
-    withOperations(values, terminal, async ({ tasks }) => {
+  run: ([id], values, terminal) => {
+    const isJson = values.json === true
+    if (values.follow === true && values.limit !== undefined)
+      throw new UsageError('--follow shows all that comes', 'Leave --limit out.')
+    return withOperations(values, terminal, async ({ tasks }) => {
+      if (values.follow === true) return followed(tasks, id!, text(values.cursor) ?? null, isJson, terminal)
       if ((await tasks.get(id!)) === null) throw new TaskGone(id!)
       const page = await gathered(values, (part) => tasks.logs(id!, part), LOGS_DEFAULT)
-      if (values.json === true) printJson(page, terminal)
+      if (isJson) printJson(page, terminal)
       else {
         for (const line of page.items) terminal.print(logText(line, terminal.style))
         if (page.items.length === 0) terminal.complain('it has logged nothing')
@@ -92,7 +106,8 @@ const logs: Command = {
           terminal.complain(`there are more: --cursor ${page.next}, or a larger --limit`)
       }
       return 0
-    }),
+    })
+  },
 }
 
 const attempts: Command = {

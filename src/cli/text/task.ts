@@ -41,6 +41,21 @@ export function failureOf({ kind, message }: Failure): string {
   return cut(`${kind === 'error' ? '' : `${kind}: `}${message}`, 200)
 }
 
+export function endingText({ id, status, error }: TaskRecord): string {
+  return `task ${id} ${status}${error === null || status === 'completed' ? '' : `: ${failureOf(error)}`}`
+}
+
+/** Of one that is unfinished. */
+export function stateText({ id, status, attempts, runAfter, worker }: TaskRecord, now: number): string {
+  if (status === 'running') return `attempt ${attempts} runs on ${worker ?? '?'}`
+  return status === 'scheduled' ? `task ${id} runs ${moment(runAfter, now)}` : `task ${id} is ${status}`
+}
+
+export function progressText({ attempts, progress }: TaskRecord, at: number, style: Style): string {
+  const { fraction, message } = progress!
+  return `${style('dim', `${clockTime(at)} #${attempts}`)} ${percent(fraction)}${message === null ? '' : ` ${message}`}`
+}
+
 export function taskLines(
   task: TaskRecord,
   attempts: readonly AttemptRecord[],

@@ -1,5 +1,5 @@
 import type { LogLine, Page } from '../../model/task.ts'
-import type { Exchange, PageRequest } from '../contract.ts'
+import type { Exchange, LogRequest } from '../contract.ts'
 import { readCursor } from '../cursor.ts'
 import { LOG_LINES_MAX, type LogRow, logPage } from '../log-row.ts'
 import type { Sql } from './sql.ts'
@@ -41,16 +41,12 @@ export async function appendLogs(sql: Sql, { session, logs, holding }: Exchange)
   }
 }
 
-export async function readLogs(
-  sql: Sql,
-  task: string,
-  { limit, cursor }: PageRequest,
-): Promise<Page<LogLine>> {
-  const [after = 0] = readCursor(cursor, 1)
+export async function readLogs(sql: Sql, task: string, request: LogRequest): Promise<Page<LogLine>> {
+  const [after = 0] = readCursor(request.cursor, 1)
   const rows = await sql.rows<LogRow>(
     `SELECT line, at, attempt, level, message, details FROM gleaner.logs
      WHERE task = $1 AND line > $2 ORDER BY line LIMIT $3`,
-    [task, after, limit + 1],
+    [task, after, request.limit + 1],
   )
-  return logPage(rows, limit)
+  return logPage(rows, request)
 }

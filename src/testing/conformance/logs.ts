@@ -22,6 +22,32 @@ export const logs: Theme = (specify, expect) => {
     })
   })
 
+  specify('who follows is told where to go on, also where there is nothing more yet', async (world) => {
+    const id = await world.enqueue()
+    const worker = await world.worker()
+    const { fence } = await worker.claimOne()
+    const read = async (cursor: string | null) => {
+      const { items, next } = await world.store.taskLogs(id, { limit: 2, cursor, follow: true })
+      return { said: items.map(({ message }) => message), next }
+    }
+    const log = (...messages: string[]) => {
+      const line = { at: world.clock.now(), attempt: 1, level: 'info', details: null } as const
+      const lines = messages.map((message) => ({ ...line, message }))
+      return worker.exchange({ logs: [{ id, fence, lines }] })
+    }
+    const nothing = await read(null)
+    expect(nothing.said).toEqual([])
+    await log('one', 'two', 'three')
+    const first = await read(nothing.next)
+    expect(first.said).toEqual(['one', 'two'])
+    const second = await read(first.next)
+    expect(second.said).toEqual(['three'])
+    const third = await read(second.next)
+    expect(third.said).toEqual([])
+    await log('four')
+    expect((await read(third.next)).said).toEqual(['four'])
+  })
+
   specify('the last words of an attempt come with its outcome and are kept', async (world) => {
     const id = await world.enqueue()
     const worker = await world.worker()
