@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { type Access, checkRole, type Visit } from './access.ts'
 import { writeJson } from './json.ts'
 import { bodyOf as errorBodyOf, Problem, problemOf, statusOf, UNFORESEEN } from './problem.ts'
+import { inLines, type Wording, wantsLines } from './progress-lines.ts'
 import type { Redact } from './redact.ts'
 import { bodyOf, check, queryOf } from './request.ts'
 import type { Asked, Desk, Route } from './route.ts'
@@ -36,7 +37,7 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
     answered(office, async () => {
       const visit = visitOf(c)
       const caller = await admitted(office, route, visit)
-      const asked: Asked = {
+      const asked: Omit<Asked, 'tell'> = {
         params: check(route.params, c.req.param(), 'path'),
         query: check(route.query, queryOf(visit.request), 'query'),
         body: check(route.body, await bodyIn(route, visit, office), 'body'),
@@ -46,7 +47,10 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
       }
       refuseUnaskedQuery(route, visit)
       await noted(office, route, asked)
-      const answer = await office.turns.take(() => handled(route, office, asked))
+      const work = (tell: Asked['tell']) =>
+        office.turns.take(() => handled(route, office, { ...asked, tell }))
+      if (route.tells && wantsLines(visit.request)) return inLines(work, wordingOf(office))
+      const answer = await work(() => {})
       if (answer instanceof Response) return answer
       const status = route.status ?? (route.answer === null ? 204 : 200)
       return status === 204 ? new Response(null, { status }) : json(office, answer, status)
@@ -75,12 +79,24 @@ export async function answered(office: Office, work: () => Promise<Response>): P
 }
 
 function failed(office: Office, error: unknown): Response {
-  const problem = problemOf(error)
-  if (problem === null || statusOf(problem.code) === 500) office.onProblem('a request failed', error)
-  const { code, headers } = problem ?? UNFORESEEN
-  const response = json(office, errorBodyOf(problem ?? UNFORESEEN), statusOf(code))
+  const problem = foreseen(office, error)
+  const { code, headers } = problem
+  const response = json(office, errorBodyOf(problem), statusOf(code))
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
+}
+
+function foreseen({ onProblem }: Office, error: unknown): Problem {
+  const problem = problemOf(error)
+  if (problem === null || statusOf(problem.code) === 500) onProblem('a request failed', error)
+  return problem ?? UNFORESEEN
+}
+
+function wordingOf(office: Office): Wording {
+  return {
+    write: (line) => writeJson(office.redact(line)),
+    failed: (error) => errorBodyOf(foreseen(office, error)),
+  }
 }
 
 function json({ redact }: Office, value: unknown, status: number): Response {
@@ -118,7 +134,11 @@ function refuseUnaskedQuery(route: Route, { request }: Visit): void {
 }
 
 /** Before it is done: nothing is done that nobody knows of. */
-async function noted({ desk, redact }: Office, route: Route, { params, body, caller }: Asked): Promise<void> {
+async function noted(
+  { desk, redact }: Office,
+  route: Route,
+  { params, body, caller }: Omit<Asked, 'tell'>,
+): Promise<void> {
   if (route.action === undefined || (body as { dryRun?: boolean } | undefined)?.dryRun === true) return
   const target = Object.values((params ?? {}) as Record<string, string>).join('/')
   await desk.inside.store.noteAction({

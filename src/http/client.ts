@@ -1,16 +1,21 @@
 import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
+import { createInterface } from 'node:readline'
 import { type ErrorCode, GleanerError, InputError } from '../errors.ts'
-import type { ErrorBody } from './wire.ts'
+import { LINES } from './progress-lines.ts'
+import type { ErrorBody, ProgressLine } from './wire.ts'
 
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+type OnProgress = (soFar: any) => void
 
 /** The API of a running server, as one who asks sees it. */
 export interface Client {
   /** Where it is, without what is secret. */
   readonly place: string
   get<T>(path: string, query?: Query): Promise<T>
-  post<T>(path: string, body?: unknown): Promise<T>
+  /** `onProgress`: of what takes long. */
+  post<T>(path: string, body?: unknown, onProgress?: OnProgress): Promise<T>
   delete(path: string): Promise<void>
 }
 
@@ -19,6 +24,7 @@ interface Call {
   path: string
   query?: Query
   body?: unknown
+  onProgress?: OnProgress | undefined
 }
 
 /** `url` is where the server is, or where the API was mounted: `http://127.0.0.1:8356`, `https://example.com/ops`. */
@@ -28,7 +34,8 @@ export function connect(url: string, token: string | undefined): Client {
   return {
     place: base.href.replace(/\/$/, ''),
     get: async <T>(path: string, query?: Query) => (await ask({ method: 'GET', path, query })) as T,
-    post: async <T>(path: string, body?: unknown) => (await ask({ method: 'POST', path, body })) as T,
+    post: async <T>(path: string, body?: unknown, onProgress?: OnProgress) =>
+      (await ask({ method: 'POST', path, body, onProgress })) as T,
     delete: async (path) => void (await ask({ method: 'DELETE', path })),
   }
 }
@@ -46,13 +53,15 @@ function baseOf(url: string): URL {
   })
 }
 
-async function asked(base: URL, token: string | undefined, { method, path, query, body }: Call) {
+async function asked(base: URL, token: string | undefined, call: Call) {
+  const { method, path, query, body, onProgress } = call
   const url = new URL(`api/v1/${path}`, base)
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined && value !== null) url.searchParams.set(name, String(value))
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(onProgress === undefined ? {} : { accept: `${LINES}, application/json` }),
     // Without a token a change must say where it comes from; we are no page of another site.
     ...(token === undefined ? { origin: base.origin } : { authorization: `Bearer ${token}` }),
   }
@@ -60,6 +69,8 @@ async function asked(base: URL, token: string | undefined, { method, path, query
     throw away(base, cause)
   })
   const status = response.statusCode ?? 0
+  if (onProgress !== undefined && response.headers['content-type']?.startsWith(LINES))
+    return lastOf(response, base, onProgress)
   const answer = readAnswer(await bodyOf(response, base))
   if (status >= 200 && status < 300 && answer !== UNREADABLE) return answer
   throw refused(base, status, answer)
@@ -86,6 +97,21 @@ async function bodyOf(response: IncomingMessage, base: URL): Promise<string> {
     throw away(base, cause)
   }
   return Buffer.concat(chunks).toString()
+}
+
+/** The answer, after all that was told before. */
+async function lastOf(response: IncomingMessage, base: URL, onProgress: OnProgress): Promise<unknown> {
+  try {
+    for await (const text of createInterface({ input: response })) {
+      const line = readAnswer(text) as ProgressLine<unknown>
+      if ('answer' in line) return line.answer
+      if ('error' in line) throw refused(base, response.statusCode ?? 0, line)
+      onProgress(line.progress)
+    }
+  } catch (cause) {
+    throw cause instanceof GleanerError ? cause : away(base, cause)
+  }
+  throw away(base, new Error('the answer was cut off'))
 }
 
 const UNREADABLE = Symbol('no JSON')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { LINES } from './progress-lines.ts'
 import { errorBody } from './records.ts'
 import type { Route } from './route.ts'
 
@@ -46,7 +47,7 @@ function operationOf(
   const success =
     route.answer === null
       ? { description: route.path === '/events' ? 'A stream of events' : 'Done' }
-      : { description: 'Done', content: asJson(schemaOf(route.answer, 'output')) }
+      : { description: 'Done', content: { ...asJson(schemaOf(route.answer, 'output')), ...linesOf(route) } }
   return {
     operationId: `${route.method}${route.path.replaceAll(/[/:-]+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     summary: route.summary,
@@ -105,6 +106,13 @@ function referring(value: unknown): unknown {
       ],
     ),
   )
+}
+
+function linesOf({ tells }: Route): Json {
+  if (!tells) return {}
+  const description =
+    'For who accepts it: lines of JSON as it goes on, `{ progress }`, and at last `{ answer }` or `{ error }`'
+  return { [LINES]: { schema: { type: 'string', description } } }
 }
 
 function asJson(schema: Json): Json {

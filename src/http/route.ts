@@ -29,6 +29,8 @@ export interface Asked<P = unknown, Q = unknown, B = unknown> {
   request: Request
   /** Null: nobody knows. */
   socket: Socket | null
+  /** How far it is, for whoever wants to know. */
+  tell: (soFar: unknown) => void
 }
 
 /**
@@ -50,6 +52,8 @@ export interface Route<P = any, Q = any, B = any> {
   status?: number
   /** What the record of actions calls it; those without one change nothing that anybody must answer for. */
   action?: string
+  /** It may take long, and tells how far it is. */
+  tells?: true
   /** A Response goes out as it is. */
   handle(desk: Desk, asked: Asked<P, Q, B>): unknown
 }

@@ -42,6 +42,9 @@ export type HttpErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
 
 /** The body of every answer that is no success. */
+/** One of the lines in which what takes long is answered, if a client accepts that; the last is an answer or an error. */
+export type ProgressLine<T> = { progress: unknown } | { answer: T } | ErrorBody
+
 export interface ErrorBody {
   error: {
     code: ErrorCode | HttpErrorCode

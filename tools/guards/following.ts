@@ -21,7 +21,7 @@ export const FOLLOWING: readonly Guard[] = [
     promise: 'Who has seen enough can leave, and what follows is not taken for a success.',
     file: 'src/cli/following.ts',
     find: '    () => stop.abort(),\n',
-    replace: '    () => {},\n',
+    replace: '    () => process.exit(0),\n',
     test: { file: EVERYWHERE, title: LIVE },
   },
   {

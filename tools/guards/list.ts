@@ -16,6 +16,7 @@ import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
 import { PLAIN_EXCHANGE } from './plain-exchange.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
+import { PROGRESS_LINES } from './progress-lines.ts'
 import { RECURRING } from './recurring.ts'
 import { RESOURCES } from './resources.ts'
 import { STRATEGIES } from './strategies.ts'
@@ -1695,4 +1696,5 @@ export const GUARDS: readonly Guard[] = [
   ...TELEMETRY,
   ...CLI,
   ...FOLLOWING,
+  ...PROGRESS_LINES,
 ]

@@ -16,8 +16,8 @@ export function remoteOperations(client: Client): Operations {
   const bulk =
     (change: string) =>
     (filter: TaskQuery, options: BulkOptions = {}) => {
-      const { dryRun, all } = options
-      return post<BulkAnswer>(`tasks/${change}`, { filter, dryRun, all })
+      const { dryRun, all, onProgress } = options
+      return post<BulkAnswer>(`tasks/${change}`, { filter, dryRun, all }, onProgress)
     }
   const workers = (verb: string) => (id?: string) =>
     post<void>(id === undefined ? `workers/${verb}` : `workers/${encodeURIComponent(id)}/${verb}`)
@@ -67,7 +67,7 @@ export function remoteOperations(client: Client): Operations {
     },
     maintenance: {
       check: async () => (await post<Items<never>>('maintenance/check')).items,
-      prune: (retention) => post('maintenance/prune', retention),
+      prune: (retention, watch = {}) => post('maintenance/prune', retention, watch.onProgress),
     },
     enqueuable: async () => (await get<Info>('info')).tasks.map(({ name }) => name),
     enqueue: (name, input, options) => post('tasks', { name, input, options }),

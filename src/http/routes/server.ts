@@ -76,7 +76,10 @@ export const serverRoutes: readonly Route[] = [
     body: retention,
     answer: z.object({ removed: z.int() }),
     action: 'maintenance.prune',
-    handle: ({ gleaner }, { body }) =>
-      gleaner.maintenance.prune(Object.keys(body).length === 0 ? undefined : (body as RetentionOptions)),
+    tells: true,
+    handle: ({ gleaner }, { body, tell }) =>
+      gleaner.maintenance.prune(Object.keys(body).length === 0 ? undefined : (body as RetentionOptions), {
+        onProgress: tell,
+      }),
   }),
 ]

@@ -91,8 +91,9 @@ export const taskRoutes: readonly Route[] = [
       body: bulk,
       answer: bulkAnswer,
       action: `tasks.${change}-all`,
-      handle: ({ gleaner }, { body: { filter, dryRun, all } }) =>
-        gleaner.tasks[`${change}All`](filter, { dryRun, all }),
+      tells: true,
+      handle: ({ gleaner }, { body: { filter, dryRun, all }, tell }) =>
+        gleaner.tasks[`${change}All`](filter, { dryRun, all, onProgress: tell }),
     }),
   ),
   route({
