@@ -32,3 +32,5 @@ export function withoutMark(key: string): string {
 export const IS_FOLLOWER = `active_key LIKE '${MARK}%'`
 /** In SQL. What is finished waits for nobody: its key is stored as any other. */
 export const KEY_WITHOUT_MARK = `ltrim(key, '${MARK}')`
+/** The same of `active_key`. */
+export const ACTIVE_KEY_WITHOUT_MARK = `ltrim(active_key, '${MARK}')`

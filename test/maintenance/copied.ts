@@ -17,9 +17,15 @@ export interface App {
   runs: unknown[]
   options: Omit<GleanerOptions, 'database'>
   tasks: ReturnType<typeof tasksOf>
+  begun: Begun
 }
 
-function tasksOf(runs: unknown[]) {
+interface Begun {
+  start: PromiseWithResolvers<void>
+  end: PromiseWithResolvers<void>
+}
+
+function tasksOf(runs: unknown[], begun: Begun) {
   const run = async (input: unknown) => {
     runs.push(input)
     return input
@@ -43,6 +49,16 @@ function tasksOf(runs: unknown[]) {
         throw input.forGood ? new PermanentError('for good') : new Error('for now')
       },
     }),
+    // Begins, and fails when it is told to.
+    begun: defineTask({
+      name: 'begun',
+      retry: { attempts: 2, base: '1h' },
+      run: async (_, ctx) => {
+        begun.start.resolve()
+        await begun.end.promise
+        throw new Error(`of attempt ${ctx.attempt}`)
+      },
+    }),
     shared: defineTask({
       name: 'shared',
       queue: 'shared',
@@ -60,7 +76,8 @@ function tasksOf(runs: unknown[]) {
 function appOf(): App {
   const files = `files_${randomUUID().replaceAll('-', '')}`
   const runs: unknown[] = []
-  const tasks = tasksOf(runs)
+  const begun = { start: Promise.withResolvers<void>(), end: Promise.withResolvers<void>() }
+  const tasks = tasksOf(runs, begun)
   const tag = defineDiscovery({
     name: 'tag-files',
     table: files,
@@ -77,6 +94,7 @@ function appOf(): App {
     files,
     runs,
     tasks,
+    begun,
     options: {
       tasks: Object.values(tasks),
       discoveries: [tag],
@@ -97,7 +115,7 @@ const filesTable = (name: string, type: string) => [
 ]
 
 /** Something in every state, through the public door alone. */
-export async function fill(place: Place, { files, runs, options, tasks }: App): Promise<void> {
+export async function fill(place: Place, { files, runs, options, tasks, begun }: App): Promise<void> {
   const db = new Database(place.file)
   for (const sql of filesTable(files, 'integer')) db.exec(sql)
   db.close()
@@ -113,6 +131,11 @@ export async function fill(place: Place, { files, runs, options, tasks }: App): 
   await gleaner.enqueue(fails, { forGood: true })
   await gleaner.enqueue(fails, { forGood: false })
   await gleaner.enqueue(drawn, 'early')
+  await gleaner.enqueue(tasks.begun, undefined, { key: 'busy' })
+  await begun.start.promise
+  // It waits for the one that runs, which will back off.
+  await gleaner.enqueue(tasks.begun, undefined, { key: 'busy', debounce: '1h' })
+  begun.end.resolve()
   await worker.drained()
   await until('the bad row is put aside', async () => {
     return (await gleaner.discoveries.rows('tag-files', { state: 'quarantined' })).items.length === 1
@@ -124,6 +147,7 @@ export async function fill(place: Place, { files, runs, options, tasks }: App): 
   await gleaner.enqueue(note, 'first', { priority: 1 })
   await gleaner.enqueue(note, 'x'.repeat(50_000), { priority: 6 })
   await gleaner.enqueue(note, 'keyed', { key: 'one' })
+  await gleaner.enqueue(note, 'calm', { key: 'calm', throttle: '1h' })
   await gleaner.enqueue(note, 'much later', { runAfter: '1h' })
   await (await gleaner.enqueue(note, 'cancelled')).cancel()
   for (const tenant of ['a', 'a', 'b']) await gleaner.enqueue(shared, { tenant })

@@ -63,8 +63,8 @@ describe('copying a SQLite database to PostgreSQL', () => {
     })
     expect(copied).toMatchObject({
       dryRun: false,
-      tasks: { completed: 2, failed: 1, cancelled: 1, scheduled: 2, queued: was.counts.queued },
-      tables: { forever_keys: 1, ledger: 1, logs: 2, actions: 1, schedules: 1 },
+      tasks: { completed: 2, failed: 1, cancelled: 1, scheduled: 4, queued: was.counts.queued },
+      tables: { forever_keys: 1, throttles: 1, ledger: 1, logs: 2, actions: 1, schedules: 1 },
     })
     const { race } = place.connect().prepare(`SELECT race FROM gleaner_queues WHERE race > 0`).get() as {
       race: number
@@ -104,7 +104,7 @@ describe('copying a SQLite database to PostgreSQL', () => {
       if (name === 'shared') expect(runs).toHaveLength(mine.length)
       else expect(runs).toEqual(mine)
     }
-    expect(await gleaner.tasks.counts()).toMatchObject({ queued: 1, scheduled: 2, running: 0, failed: 1 })
+    expect(await gleaner.tasks.counts()).toMatchObject({ queued: 1, scheduled: 4, running: 0, failed: 1 })
     expect(Number((await gleaner.tasks.attempts(next.id))[0]!.attempt)).toBe(1)
     expect(await gleaner.maintenance.check()).toEqual([])
   })
@@ -138,6 +138,7 @@ describe('copying a SQLite database to PostgreSQL', () => {
         code: 'STORE_IN_USE',
         message: expect.stringContaining(`pid ${process.pid}`),
       })
+    await gleaner.pause()
     await gleaner.close()
     const { host, boot, pid, startTime } = identifySelf()
     place
@@ -152,6 +153,8 @@ describe('copying a SQLite database to PostgreSQL', () => {
     place.connect().exec('UPDATE gleaner_supervisors SET has_left = 1')
     expect(await copyDatabase({ from: place.database, to, dryRun: true })).toMatchObject({ dryRun: true })
     expect((await copyDatabase({ from: place.database, to })).dryRun).toBe(false)
+    const after = await place.open({ database: to })
+    expect((await after.queues.list()).every(({ paused }) => paused)).toBe(true)
   })
 
   test('gives back what a killed worker held, and lets nobody write meanwhile', async ({

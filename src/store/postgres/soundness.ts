@@ -1,3 +1,4 @@
+import { ACTIVE_KEY_WITHOUT_MARK } from '../follower.ts'
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../soundness.ts'
 import type { Finding } from '../upkeep.ts'
 import type { Sql } from './sql.ts'
@@ -28,7 +29,7 @@ export const FLAWS: readonly Flaw[] = [
     what: 'what the indexes know of a task is not what its status says',
     sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
           WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status = 'scheduled')
-            OR active_key IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
+            OR ${ACTIVE_KEY_WITHOUT_MARK} IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
   },
   {
     what: 'a fence beyond the sequence',
