@@ -7,6 +7,17 @@ const KEPT = 'test/store/postgres/kept-connection.test.ts'
 /** What is found by the rows of what was claimed, or finished, together. */
 export const POSTGRES_BATCHES: readonly Guard[] = [
   {
+    name: 'postgres: a NUL in a log line is replaced',
+    promise: 'A handler that logs whatever it was given cannot stop its worker.',
+    file: 'src/store/postgres/logs.ts',
+    find: 'storable(line.message)',
+    replace: 'line.message + storable("")',
+    test: {
+      file: CONFORMANCE,
+      title: 'a NUL in a log line, or in the words of a progress, keeps nothing from being handed in',
+    },
+  },
+  {
     name: 'postgres: a batch is not spent before all of it is settled',
     promise: 'What a session held goes back when it ends.',
     file: 'src/store/postgres/batches.ts',

@@ -6,7 +6,7 @@ import { Database } from './database.ts'
 import { migrate, versionOf } from './migrate.ts'
 import { migrations } from './migrations/index.ts'
 import type { PostgresOptions } from './options.ts'
-import type { Sql } from './sql.ts'
+import { type Sql, storable } from './sql.ts'
 
 /** Of one row of `finished`, as many as workers hand in together. */
 const FILED_TOGETHER = 500
@@ -120,13 +120,8 @@ async function insert(
   await sql.run(
     `INSERT INTO gleaner.${name} (${names}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${lists})
      ${seeded ? `ON CONFLICT ("${key.join('", "')}") DO UPDATE SET ${over}` : ''}`,
-    columns.map((_, i) => rows.map((row) => writable(row[i]))),
+    columns.map((_, i) => rows.map((row) => (typeof row[i] === 'string' ? storable(row[i]) : row[i]))),
   )
-}
-
-/** No text of PostgreSQL holds a NUL. */
-function writable(value: unknown): unknown {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
 const FINISHED = `INSERT INTO gleaner.finished (lane, status, finished_at, tasks)

@@ -8,7 +8,7 @@ import type { Memory } from './memory.ts'
 import { momentOf } from './moment.ts'
 import { advanceRaces } from './races.ts'
 import { markUseful } from './sessions.ts'
-import { numberList, type Sql, textList } from './sql.ts'
+import { numberList, type Sql, storable, textList } from './sql.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
@@ -249,7 +249,7 @@ async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),
       progress.map((p) => p.fraction),
-      progress.map((p) => p.message),
+      progress.map((p) => (p.message === null ? null : storable(p.message))),
       session,
     ],
   )

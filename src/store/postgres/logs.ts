@@ -2,7 +2,7 @@ import type { LogLine, Page } from '../../model/task.ts'
 import type { Exchange, LogRequest } from '../contract.ts'
 import { readCursor } from '../cursor.ts'
 import { LOG_LINES_MAX, type LogRow, logPage } from '../log-row.ts'
-import type { Sql } from './sql.ts'
+import { type Sql, storable } from './sql.ts'
 import { rowid } from './task-records.ts'
 
 export async function appendLogs(sql: Sql, { session, logs, holding }: Exchange): Promise<void> {
@@ -28,7 +28,7 @@ export async function appendLogs(sql: Sql, { session, logs, holding }: Exchange)
         lines.map((line) => line.at),
         lines.map((line) => line.attempt),
         lines.map((line) => line.level),
-        lines.map((line) => line.message),
+        lines.map((line) => storable(line.message)),
         lines.map((line) => line.details),
         // After an exchange whose answer was lost they come again.
         holding !== undefined,

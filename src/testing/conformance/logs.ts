@@ -48,6 +48,26 @@ export const logs: Theme = (specify, expect) => {
     expect((await read(third.next)).said).toEqual(['four'])
   })
 
+  specify(
+    'a NUL in a log line, or in the words of a progress, keeps nothing from being handed in',
+    async (world) => {
+      const id = await world.enqueue()
+      const worker = await world.worker()
+      const { fence } = await worker.claimOne()
+      const at = world.clock.now()
+      const line = { at, attempt: 1, level: 'info', message: 'a\0b', details: null } as const
+      await worker.exchange({
+        logs: [{ id, fence, lines: [line] }],
+        progress: [{ id, fence, fraction: 0.5, message: 'a\0b' }],
+      })
+      const { items } = await world.store.taskLogs(id, { limit: 10, cursor: null })
+      // Not every database has a place for it.
+      const likely = ['a\0b', 'a\ufffdb']
+      expect(likely).toContain(items[0]?.message)
+      expect(likely).toContain((await world.task(id)).progress?.message)
+    },
+  )
+
   specify('the last words of an attempt come with its outcome and are kept', async (world) => {
     const id = await world.enqueue()
     const worker = await world.worker()
