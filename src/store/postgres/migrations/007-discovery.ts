@@ -46,7 +46,8 @@ CREATE TABLE ${schema}.claims (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);
 CREATE INDEX claims_session ON ${schema}.claims (session);
 
--- What is remembered of rows that failed; it holds for the row as it was then (row_version). Deleting any of it is safe.
+-- What is remembered of rows that failed; it holds for the row as it was then (row_version), or as it is found (no version,
+-- and the hash 0: it was copied from another database). Deleting any of it is safe.
 CREATE TABLE ${schema}.ledger (
   discovery     text NOT NULL,
   row_key       text NOT NULL,
