@@ -79,15 +79,26 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     test: { file: SETTLING, title: 'a constraint that is checked at the end fails its row alone' },
   },
   {
-    name: 'postgres rows: a claim is looked at once more',
+    name: 'postgres rows: one claims at a time',
     promise: 'A row that somebody else has just done is not run again.',
     file: `${ROWS}/claim-sql.ts`,
-    find: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND NOT EXISTS (',
-    replace: 'AND c.xmin = pg_current_xact_id_if_assigned()::xid AND false AND NOT EXISTS (',
+    find: "}') = 'true'",
+    replace: "}') <> ''",
     test: {
       file: RACES,
       title:
         'several stores that ask at the same time share the rows, each is done once, and nobody gives up early',
+    },
+  },
+  {
+    name: 'postgres rows: others learn where the last large claim ended',
+    promise: 'A process does not walk over what the others hold.',
+    file: `${ROWS}/claim-sql.ts`,
+    find: "const place = at === 'front' ?",
+    replace: "const place = at === 'due' ?",
+    test: {
+      file: FINDING,
+      title: 'a claim by a key of type integer reads what it takes, by the index of the user',
     },
   },
   {

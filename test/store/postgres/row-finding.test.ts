@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { claimSql } from '../../../src/store/postgres/rows/claim-sql.ts'
+import { claimSql, turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
 import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
 import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
 import { type Place, test } from './place.ts'
@@ -28,29 +28,36 @@ async function lookedOver(place: Place, declared: ReturnType<typeof source>) {
 }
 
 /** As the store runs it; nothing of it stays. */
-async function planOf(place: Place, text: string, values: readonly unknown[]): Promise<Plan[]> {
+async function planOf(
+  place: Place,
+  text: string,
+  values: readonly unknown[],
+  before = 'SELECT 1',
+): Promise<Plan[]> {
   const client = await place.client()
   await client.query(
-    'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off',
+    `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; ${before}`,
   )
   const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])
   await client.query('ROLLBACK')
   return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
 }
 
-/** The plan of a claim of ten, behind a place or from the beginning, as the store would run it now. */
+/** The plan of a claim of ten, as the store would run it now. */
 async function planOfClaim(
   place: Place,
   declared: ReturnType<typeof source>,
-  behind: string | null,
+  at: 'beginning' | 'place' | 'front',
+  behind: string,
 ): Promise<Plan[]> {
   const looked = await lookedOver(place, declared)
-  const text = claimSql(looked, `"${place.schema}"`, behind === null ? 'beginning' : 'place')
+  const schema = `"${place.schema}"`
+  const text = claimSql(looked, schema, at)
   const [{ value: version }] = await place.rows(
     `SELECT value::int FROM gleaner.settings WHERE key = 'discoveries'`,
   )
-  const values = [1, null, 1_010, 10, 10, version, [], ...(behind === null ? [] : [behind])]
-  return planOf(place, text, values)
+  const values = [1, null, 1_010, 10, 10, version, [], ...(at === 'beginning' ? [] : [behind])]
+  return planOf(place, text, values, turnSql(looked, schema, true))
 }
 
 /** By the type of the key: its column, the SQL of the n-th, and a place somewhere in the middle. */
@@ -78,15 +85,21 @@ test.for(Object.entries(KEYS))(
     await place.rows(planned!.createIndex!)
     await store.planDiscoveries([declared])
     const worker = await rowWorker(store)
-    await worker.claim(200)
-    for (const behind of [null, middle]) {
-      const nodes = await planOfClaim(place, declared, behind)
+    const [first] = await worker.claim(200)
+    // In front of what others hold it is told where they are.
+    for (const [at, behind, most] of [
+      ['beginning', '', 210],
+      ['place', middle, 10],
+      ['place', first!.key, 209],
+      ['front', first!.key, 10],
+    ] as const) {
+      const nodes = await planOfClaim(place, declared, at, behind)
       const scans = nodes.filter((node) => node['Relation Name'] === 'files' && node['Actual Rows'] > 0)
       for (const scan of scans) {
         expect(scan['Node Type']).toMatch(/^Index/)
         expect(scan['Index Name']).not.toBe('files_pkey')
         expect(scan['Rows Removed by Filter'] ?? 0).toBe(0)
-        expect(scan['Actual Rows']).toBeLessThanOrEqual(behind === null ? 210 : 10)
+        expect(scan['Actual Rows']).toBeLessThanOrEqual(most)
       }
       expect(scans.length).toBeGreaterThan(0)
       // Who holds a row, and what is remembered of it, is asked for by the whole key.

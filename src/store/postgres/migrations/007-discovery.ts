@@ -28,8 +28,9 @@ CREATE TABLE ${schema}.discoveries (
   source        text NOT NULL, -- what was declared, as JSON
   create_index  text,          -- the index that is missing
   paused        boolean NOT NULL DEFAULT false,
-  paused_reason text
-);
+  paused_reason text,
+  position      text -- where the last large claim ended
+) WITH (fillfactor = 50);
 
 -- Who works on what: the primary key decides who was first.
 CREATE TABLE ${schema}.claims (

@@ -1,7 +1,7 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../database.ts'
-import { claimSql, type Look, verifySql } from './claim-sql.ts'
+import { claimSql, type Look, turnSql } from './claim-sql.ts'
 import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
@@ -38,8 +38,8 @@ export class Known {
     return this.#text(at, () => claimSql(this.source, this.#schema, at))
   }
 
-  verifyText(): string {
-    return this.#text('verify', () => verifySql(this.source, this.#schema))
+  turnText(waits: boolean): string {
+    return this.#text(`turn ${waits}`, () => turnSql(this.source, this.#schema, waits))
   }
 
   settleText(columns: readonly Column[]): string {

@@ -1,11 +1,12 @@
 import { quoted } from './shape.ts'
-import { OWN, type RowSource, thenOf } from './source.ts'
+import { literal, OWN, type RowSource, thenOf } from './source.ts'
 
 /** Which rows a claim looks at. */
 export type Look =
-  /** In order, from the beginning or behind a place. */
+  /** In order: from the beginning, behind a place, or behind where the last large claim of anybody ended, should that be known. */
   | { at: 'beginning' }
   | { at: 'place'; place: string }
+  | { at: 'front'; place: string }
   /** What the ledger keeps back no longer. */
   | { at: 'due' }
   /** What is to be run alone. */
@@ -28,11 +29,11 @@ export const LEAD = {
 /**
  * One statement looks at `$3` rows at most, takes the first `$4` that are free, and says how far it came.
  * $1 session, $2 the time or NULL, $5 how many are to be started at once, $6 the version of
- * the declarations, $7 discoveries whose suspects go first, $8 the place, or the suspects to avoid. Without a time in its answer it did not look: there are
- * such suspects, all is paused, or something was planned or altered.
+ * the declarations, $7 discoveries whose suspects go first, $8 the place, or the suspects to avoid. Without a time in its answer it did not look: it is
+ * somebody else's turn, there are such suspects, all is paused, or something was planned or altered.
  *
- * The rows that others have just claimed are found out by the primary key: with those a race was lost. A claim never
- * waits inside a transaction of ours (see `volley`), so whoever meets it waits for no longer than the server takes.
+ * The transaction is sent at once (see `volley`): whoever waits for his turn waits for no longer than the server takes. Should
+ * two claim at once all the same, the primary key decides.
  */
 export function claimSql(source: RowSource, schema: string, at: Look['at']): string {
   const { name } = source
@@ -41,7 +42,8 @@ export function claimSql(source: RowSource, schema: string, at: Look['at']): str
   const keptBack = `l.quarantined OR l.blocked_until > gleaner_live.now OR l.suspect <> ${alone}`
   return `WITH gleaner_live AS MATERIALIZED (
   SELECT coalesce($2::bigint, ${schema}.now_ms()) AS now
-  WHERE NOT EXISTS (SELECT 1 FROM ${schema}.discoveries WHERE discoveries.name = ${name} AND paused)
+  WHERE current_setting('${TURN}') = 'true'
+    AND NOT EXISTS (SELECT 1 FROM ${schema}.discoveries WHERE discoveries.name = ${name} AND paused)
     AND NOT EXISTS (SELECT 1 FROM ${schema}.settings WHERE key = 'paused' AND value <> 0)
     AND (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') = $6::bigint AND ${source.unchanged}
     AND NOT EXISTS (SELECT 1 FROM unnest($7::text[]) n(name), LATERAL (${waitingSuspect(schema)}) suspect)
@@ -67,28 +69,42 @@ export function claimSql(source: RowSource, schema: string, at: Look['at']): str
          n."gleaner:attempts" + 1, gleaner_live.now, CASE WHEN n."gleaner:n" <= $5 THEN gleaner_live.now END
   FROM gleaner_numbered n, gleaner_fence, gleaner_live
   ON CONFLICT DO NOTHING RETURNING row_key
-), gleaner_sums AS MATERIALIZED (
+), ${isWalk(at) ? tell(source, schema) : ''}gleaner_sums AS MATERIALIZED (
   SELECT (SELECT count(*) FROM gleaner_free) AS found, (SELECT count(*) FROM gleaner_won) AS won
 )
 SELECT (SELECT value FROM gleaner_fence), gleaner_sums.found::int,
        CASE WHEN gleaner_sums.won <> gleaner_sums.found THEN ARRAY(SELECT row_key FROM gleaner_won) END, (SELECT now FROM gleaner_live),
-       ${isWalk(at) ? `CASE WHEN gleaner_sums.found < $4 THEN (${lastLookedAt(source, at)}) END` : 'NULL'},
+       ${isWalk(at) ? `CASE WHEN gleaner_sums.found < $4 THEN (${lastLookedAt(source, schema, at)}) END` : 'NULL'},
        n.${OWN.key}, ${source.place('n')}, n."gleaner:attempts" + 1, n."gleaner:suspect", ${userColumns(source, 'n')}
 FROM gleaner_sums LEFT JOIN gleaner_numbered n ON true`
 }
 
+/** Claimed together: so many are worth telling others where they end. */
+const TOLD_MIN = 50
+
+/** So that others do not walk over what we hold. A hint: wherever a look begins, it goes round. */
+function tell(source: RowSource, schema: string): string {
+  return `gleaner_told AS (
+  UPDATE ${schema}.discoveries SET position = last.place
+  FROM (SELECT ${source.place('n')} AS place FROM gleaner_numbered n WHERE "gleaner:n" >= ${TOLD_MIN} ORDER BY "gleaner:n" DESC LIMIT 1) last
+  WHERE discoveries.name = ${source.name}
+), `
+}
+
+/** Whether it is our turn; for the rest of the transaction. */
+const TURN = 'gleaner_rows.turn'
+
 /**
- * After a claim, in the same transaction: gives up what is not as it was claimed, and says what. The claim saw the rows as they
- * were when it began: somebody else may have claimed one of them since, done it, and be through with it.
- * $1 session.
+ * In the transaction of a claim, and before it: one claims from a discovery at a time. Two at once would find the same rows, and the second would
+ * wait for the first only to lose them all. A statement sees the rows as they were when it began, so it is our turn before the
+ * claim begins: whatever others took before is seen, and nobody takes, does and lets go of a row between its look and its insert.
+ * Who rides along with what is handed in does not wait for it, because others may wait for the rows that he has written.
  */
-export function verifySql(source: RowSource, schema: string): string {
-  const { name, table } = source
-  return `DELETE FROM ${schema}.claims c
-WHERE c.session = $1 AND c.discovery = ${name} AND c.xmin = pg_current_xact_id_if_assigned()::xid AND NOT EXISTS (
-  SELECT 1 FROM ${source.from} WHERE ${source.hasKey(table, 'c.row_key')}
-    AND ${source.same(table, `${table}.xmin::text`, thenOf('c'))} AND ${source.eligible})
-RETURNING c.row_key`
+export function turnSql({ declared }: RowSource, schema: string, waits: boolean): string {
+  const key = `hashtextextended(${literal(`${schema} claims ${declared.name}`)}, 0)`
+  return waits
+    ? `SELECT set_config('${TURN}', 'true', true) FROM pg_advisory_xact_lock(${key})`
+    : `SELECT set_config('${TURN}', pg_try_advisory_xact_lock(${key})::text, true)`
 }
 
 /** One of the discovery `n.name` that waits to be run alone. */
@@ -99,7 +115,7 @@ export function waitingSuspect(schema: string, now = `coalesce($2::bigint, ${sch
 }
 
 function isWalk(at: Look['at']): boolean {
-  return at === 'beginning' || at === 'place'
+  return at === 'beginning' || at === 'place' || at === 'front'
 }
 
 export function userColumns({ columns }: RowSource, of: string): string {
@@ -107,7 +123,7 @@ export function userColumns({ columns }: RowSource, of: string): string {
 }
 
 function candidates(source: RowSource, schema: string, at: Look['at']): string {
-  if (isWalk(at)) return `${selected(source)} ${walk(source, at)} LIMIT $3`
+  if (isWalk(at)) return `${selected(source)} ${walk(source, schema, at)} LIMIT $3`
   const due = at === 'due' ? 'NOT quarantined AND NOT suspect' : 'suspect AND row_key <> ALL($8::text[])'
   return `SELECT t.* FROM (
     SELECT row_key FROM ${schema}.ledger WHERE discovery = ${source.name} AND ${due} AND blocked_until <= gleaner_live.now
@@ -124,16 +140,18 @@ function selected(source: RowSource): string {
     ${table}.xmin::text AS ${OWN.xmin}${eligible}`
 }
 
-function walk(source: RowSource, at: Look['at']): string {
+function walk(source: RowSource, schema: string, at: Look['at']): string {
+  const told = `(SELECT position FROM ${schema}.discoveries WHERE discoveries.name = ${source.name})`
+  const place = at === 'front' ? `coalesce(${told}, $8::text)` : '$8::text'
   const conditions = [
     ...(source.way === 'index' ? [source.eligible] : []),
-    ...(at === 'place' ? [source.behind(source.table, '$8::text')] : []),
+    ...(at === 'beginning' ? [] : [source.behind(source.table, place)]),
   ]
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   return `FROM ${source.from} ${where} ORDER BY ${source.order}`
 }
 
 /** NULL: it came to the end. */
-function lastLookedAt(source: RowSource, at: Look['at']): string {
-  return `SELECT ${source.place(source.table)} ${walk(source, at)} OFFSET $3 - 1 LIMIT 1`
+function lastLookedAt(source: RowSource, schema: string, at: Look['at']): string {
+  return `SELECT ${source.place(source.table)} ${walk(source, schema, at)} OFFSET $3 - 1 LIMIT 1`
 }

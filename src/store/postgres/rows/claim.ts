@@ -15,8 +15,8 @@ export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 
-/** Two statements: what the first one has claimed is looked at once more. */
-export function claimStatements(
+/** When it is our turn (see `turnSql`). */
+export function claimStatement(
   known: Known,
   session: string,
   clockMs: number | null,
@@ -25,20 +25,14 @@ export function claimStatements(
   rows: number,
   /** Discoveries whose suspects go first. */
   first: readonly string[] = [],
-): Statement[] {
-  const where = look.at === 'place' ? [look.place] : look.at === 'suspects' ? [look.but] : []
+): Statement {
+  const where = 'place' in look ? [look.place] : look.at === 'suspects' ? [look.but] : []
   const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...where]
-  return [
-    { text: known.claimText(look.at), values, types: USER_TYPES },
-    { text: known.verifyText(), values: [session] },
-  ]
+  return { text: known.claimText(look.at), values, types: USER_TYPES }
 }
 
-/** The rows of those two. */
-export type ClaimAnswer = readonly { rows: readonly any[][] }[]
-
 export interface Claimed {
-  /** False: it did not look, because something was paused, planned anew or altered. */
+  /** False: it did not look, because it was not our turn, or something was paused, planned anew or altered. */
   looked: boolean
   claims: RowClaim[]
   /** Free when it looked; with those that it did not get a race was lost. */
@@ -47,14 +41,12 @@ export interface Claimed {
   last: string | null
 }
 
-export function readClaimed(known: Known, [claimed, verified]: ClaimAnswer, wanted: Wanted): Claimed {
-  const { rows } = claimed!
+export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
   const [first] = rows
   const found = first![LEAD.found] as number
   const won = first![LEAD.won] === null ? null : new Set(first![LEAD.won] as string[])
   const free = found === 0 ? [] : rows
-  const givenUp = new Set(verified!.rows.map(([key]) => key as string))
-  const isOurs = (key: string) => (won === null || won.has(key)) && !givenUp.has(key)
+  const isOurs = (key: string) => won === null || won.has(key)
   const claims = free.flatMap((row, at) =>
     isOurs(row[LEAD.key]) ? [claimOf(known, row, first![LEAD.fence], at < wanted.start)] : [],
   )

@@ -241,7 +241,7 @@ async function together(
       groups.length > 0 ? IN_PASSING : QUIETLY,
     )
     seen.outlook = readOutlook(outlookRows!.rows)
-    if (guess !== null) guess.take(results.slice(groups.length))
+    if (guess !== null) guess.take(results.at(-1)!.rows)
     const unwritten = groups.map((group, at) => readSettled(group, results[at]!.rows, answers))
     await judgeLater(services, unwritten.flat(), answers)
     return seen.outlook

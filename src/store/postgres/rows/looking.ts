@@ -2,14 +2,7 @@ import { keysAmong } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
 import type { Statement } from '../database.ts'
 import type { Known } from './book.ts'
-import {
-  type ClaimAnswer,
-  type Claimed,
-  claimStatements,
-  readClaimed,
-  type Wanted,
-  wantedOf,
-} from './claim.ts'
+import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
 import type { Look } from './claim-sql.ts'
 import { type Outlook, outlook, readOutlook } from './outlook.ts'
 import { isOwnFault, pauseFor } from './pausing.ts'
@@ -28,8 +21,8 @@ type Steps = Generator<Step, Walked, Stepped>
 /** A claim that goes with what is handed in. */
 export interface Guess {
   statements: Statement[]
-  /** They were sent along: this is their answer. */
-  take(answer: ClaimAnswer): void
+  /** They were sent along: this is the answer of the last one. */
+  take(answer: readonly any[][]): void
 }
 
 /** Thrown when a claim did not look. */
@@ -71,8 +64,11 @@ export class Looking {
     const steps = this.#steps(known, wanted)
     const { value } = steps.next() as IteratorYieldResult<Step>
     const { discoveries, empty } = this.#want
-    const statements = this.#statements(known, lookOf(value), wanted, value.rows, empty ? discoveries : [])
-    const take = (answer: ClaimAnswer) => {
+    const statements = [
+      { text: known.turnText(false), values: [] },
+      this.#claim(known, lookOf(value), wanted, value.rows, empty ? discoveries : []),
+    ]
+    const take = (answer: readonly any[][]) => {
       const claimed = readClaimed(known, answer, wanted)
       if (!claimed.looked) return
       this.#begun = { known, steps, step: steps.next(this.#took(known, claimed)) }
@@ -164,23 +160,18 @@ export class Looking {
     return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
   }
 
-  #statements(
-    known: Known,
-    look: Look,
-    wanted: Wanted,
-    rows: number,
-    first?: readonly string[],
-  ): Statement[] {
-    return claimStatements(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
+  #claim(known: Known, look: Look, wanted: Wanted, rows: number, first?: readonly string[]): Statement {
+    return claimStatement(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
   }
 
-  /** One step, with an outlook. */
+  /** One step, with an outlook, when it is our turn: nobody waits for us while we wait for it. */
   async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
     const { database, seen } = this.#services
-    const statements = [this.outlook(), ...this.#statements(known, look, wanted, rows)]
-    const [now, ...answer] = await database.volley(statements, QUIETLY)
+    const turn = { text: known.turnText(true), values: [] }
+    const statements = [turn, this.outlook(), this.#claim(known, look, wanted, rows)]
+    const [, now, answer] = await database.volley(statements, QUIETLY)
     this.#now = seen.outlook = readOutlook(now!.rows)
-    const claimed = readClaimed(known, answer, wanted)
+    const claimed = readClaimed(known, answer!.rows, wanted)
     if (!claimed.looked) throw new Outdated()
     return this.#took(known, claimed)
   }
@@ -193,6 +184,6 @@ export class Looking {
   }
 }
 
-function lookOf({ behind }: Step): Look {
-  return behind === null ? { at: 'beginning' } : { at: 'place', place: behind }
+function lookOf({ behind, front }: Step): Look {
+  return behind === null ? { at: 'beginning' } : { at: front ? 'front' : 'place', place: behind }
 }

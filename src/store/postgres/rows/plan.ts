@@ -47,7 +47,7 @@ export async function writePlans(sql: Sql, plans: readonly LookedOver[]): Promis
     await forgetOtherKeys(sql, declared)
     await sql.run(
       `INSERT INTO gleaner.discoveries (name, source, create_index) VALUES ($1, $2, $3)
-       ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index`,
+       ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index, position = NULL`,
       [declared.name, JSON.stringify(declared), createIndex],
     )
   }

@@ -13,6 +13,8 @@ const REST_FACTOR = 4
 export interface Step {
   /** Behind which place; null: from the beginning. */
   behind: string | null
+  /** Or wherever others are by now. */
+  front: boolean
   rows: number
 }
 
@@ -92,7 +94,7 @@ export class Walk {
     const fromBeginning = this.#front === null
     for (let step = 0; step < STEPS_MAX || thorough; step++) {
       const behind = this.#front
-      const { found, place, last } = yield { behind, rows: this.#rows + count }
+      const { found, place, last } = yield { behind, front: true, rows: this.#rows + count }
       if (this.#headFirst) this.#passedHead(found, last, nowMs(), wakes)
       else this.#front = found >= count ? place : (last ?? place ?? behind)
       if (found >= count) return 'enough'
@@ -125,7 +127,7 @@ export class Walk {
   *#roundStep(wish: Wish, count: number): Generator<Step, { found: number; isOver: boolean }, Stepped> {
     this.#round ??= { at: null, steps: 0, found: 0, beganMs: wish.nowMs(), wakes: wish.wakes }
     const round = this.#round
-    const { found, place, last } = yield { behind: round.at, rows: this.#rows + count }
+    const { found, place, last } = yield { behind: round.at, front: false, rows: this.#rows + count }
     const nowMs = wish.nowMs()
     this.#roundAtMs = nowMs
     round.at = found >= count ? place : last
