@@ -1100,9 +1100,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
-    file: 'src/store/postgres/transition.ts',
-    find: 'WHERE fence = proof.given AND session = $3',
-    replace: 'WHERE session = $3',
+    file: 'src/store/postgres/exchange.ts',
+    find: 'if (task?.fence !== fence) {',
+    replace: 'if (task === undefined) {',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a put-off with a stale fence is refused and changes nothing',
@@ -1112,8 +1112,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: every other outcome proves its session',
     promise: 'A late failure, put-off or hand-back takes no task from another session.',
     file: 'src/store/postgres/transition.ts',
-    find: 'WHERE fence = proof.given AND session = $3',
-    replace: 'WHERE fence = proof.given AND $3::bigint > 0',
+    find: 'AND session = $2 ORDER BY tasks.id',
+    replace: 'AND $2::bigint > 0 ORDER BY tasks.id',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: "a hand-back with the fence of another session's claim is refused and changes nothing",

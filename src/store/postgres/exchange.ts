@@ -92,7 +92,11 @@ async function settle(
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
   const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
-  const held = await heldAmong(sql, session, others)
+  const held = await heldAmong(
+    sql,
+    session,
+    others.map(({ id }) => id),
+  )
   const decided: Decided[] = []
   for (const { id, fence, outcome, startedAt } of others) {
     const task = held.get(id)

@@ -1,6 +1,5 @@
 import type { Held, Transition, Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
-import type { ClaimProof } from '../contract.ts'
 import { fileFinished } from './finished.ts'
 import type { Memory } from './memory.ts'
 import { numberList, type Sql } from './sql.ts'
@@ -26,17 +25,16 @@ const COLUMNS = `id::text AS id, lane, priority, status, attempts, max_attempts 
 
 type Row = Omit<HeldRow, 'started'> & { status: TaskStatus }
 
-/** By id, those of the tasks that this session holds under the fence given; locked until the end of the transaction. */
+/** By id, those of the tasks that this session holds, with their fences; locked until the end of the transaction. */
 export async function heldAmong(
   sql: Sql,
   session: string,
-  proofs: readonly ClaimProof[],
-): Promise<Map<string, HeldRow & { fence: number }>> {
-  if (proofs.length === 0) return new Map()
-  const rows = await sql.rows<Row & { fence: number }>(
-    `SELECT ${COLUMNS}, fence FROM gleaner.tasks JOIN unnest($1::bigint[], $2::bigint[]) proof(of, given) ON id = proof.of
-     WHERE fence = proof.given AND session = $3 ORDER BY tasks.id FOR UPDATE OF tasks`,
-    [numberList(proofs.map(({ id }) => rowid(id))), numberList(proofs.map(({ fence }) => fence)), session],
+  ids: readonly string[],
+): Promise<Map<string, HeldRow & { fence: number | null }>> {
+  if (ids.length === 0) return new Map()
+  const rows = await sql.rows<Row & { fence: number | null }>(
+    `SELECT ${COLUMNS}, fence FROM gleaner.tasks WHERE id = ANY($1::bigint[]) AND session = $2 ORDER BY tasks.id FOR UPDATE`,
+    [numberList(ids.map(rowid)), session],
   )
   return new Map(rows.map((row) => [row.id, { ...row, started: row.status === 'running' }]))
 }
