@@ -33,12 +33,16 @@ export async function exchangePlainly(
   if (want.thorough && !path.whole) return null
 
   const asked = { session, want, now: null, turns: turnsOf(memory, want, open) }
-  const [outlook, settled, rows] = await database.together(
+  // The claim goes first: what it answers is read while the server is still busy with what was handed in.
+  const [outlook, { rows, claims }, settled] = await database.together(
     (sql) =>
       Promise.all([
         lookAlong(sql, memory, session, open, clockMs),
+        take(sql, READY, path, asked, want.start + want.ahead).then((rows) => ({
+          rows,
+          claims: claimsOf(memory, want, open, rows),
+        })),
         completeMany(sql, session, outcomes, spent, false, null),
-        take(sql, READY, path, asked, want.start + want.ahead),
       ]),
     manner,
   )
@@ -47,7 +51,6 @@ export async function exchangePlainly(
 
   const { entriesBefore } = outlook
   memory.lowWater.walked(path, { entries: (rows[0]?.entries ?? entriesBefore) - entriesBefore, taken: rows })
-  const claims = claimsOf(memory, want, open, rows)
   const refused = settled.ids.length === outcomes.length ? [] : missing(outcomes, settled.ids)
   const answer = await answered(
     database.between,
