@@ -48,6 +48,13 @@ test('if there is nothing else it is the same row again, but not before suspects
   expect(await asked(true)).toEqual(['tag-files/1'])
 })
 
+test('that there is another one shows only when suspects are asked for', async () => {
+  const sourceWith = await withSuspects(2)
+  const { asked } = sourceWith(new Probation(['tag-files/1']))
+  expect(await asked(false)).toEqual([])
+  expect(await asked(true)).toEqual(['tag-files/2'])
+})
+
 test('nor before the worker has asked for tasks, too', async () => {
   const sourceWith = await withSuspects(1)
   const probation = new Probation(['tag-files/1'], 2)

@@ -108,7 +108,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     replace: 'want === null',
     test: {
       file: PROBATION,
-      title: 'if there is nothing else it is the same row again, but not before suspects were asked for',
+      title: 'that there is another one shows only when suspects are asked for',
     },
   },
 ]

@@ -1616,7 +1616,7 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/store/postgres/low-water.test.ts',
       title:
-        'a task that was committed late, before all that were claimed meanwhile, is the next within a second',
+        'a task that was committed late, before all that were claimed meanwhile, is the next within a second, step by step',
     },
   },
   {

@@ -101,11 +101,11 @@ export const RESOURCES: readonly Guard[] = [
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
-    'its start is over before it loads',
-    'A worker process that loads a model for minutes is not taken for one that does not start.',
+    'its start is over before anything runs',
+    'A worker process whose first handler blocks its event loop is not taken for one that does not start.',
     'src/worker/vitals.ts',
     ['    this.#isReady = true\n    this.update()\n', '    this.#isReady = true\n'],
-    [LOADING, 'begins when the start of the worker is over, although there was work at once'],
+    [LOADING, 'leaves alone what needs nothing: its start is over before it runs'],
   ),
   guard(
     'the supervisor knows that it loads',

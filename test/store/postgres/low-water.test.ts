@@ -145,21 +145,23 @@ describe('behind many dead rows', () => {
     expect((await both.claimOne()).id).toBe(task!.id)
   })
 
-  test('a task that was committed late, before all that were claimed meanwhile, is the next within a second', async ({
-    place,
-  }) => {
-    const { clock, store, worker, enqueue } = await watched(place)
-    const slow = await place.client()
-    await slow.query('BEGIN')
-    await enqueue(MANY)
-    clock.advance(1)
-    const [late] = await store.within(slow).enqueue([newTask()])
-    await enqueue(2 * BATCH)
-    await passThrough(worker, MANY + BATCH)
-    await slow.query('COMMIT')
-    clock.advance(WALK_AGAIN_MS)
-    expect((await worker.claimOne()).id).toBe(late!.id)
-  })
+  test.for(['in one journey', 'step by step'])(
+    'a task that was committed late, before all that were claimed meanwhile, is the next within a second, %s',
+    async (way, { place }) => {
+      const { clock, store, worker, enqueue } = await watched(place)
+      if (way === 'step by step') await store.setPaused('another', true)
+      const slow = await place.client()
+      await slow.query('BEGIN')
+      await enqueue(MANY)
+      clock.advance(1)
+      const [late] = await store.within(slow).enqueue([newTask()])
+      await enqueue(2 * BATCH)
+      await passThrough(worker, MANY + BATCH)
+      await slow.query('COMMIT')
+      clock.advance(WALK_AGAIN_MS)
+      expect((await worker.claimOne()).id).toBe(late!.id)
+    },
+  )
 
   test('a task that was given back keeps its place, and is the next within a second', async ({ place }) => {
     const { clock, worker, enqueue } = await watched(place)

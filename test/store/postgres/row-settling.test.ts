@@ -49,6 +49,8 @@ test('a transaction of the app that locks rows in another order is never the one
   const worker = await rowWorker(store)
   const claims = await worker.claim(2)
   const app = await place.client()
+  // Of two who wait for each other the one is given up who sees it first.
+  await app.query("SET deadlock_timeout = '500ms'")
   await app.query('BEGIN')
   await app.query(`UPDATE ${place.schema}.files SET path = 'app' WHERE id = 2`)
   const settling = worker.settleAll(claims, completed())

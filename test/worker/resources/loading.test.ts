@@ -80,6 +80,24 @@ describe('loading', () => {
     expect(phases).toEqual(['idle', 'loading_models', 'processing', 'idle'])
   })
 
+  test('leaves alone what needs nothing: its start is over before it runs', async ({ open }) => {
+    const shelf = defineResource({ name: 'shelf', load: () => 'loaded' })
+    const needing = defineTask({ name: 'needing', uses: { shelf }, run: () => {} })
+    const phases: string[] = []
+    let phasesBefore: string[] = []
+    const lone = defineTask({
+      name: 'lone',
+      run: () => {
+        phasesBefore = [...phases]
+      },
+    })
+    const t = await open({ tasks: [needing, lone] })
+    await t.enqueue(lone)
+    t.work().onPhase((phase) => phases.push(phase))
+    await t.runUntilIdle()
+    expect(phasesBefore).not.toEqual([])
+  })
+
   test.for([
     [
       'throws',
