@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { count } from '../../examples/python/tasks.ts'
@@ -287,13 +288,14 @@ for m in told(): say("done", m["id"]) if m["type"] == "run" else exit()`),
   test('that ignores stop, the end of its stdin and SIGTERM is killed', async () => {
     const { program, output } = await stage(
       python(
-        'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("deaf", flush=True)\ntime.sleep(600)',
+        'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("deaf", flush=True)\ntime.sleep(60)',
       ),
       [job],
       { graceMs: 100 },
     )
     await expect.poll(() => output, { timeout: 20_000 }).toEqual(['deaf'])
-    await program.stop()
+    // Long before it would end by itself.
+    expect(await Promise.race([program.stop(), sleep(30_000, 'still there', { ref: false })])).toBe(undefined)
     expect(() => process.kill(program.pid!, 0)).toThrow('ESRCH')
   })
 })
