@@ -1,5 +1,5 @@
 import { TaskGone } from '../errors.ts'
-import { writeJson } from '../http/json.ts'
+import { writeExactly } from '../exact-json.ts'
 import { isFinished, type LogLine, type TaskRecord } from '../model/task.ts'
 import type { Operations } from './operations/contract.ts'
 import { PAGE_MAX } from './paging.ts'
@@ -121,9 +121,9 @@ function inWords({ print, complain, style }: Terminal): Teller {
 /** An object on each line, for programs that read along. */
 function inJson({ print }: Terminal): Teller {
   return {
-    line: (log) => print(writeJson({ log })),
-    progress: ({ progress }) => print(writeJson({ progress })),
+    line: (log) => print(writeExactly({ log })),
+    progress: ({ progress }) => print(writeExactly({ progress })),
     state() {},
-    end: (task) => print(writeJson({ ended: task })),
+    end: (task) => print(writeExactly({ ended: task })),
   }
 }

@@ -1,9 +1,9 @@
-import { writeJson } from '../http/json.ts'
+import { writeExactly } from '../exact-json.ts'
 import type { Terminal } from './terminal.ts'
 
 /** As the library and the HTTP API have it. */
 export function printJson(value: unknown, terminal: Terminal): void {
-  for (const line of writeJson(value, 2).split('\n')) terminal.print(line)
+  for (const line of writeExactly(value, 2).split('\n')) terminal.print(line)
 }
 
 /** The title dimmed; on a terminal no line is wider than it. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
+import { writeExactly } from '../exact-json.ts'
 import { type Access, checkRole, type Visit } from './access.ts'
-import { writeJson } from './json.ts'
 import { bodyOf as errorBodyOf, Problem, problemOf, statusOf, UNFORESEEN } from './problem.ts'
 import { inLines, type Wording, wantsLines } from './progress-lines.ts'
 import type { Redact } from './redact.ts'
@@ -94,13 +94,13 @@ function foreseen({ onProblem }: Office, error: unknown): Problem {
 
 function wordingOf(office: Office): Wording {
   return {
-    write: (line) => writeJson(office.redact(line)),
+    write: (line) => writeExactly(office.redact(line)),
     failed: (error) => errorBodyOf(foreseen(office, error)),
   }
 }
 
 function json({ redact }: Office, value: unknown, status: number): Response {
-  return new Response(writeJson(redact(value)), {
+  return new Response(writeExactly(redact(value)), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
   })

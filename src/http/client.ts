@@ -2,6 +2,7 @@ import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { createInterface } from 'node:readline'
 import { type ErrorCode, GleanerError, InputError } from '../errors.ts'
+import { readExactly } from '../exact-json.ts'
 import { LINES } from './progress-lines.ts'
 import type { ErrorBody, ProgressLine } from './wire.ts'
 
@@ -119,7 +120,7 @@ const UNREADABLE = Symbol('no JSON')
 function readAnswer(text: string): unknown {
   if (text === '') return undefined
   try {
-    return JSON.parse(text)
+    return readExactly(text)
   } catch {
     return UNREADABLE
   }

@@ -1,3 +1,4 @@
+import { readExactly } from '../exact-json.ts'
 import type { ActionRecord, NewAction } from '../model/action.ts'
 import type { Page } from '../model/task.ts'
 import { writeCursor } from './cursor.ts'
@@ -24,7 +25,7 @@ export function actionPage(rows: readonly ActionRow[], limit: number): Page<Acti
     items: items.map(({ id, details, ...row }) => ({
       ...row,
       id: String(id),
-      details: details === null ? null : JSON.parse(details),
+      details: details === null ? null : readExactly(details),
     })),
     next: rows.length > limit ? writeCursor([items.at(-1)!.id]) : null,
   }

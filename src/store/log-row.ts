@@ -1,3 +1,4 @@
+import { readExactly } from '../exact-json.ts'
 import type { LogLine, Page } from '../model/task.ts'
 import { writeCursor } from './cursor.ts'
 import type { LogRequest } from './managing.ts'
@@ -17,7 +18,7 @@ export function logPage(
   const page = pageOf(
     rows,
     limit,
-    ({ line: _, details, ...rest }) => ({ ...rest, details: details === null ? null : JSON.parse(details) }),
+    ({ line: _, details, ...rest }) => ({ ...rest, details: details === null ? null : readExactly(details) }),
     (last) => writeCursor([last.line]),
   )
   if (!follow || page.next !== null) return page

@@ -1,3 +1,4 @@
+import { readExactly } from '../exact-json.ts'
 import type {
   AttemptOutcome,
   AttemptRecord,
@@ -62,8 +63,8 @@ export function taskRecord(row: TaskRow, lane: Lane, worker: string | null, now:
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     crashes: row.crashes,
-    input: json(row.input),
-    result: json(row.result),
+    input: row.input === null ? null : readExactly(row.input),
+    result: row.result === null ? null : readExactly(row.result),
     error: json(row.error) as TaskRecord['error'],
     progress: row.progress === null ? null : { fraction: row.progress, message: row.progress_message },
     key: userKey(lane.name, row.key),

@@ -20,6 +20,9 @@ export const greet = defineTask({
   input: z.object({ name: z.string(), password: z.string().optional() }),
 })
 
+/** Takes anything, and nobody runs it. */
+export const loose = defineTask({ name: 'loose', queue: 'idle' })
+
 /** How a command gets there. */
 export const WAYS = ['direct', 'over HTTP'] as const
 export type Way = (typeof WAYS)[number]
@@ -123,7 +126,7 @@ export async function openEstate(store: StoreName): Promise<Estate> {
   const start = new Journey({ cwd: folder, env: ground.env, whenOver }, 'start')
   const url = (await start.hears(/serving (http:\S+)/))[1]!
   await start.hears(/Ctrl-C stops/)
-  const app = await openGleaner({ database: ground.database, tasks: [greet] })
+  const app = await openGleaner({ database: ground.database, tasks: [greet, loose] })
   whenOver(() => app.close())
   const place = (way: Way): Setting =>
     way === 'direct'

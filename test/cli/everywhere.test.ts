@@ -5,7 +5,7 @@ import { COMMANDS } from '../../src/cli/table.ts'
 import type { Worker } from '../../src/http/wire.ts'
 import { until } from '../until.ts'
 import { gleaner, type Said } from './cli.ts'
-import { type Estate, greet, openEstate, STORES, TOKEN, VIEWER, WAYS, type Way } from './estate.ts'
+import { type Estate, greet, loose, openEstate, STORES, TOKEN, VIEWER, WAYS, type Way } from './estate.ts'
 import { Journey } from './journey.ts'
 
 /** Each command that works on a database and over HTTP alike, and what it must do there. */
@@ -107,6 +107,10 @@ const PROOFS: Record<string, Proof> = {
       'error: there is no task gret\nDid you mean greet?\n',
     )
     expect((await world.run('enqueue', 'greet', '{name:1}')).code).toBe(2)
+    expect(await world.run('enqueue', 'greet', '{"name":[9007199254740993]}')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('input.name.0: the number 9007199254740993 cannot be held exactly'),
+    })
   },
 
   async status(world) {
@@ -150,6 +154,10 @@ const PROOFS: Record<string, Proof> = {
     expect(text).toContain('\nError: there is nobody\n')
     expect(text).toMatch(/^ +1 +error .*worker:main:0 +Error: there is nobody$/m)
     expect(await world.json('tasks', 'show', id)).toMatchObject({ id, status: 'failed', attempts: 1 })
+    const { rawJSON: raw } = JSON as unknown as { rawJSON: (text: string) => unknown }
+    const { id: other } = await world.estate.app.enqueue(loose, { id: raw('9007199254740993') } as never)
+    for (const option of [[], ['--json']])
+      expect(await world.said('tasks', 'show', other, ...option)).toContain('"id": 9007199254740993')
     expect(await world.run('tasks', 'show', '999999')).toMatchObject({
       code: 1,
       stderr: 'error: there is no task 999999\nIt was removed, or the id belongs to another database.\n',

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { redactor } from '../../src/http/redact.ts'
 import { tempDatabase } from '../temp-database.ts'
 import { listen } from './listener.ts'
-import { openServer } from './server.ts'
+import { openServer, plain } from './server.ts'
 
 const cases: [string, unknown, unknown][] = [
   [
@@ -60,6 +60,21 @@ test('what is redacted never leaves: not in records, logs, errors, actions or ev
   expect(events.text()).not.toContain('hunter2')
   // The record itself does not hold it either.
   expect(await gleaner.tasks.get(body.id)).toMatchObject({ input })
+})
+
+test('large integers leave with all their digits, whether anything is redacted or not', async () => {
+  const { rawJSON: raw } = JSON as unknown as { rawJSON: (text: string) => unknown }
+  for (const redact of [[], ['*.password']]) {
+    const { gleaner, url } = await openServer({ redact })
+    const { id } = await gleaner.enqueue(plain, {
+      id: raw('9007199254740993'),
+      password: raw('9007199254740995'),
+    } as never)
+    const text = await (await fetch(`${url}/api/v1/tasks/${id}`)).text()
+    const password = redact.length === 0 ? '9007199254740995' : '"[redacted]"'
+    expect(text).toContain(`"input":{"id":9007199254740993,"password":${password}}`)
+    expect(await (await fetch(`${url}/api/v1/tasks`)).text()).toContain(':9007199254740993,')
+  }
 })
 
 test('what is redacted is not kept in the record of actions either', async () => {

@@ -245,7 +245,13 @@ test('no number is changed on the way in: what JavaScript cannot hold is refused
     call('/api/v1/tasks', { method: 'POST', text: `{"name":"plain","input":{"n":${n}}}` })
   expect(await send('9007199254740993')).toMatchObject({
     status: 400,
-    body: { error: { message: expect.stringContaining('9007199254740993'), hint: 'Send it as a string.' } },
+    body: {
+      error: {
+        message: expect.stringContaining('9007199254740993'),
+        hint: 'Send it as a string.',
+        issues: [{ path: 'input.n', message: expect.stringContaining('9007199254740993') }],
+      },
+    },
   })
   expect(await send('1e999')).toMatchObject({ status: 400 })
   const { body } = await send('9007199254740991')

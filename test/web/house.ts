@@ -23,7 +23,7 @@ const mail = defineTask({
   run: async ({ to }, ctx) => {
     ctx.log.info('sending to ' + to, { to })
     if (to.startsWith('bad')) throw new Error('no such address: ' + to)
-    return { sent: to, big: '1' }
+    return { sent: to, ticket: JSON.rawJSON('9007199254740993') }
   },
 })
 const film = defineTask({

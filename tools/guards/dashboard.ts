@@ -58,4 +58,23 @@ export const DASHBOARD: readonly Guard[] = [
       title: 'a connection that breaks is said, and what was missed is there when it is back',
     },
   },
+  {
+    name: 'dashboard: records keep the digits of large integers',
+    promise: 'Big integers are exact: the API says what is stored.',
+    file: 'src/store/task-row.ts',
+    find: 'input: row.input === null ? null : readExactly(row.input)',
+    replace: 'input: row.input === null ? null : JSON.parse(row.input)',
+    test: {
+      file: 'test/http/redact.test.ts',
+      title: 'large integers leave with all their digits, whether anything is redacted or not',
+    },
+  },
+  {
+    name: 'dashboard: the form keeps the digits of large integers',
+    promise: 'What is typed into a form arrives as it was typed, or is refused.',
+    file: 'web/parts/schema-value.ts',
+    find: 'readJson(String(BigInt(text)))',
+    replace: 'number',
+    test: { file: JOURNEYS, title: 'a task is enqueued from a form, whose fields say what is wrong' },
+  },
 ]

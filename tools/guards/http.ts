@@ -81,8 +81,8 @@ export const HTTP: readonly Guard[] = [
     name: 'http: answers are redacted',
     promise: 'What is redacted never leaves.',
     file: 'src/http/answer.ts',
-    find: 'writeJson(redact(value))',
-    replace: 'writeJson(value ?? redact)',
+    find: 'writeExactly(redact(value))',
+    replace: 'writeExactly(value ?? redact)',
     test: {
       file: REDACT,
       title: 'what is redacted never leaves: not in records, logs, errors, actions or events',
@@ -136,8 +136,8 @@ export const HTTP: readonly Guard[] = [
     name: 'http: no number is changed on the way in',
     promise: 'Big integers are exact.',
     file: 'src/http/json.ts',
-    find: 'MAYBE_UNSAFE.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text)',
-    replace: 'JSON.parse(text)',
+    find: 'if (changed !== undefined) throw unholdable(changed)',
+    replace: '',
     test: {
       file: TASKS,
       title: 'no number is changed on the way in: what JavaScript cannot hold is refused',

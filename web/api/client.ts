@@ -1,5 +1,5 @@
 import type { ErrorBody, Info } from '../../src/http/wire.ts'
-import { readJson } from './exact-json.ts'
+import { readJson, writeJson } from './exact-json.ts'
 import { API } from './place.ts'
 import { setSession, token } from './session.ts'
 
@@ -20,7 +20,7 @@ export class ApiError extends Error {
 }
 
 export async function ask<T>(path: string, method: Method = 'GET', body?: unknown): Promise<T> {
-  const response = await send(path, { method, body: body === undefined ? undefined : JSON.stringify(body) })
+  const response = await send(path, { method, body: body === undefined ? undefined : writeJson(body, 0) })
   const text = await response.text()
   return (text === '' ? null : readJson(text)) as T
 }

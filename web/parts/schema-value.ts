@@ -1,3 +1,5 @@
+import { readJson } from '../api/exact-json.ts'
+
 /** What of JSON Schema a form can ask for. Anything else is asked for as JSON. */
 export interface Schema {
   type?: string
@@ -74,7 +76,7 @@ export function enteredIn(schema: Schema, draft: Draft): unknown {
     case 'number':
       return draft === '' ? undefined : numberOf(draft as string)
     case 'json':
-      return draft === '' ? undefined : JSON.parse(draft as string)
+      return draft === '' ? undefined : readJson(draft as string)
     case 'text':
       return draft === '' ? undefined : draft
   }
@@ -88,7 +90,9 @@ function objectOf(schema: Schema, draft: Record<string, Draft>): Record<string, 
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-function numberOf(text: string): number | string {
+/** An integer keeps all its digits, whether the server can do with them or not: it says so. */
+function numberOf(text: string): unknown {
   const number = Number(text)
-  return text.trim() === '' || Number.isNaN(number) ? text : number
+  if (text.trim() === '' || !Number.isFinite(number)) return text
+  return /^\s*-?\d+\s*$/.test(text) ? readJson(String(BigInt(text))) : number
 }

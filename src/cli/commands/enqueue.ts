@@ -1,6 +1,7 @@
 import type { EnqueueOptions } from '../../define/types.ts'
 import type { Duration } from '../../duration.ts'
 import { GleanerError, TaskGone } from '../../errors.ts'
+import { readExactly, unholdableIn } from '../../exact-json.ts'
 import { isFinished, type TaskRecord } from '../../model/task.ts'
 import {
   type Command,
@@ -110,8 +111,18 @@ function toldOf(name: string, id: string, created: boolean): string {
 
 function inputOf(json: string | undefined): unknown {
   if (json === undefined || json.trim() === '') return undefined
+  const input = parsed(json)
+  const changed = unholdableIn(input)
+  if (changed === undefined) return input
+  throw new UsageError(
+    `${['input', ...changed.path].join('.')}: the number ${changed.number} cannot be held exactly`,
+    'Give it as a text, in quotes.',
+  )
+}
+
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(json)
+    return readExactly(json)
   } catch (error) {
     throw new UsageError(
       `the input is not JSON: ${(error as Error).message}`,

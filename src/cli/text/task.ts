@@ -1,3 +1,4 @@
+import { writeExactly } from '../../exact-json.ts'
 import type { Explanation } from '../../model/explanation.ts'
 import type { AttemptRecord, Failure, LogLine, TaskRecord } from '../../model/task.ts'
 import type { Terminal } from '../terminal.ts'
@@ -103,7 +104,7 @@ function block(name: string, value: unknown, style: Style): string[] {
   if (value === undefined || value === null) return []
   return [
     `  ${style('dim', name)}`,
-    ...JSON.stringify(value, null, 2)
+    ...writeExactly(value, 2)
       .split('\n')
       .map((line) => `    ${line}`),
   ]
@@ -134,7 +135,7 @@ const COLOUR_OF_LEVEL = { debug: 'dim', info: undefined, warn: 'yellow', error: 
 
 export function logText({ at, attempt, level, message, details }: LogLine, style: Style): string {
   const colour = COLOUR_OF_LEVEL[level]
-  const more = details === null || details === undefined ? '' : ` ${style('dim', JSON.stringify(details))}`
+  const more = details === null || details === undefined ? '' : ` ${style('dim', writeExactly(details))}`
   const words = `${level.padEnd(5)} ${message}`
   return `${style('dim', `${clockTime(at)} #${attempt}`)} ${colour === undefined ? words : style(colour, words)}${more}`
 }

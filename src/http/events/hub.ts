@@ -1,5 +1,5 @@
+import { writeExactly } from '../../exact-json.ts'
 import type { Store } from '../../store/contract.ts'
-import { writeJson } from '../json.ts'
 import { Problem } from '../problem.ts'
 import type { Redact } from '../redact.ts'
 import { type Entry, EventLog } from './event-log.ts'
@@ -173,7 +173,7 @@ export class Hub {
   #tell(topic: string, event: string, data: unknown): void {
     // Somebody may have left while we were reading.
     if (!this.#wanted.has(topic)) return
-    const text = writeJson(this.#options.redact(data))
+    const text = writeExactly(this.#options.redact(data))
     if (this.#texts.get(topic) === text) return
     this.#texts.set(topic, text)
     this.#latest.set(topic, this.#log.add(topic, event, text))

@@ -1,6 +1,6 @@
 import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts'
 import type { Theme } from './theme.ts'
-import { idsOf, type World } from './world.ts'
+import { idsOf, newTask, type World } from './world.ts'
 
 const EACH = 11
 
@@ -21,6 +21,19 @@ export const listing: Theme = (specify, expect) => {
     const listed = idsOf(await world.list({}, 5))
     expect(listed).toEqual([...ids].sort((a, b) => Number(b) - Number(a)))
   })
+
+  specify(
+    'integers that a number would change keep all their digits in the records of tasks',
+    async (world) => {
+      const input = '{"id":9007199254740993,"list":[-12345678901234567890],"large":1152921504606847000}'
+      const [task] = await world.store.enqueue([newTask({ input })])
+      const exact = { id: 9007199254740993n, list: [-12345678901234567890n], large: 2 ** 60 }
+      expect((await world.store.getTask(task!.id))?.input).toEqual(exact)
+      const worker = await world.worker()
+      await worker.complete((await worker.claim(1))[0]!, input)
+      expect(await world.list({})).toMatchObject([{ input: exact, result: exact }])
+    },
+  )
 
   specify('a page holds no more than its limit, and the last one has no next', async (world) => {
     await world.enqueueMany(5)
