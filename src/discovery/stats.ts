@@ -1,6 +1,8 @@
 import { GleanerError } from '../errors.ts'
+import { unfinishedOf } from '../model/row.ts'
 import { paceOf } from '../model/row-pace.ts'
 import type { Meter } from '../queue/meter.ts'
+import { countAndNote } from '../queue/row-count.ts'
 import type { Store } from '../store/contract.ts'
 
 /** What the pace is of. */
@@ -25,13 +27,13 @@ export interface DiscoveryStats {
 
 /** What this process has done so far is part of it; of other processes, what they have written down. */
 export async function readStats(store: Store, meter: Meter, name: string): Promise<DiscoveryStats> {
-  const { waiting, claimed, backingOff, quarantined, asOf } = await store.countRows(name)
+  await meter.flush()
+  const counts = await countAndNote(store, name)
+  const { waiting, claimed, backingOff, quarantined, asOf } = counts
   const discovery = (await store.listDiscoveries()).find((one) => one.name === name)
   if (discovery === undefined)
     throw new GleanerError(`discovery ${name} is gone`, { code: 'UNKNOWN_DISCOVERY' })
-  await meter.flush()
   const pace = paceOf(await store.readMetrics(WINDOW_MS), name)
-  const left = waiting + claimed + backingOff
   return {
     name,
     waiting,
@@ -40,7 +42,7 @@ export async function readStats(store: Store, meter: Meter, name: string): Promi
     quarantined,
     donePerMinute: pace.donePerMinute,
     averageMs: pace.averageMs,
-    etaMs: etaMs(left, pace.donePerMinute),
+    etaMs: etaMs(unfinishedOf(counts), pace.donePerMinute),
     paused: discovery.paused,
     asOf,
   }

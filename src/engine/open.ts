@@ -226,7 +226,7 @@ function engine(
       workers.add(worker)
       return worker
     },
-    tasks: taskManagement(store),
+    tasks: taskManagement(store, meter),
     queues: queueManagement(store),
     workers: workerManagement(store),
     discoveries: discoveryManagement(store, meter),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RANGES, type Range } from '../model/metrics-history.ts'
 import { FINISHED_STATUSES, type FinishedStatus, TASK_STATUSES } from '../model/task.ts'
 
 /** The fields that requests are made of: each with its bounds. */
@@ -100,6 +101,10 @@ export const retention = z.strictObject(
     typeof keep
   >,
 )
+
+export const rangeQuery = z.strictObject({
+  range: z.enum(Object.keys(RANGES) as [Range, ...Range[]]).default('hour'),
+})
 
 export const topics = fromQuery(listIn, z.array(z.string()))
 export const ids = (max: number) => fromQuery(listIn, z.array(id).min(1).max(max))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { LimitState } from '../model/limit.ts'
 import type { History } from '../model/metrics-history.ts'
+import type { RowHistory } from '../model/row-history.ts'
 import type { Lane } from '../model/timeline.ts'
 import { HEALTHS, PHASES } from '../model/worker.ts'
 import { maybe, schedule as plan, time, whole } from './records.ts'
@@ -30,6 +31,19 @@ export const history: z.ZodType<History> = z
     ),
   })
   .meta({ id: 'History' })
+
+export const rowHistory: z.ZodType<RowHistory> = z
+  .object({
+    asOf: time,
+    stepMs: whole,
+    doneEver: whole.describe('Rows that were ever done'),
+    steps: z.array(
+      z
+        .object({ at: time, left: maybe(whole), came: maybe(whole), done: maybe(whole) })
+        .describe('Rows; null: nobody had looked yet'),
+    ),
+  })
+  .meta({ id: 'RowHistory' })
 
 export const definition: z.ZodType<Definition> = z
   .object({
@@ -98,6 +112,15 @@ export const system: z.ZodType<System> = z
       durability: z.enum(['full', 'normal']),
       migrations: z.array(z.object({ version: whole, name: z.string(), appliedAt: time })),
     }),
+    backups: z.array(
+      z.object({
+        path: z.string(),
+        startedAt: time,
+        tookMs: number,
+        bytes: maybe(number).describe('Null: it failed'),
+        error: maybe(z.string()),
+      }),
+    ),
     retention: z.object({ completed: keep, failed: keep, cancelled: keep }),
     supervisors: z.array(
       z.object({

@@ -23,6 +23,7 @@ export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System
       durability,
       migrations: await store.migrations(),
     },
+    backups: await store.backups(),
     retention,
     supervisors: await supervisorsOf(store),
     totals: await totalsOf(store),

@@ -11,6 +11,7 @@ import type { ScheduleRecord } from '../model/schedule.ts'
 import type { Counts, Requires, TaskRecord } from '../model/task.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
 import type { AppliedMigration, DiscoveryRecord } from '../store/contract.ts'
+import type { BackupRecord } from '../store/upkeep.ts'
 
 export type { ActionRecord as Action, Role } from '../model/action.ts'
 export type { Alert } from '../model/alerts.ts'
@@ -22,10 +23,12 @@ export type { History, Range, Step } from '../model/metrics-history.ts'
 export type { QueueRecord as Queue } from '../model/queue.ts'
 export type { Reason } from '../model/reasons.ts'
 export type { RowRecord as Row } from '../model/row.ts'
+export type { RowHistory, RowStep } from '../model/row-history.ts'
 export type { AttemptRecord as Attempt, Counts, LogLine, Page, TaskRecord as Task } from '../model/task.ts'
 export type { Lane, Stretch } from '../model/timeline.ts'
 export type { Health, Phase, WorkerRecord as Worker, WorkerStatus } from '../model/worker.ts'
 export type { BulkAnswer } from '../queue/bulk.ts'
+export type { BackupRecord as Backup } from '../store/upkeep.ts'
 export type { SupervisorRecord as Supervisor } from '../supervisor/reading.ts'
 
 /** What only a server has to say. */
@@ -104,6 +107,8 @@ export interface System {
     durability: 'full' | 'normal'
     migrations: AppliedMigration[]
   }
+  /** Those that Gleaner made, or failed to make; the last first. PostgreSQL has tools of its own. */
+  backups: BackupRecord[]
   retention: Retention
   supervisors: {
     name: string

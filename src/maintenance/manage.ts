@@ -2,7 +2,14 @@ import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
 import type { Store } from '../store/contract.ts'
-import type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from '../store/upkeep.ts'
+import type {
+  Backup,
+  BackupRecord,
+  Checkpointed,
+  Finding,
+  Optimized,
+  UpkeepProgress,
+} from '../store/upkeep.ts'
 import type { Pruner } from './pruner.ts'
 import { pruningOf, type RetentionOptions } from './retention.ts'
 
@@ -13,6 +20,8 @@ export interface ProgressOption {
 export interface MaintenanceManagement {
   /** A whole, verified copy of the database as of now, while everybody goes on. Never half a file under that name. */
   backup(path: string, options?: { overwrite?: boolean } & ProgressOption): Promise<Backup>
+  /** Those that were made, or failed; the last ones first. On PostgreSQL they are not ours, and there are none. */
+  backups(): Promise<BackupRecord[]>
   /** Checks the backup, closes this Gleaner, and puts the backup in place of its database. Refused while others use it. */
   restore(path: string, options?: ProgressOption): Promise<void>
   /** What is not as it must be; empty when all is well. */
@@ -43,6 +52,7 @@ export function maintenanceManagement({ store, pruner, retention, close }: Caret
       checkFlag('backup: overwrite', overwrite)
       return store.backup(checkPath('backup', path), { overwrite, onProgress })
     },
+    backups: () => store.backups(),
     async restore(path, options = {}) {
       const { onProgress } = known('restore', options, ['onProgress'])
       await store.restore(checkPath('restore', path), { leave: close, onProgress })

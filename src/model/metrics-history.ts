@@ -1,4 +1,5 @@
 import { addTo, type Histogram, percentileMs } from './histogram.ts'
+import { type Level, levelAt } from './level.ts'
 import { type Measured, MINUTE_MS, type Readings, ROWS } from './metrics.ts'
 
 /** What charts show of a span of time: that many steps, of that length. */
@@ -20,7 +21,7 @@ export interface Step {
   /** How long attempts took; null when there was none. */
   p50: number | null
   p95: number | null
-  /** Tasks that were unfinished at its end, as far as their coming and going tells: see `historyOf`. */
+  /** Tasks that were unfinished at its end. */
   depth: number
   /** Rows of discoveries that were done. */
   rowsDone: number
@@ -39,22 +40,25 @@ export function rangeStart(range: Range, now: number): number {
 }
 
 /**
- * How it went, step by step, also those in which nothing happened. Nobody writes down how many tasks there were at a time: it
- * follows from how many there are now and from what came and went since. What was cancelled or removed meanwhile counts as if it
- * had never been there.
+ * How it went, step by step, also those in which nothing happened. Whoever writes down what was measured also writes down how many
+ * tasks were unfinished then: `levels`, in order, those within the range and the last one before it. Before the first there was nothing.
  */
-export function historyOf({ now, present, minutes }: Readings, range: Range): History {
+export function historyOf(
+  { now, present, minutes }: Readings,
+  levels: readonly Level[],
+  range: Range,
+): History {
   const { stepMs, steps: count } = RANGES[range]
   const start = rangeStart(range, now)
   const within = Map.groupBy(minutes, ({ minute }) => Math.floor((minute - start) / stepMs))
-  const steps: Step[] = []
-  let depth = present.reduce((sum, one) => sum + one.scheduled + one.queued + one.running, 0)
-  for (let index = count - 1; index >= 0; index--) {
-    const step = stepOf(start + index * stepMs, within.get(index) ?? [], Math.max(0, depth))
-    steps.push(step)
-    depth -= step.enqueued - step.completed - step.failed
-  }
-  return { asOf: now, stepMs, steps: steps.reverse() }
+  const unfinished = total(present, 'scheduled') + total(present, 'queued') + total(present, 'running')
+  const steps = Array.from({ length: count }, (_, index) => {
+    const at = start + index * stepMs
+    const isNow = index === count - 1
+    const depth = isNow ? unfinished : (levelAt(levels, at + stepMs - 1)?.left ?? 0)
+    return stepOf(at, within.get(index) ?? [], depth)
+  })
+  return { asOf: now, stepMs, steps }
 }
 
 function stepOf(at: number, measured: readonly Measured[], depth: number): Step {
@@ -75,6 +79,6 @@ function stepOf(at: number, measured: readonly Measured[], depth: number): Step 
   }
 }
 
-function total(measured: readonly Measured[], counter: 'enqueued' | 'completed' | 'failed' | 'retried') {
-  return measured.reduce((sum, one) => sum + one[counter], 0)
+function total<K extends string>(rows: readonly Record<K, number>[], counter: K): number {
+  return rows.reduce((sum, row) => sum + row[counter], 0)
 }

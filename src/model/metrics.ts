@@ -103,9 +103,13 @@ export interface Metrics extends Gauges {
   minutes: { minute: number; enqueued: number; completed: number; failed: number; retried: number }[]
 }
 
+export function minuteOf(now: number): number {
+  return Math.floor(now / MINUTE_MS) * MINUTE_MS
+}
+
 /** The first minute of a window that ends now. */
 export function firstMinute(now: number, windowMs: number): number {
-  return Math.floor((now - windowMs) / MINUTE_MS) * MINUTE_MS + MINUTE_MS
+  return minuteOf(now - windowMs) + MINUTE_MS
 }
 
 export function summarise({ now, present, minutes: all }: Readings, since: number): Metrics {

@@ -38,6 +38,11 @@ export interface RowCounts {
   asOf: number
 }
 
+/** What will be done, sooner or later. */
+export function unfinishedOf({ waiting, claimed, backingOff }: RowCounts): number {
+  return waiting + claimed + backingOff
+}
+
 /** Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
 export function rowCounts(
   eligible: number,

@@ -1,5 +1,6 @@
 import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
 import type { Store } from '../store/contract.ts'
+import { countAndNote, wereLeft } from './row-count.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
 export async function readAlerts(store: Store, limits: AlertLimits): Promise<Alert[]> {
@@ -13,7 +14,7 @@ export async function readAlerts(store: Store, limits: AlertLimits): Promise<Ale
   return alertsOf({ readings, demand, pausedQueues, discoveries }, limits)
 }
 
-/** Whether any wait is known by one row; only then are they counted, which is done aside. */
+/** Whether any wait is known by one row; only then are they counted, which is done aside, and once more when there are none. */
 async function readWaiting(store: Store): Promise<WaitingRows[]> {
   const discoveries = await store.listDiscoveries()
   const counted = await Promise.all(discoveries.map(async ({ name }) => countIfAny(store, name)))
@@ -26,7 +27,7 @@ async function readWaiting(store: Store): Promise<WaitingRows[]> {
 
 async function countIfAny(store: Store, name: string): Promise<{ waiting: number; claimed: number }> {
   const { items } = await store.listRows(name, { state: 'waiting' }, { limit: 1, cursor: null })
-  if (items.length === 0) return { waiting: 0, claimed: 0 }
-  const { waiting, claimed } = await store.countRows(name)
+  if (items.length === 0 && !(await wereLeft(store, name))) return { waiting: 0, claimed: 0 }
+  const { waiting, claimed } = await countAndNote(store, name)
   return { waiting, claimed }
 }

@@ -4,8 +4,9 @@ import { type Explanation, explain } from '../model/explanation.ts'
 import type { QueueRecord } from '../model/queue.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
 import { isProvedDead } from '../process-identity.ts'
-import type { LaneFilter, Store } from '../store/contract.ts'
+import type { BulkChange, LaneFilter, Store } from '../store/contract.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
+import type { Meter } from './meter.ts'
 import { pauseQueue } from './pausing.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
@@ -52,7 +53,12 @@ export interface QueueManagement {
   resume(queue: string): Promise<void>
 }
 
-export function taskManagement(store: Store): TaskManagement {
+export function taskManagement(store: Store, meter: Meter): TaskManagement {
+  const changeMany = async (change: BulkChange, query: TaskQuery, options?: BulkOptions) => {
+    const answer = await changeAll(store, change, query, options)
+    if (answer.changed > 0 && !answer.dryRun) meter.stirred()
+    return answer
+  }
   return {
     get: (id) => store.getTask(String(id)),
     async list({ limit, cursor, ...query } = {}) {
@@ -67,16 +73,19 @@ export function taskManagement(store: Store): TaskManagement {
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'not-finished') throw unfinished(id)
       if (answer !== 'retried') throw keyHeld(id, answer.keyHeldBy)
+      meter.stirred()
     },
     async cancel(id) {
       const answer = await store.cancelTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
+      if (answer === 'cancelled') meter.stirred()
       return answer !== 'finished'
     },
     async remove(id) {
       const answer = await store.removeTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'running') throw stillHeld(id)
+      meter.stirred()
     },
     async explain(id) {
       const at = await store.circumstancesOf(String(id))
@@ -85,9 +94,9 @@ export function taskManagement(store: Store): TaskManagement {
       const limits = await store.limitsOn(at.task.id)
       return explain({ ...at, limits, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
     },
-    retryAll: (query, options) => changeAll(store, 'retry', query, options),
-    cancelAll: (query, options) => changeAll(store, 'cancel', query, options),
-    removeAll: (query, options) => changeAll(store, 'remove', query, options),
+    retryAll: (query, options) => changeMany('retry', query, options),
+    cancelAll: (query, options) => changeMany('cancel', query, options),
+    removeAll: (query, options) => changeMany('remove', query, options),
   }
 }
 

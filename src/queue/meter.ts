@@ -18,6 +18,7 @@ export class Meter {
   #cancel: (() => void) | undefined
   #writing: Promise<void> | undefined
   #closed = false
+  #stirred = false
 
   constructor(store: Store, clock: Clock, everyMs: number) {
     this.#store = store
@@ -54,6 +55,12 @@ export class Meter {
     if (conflicts > 0) addTo(incidents, [['conflicts', conflicts]])
   }
 
+  /** Tasks were cancelled, removed or begun anew: how many are unfinished is written down again. */
+  stirred(): void {
+    this.#stirred = true
+    this.#flushSoon()
+  }
+
   /** A worker was gone, and what it held was given back. */
   rescued(cause: EndCause, items: number): void {
     this.#putBack([rescue(cause, items)])
@@ -65,7 +72,8 @@ export class Meter {
     this.#cancel?.()
     this.#cancel = undefined
     const measured = [...this.#queues.values()].flatMap((names) => [...names.values()].map(measuredBy))
-    if (measured.length === 0) return
+    if (measured.length === 0 && !this.#stirred) return
+    this.#stirred = false
     this.#queues = new Map()
     this.#last = undefined
     // What could not be written is kept for the next time: the names of tasks are few.
@@ -110,8 +118,12 @@ export class Meter {
       incidents: new Map(),
     }
     this.#queues.set(queue, names.set(name, counting))
-    if (!this.#closed) this.#cancel ??= this.#clock.afterIfAlive(this.#everyMs, () => void this.flush())
+    this.#flushSoon()
     return counting
+  }
+
+  #flushSoon(): void {
+    if (!this.#closed) this.#cancel ??= this.#clock.afterIfAlive(this.#everyMs, () => void this.flush())
   }
 }
 

@@ -5,18 +5,22 @@ import type { Measured, Readings } from '../model/metrics.ts'
 import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
 import type { Actions } from './actions.ts'
 import type { HealthBook } from './health-row.ts'
+import type { Levels } from './level-row.ts'
 
 /** What management asks of a store, and what it is answered. */
 
 /** For whoever looks after many tasks. */
-export interface Insight extends HealthBook, Actions {
+export interface Insight extends HealthBook, Actions, Levels {
   /** All that decides whether it can run now, but for the limits. */
   circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
   changeTasks(step: BulkStep): Promise<BulkStepDone>
   /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
   noteHoldups(session: string, holdups: readonly Holdup[]): Promise<void>
-  /** Adds to the current minute; minutes that are too old are taken away, a few at a time. */
+  /**
+   * Adds to the current minute, and writes down how many tasks are unfinished now; minutes that are too old are taken away, a few
+   * at a time.
+   */
   addMetrics(measured: readonly Measured[]): Promise<void>
   /** What there is now, and what happened within this time. */
   readMetrics(windowMs: number): Promise<Readings>

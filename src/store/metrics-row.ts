@@ -16,10 +16,6 @@ export interface MinuteRow extends Omit<Measured, 'durations' | 'incidents'> {
   incidents: string
 }
 
-export function minuteOf(now: number): number {
-  return Math.floor(now / MINUTE_MS) * MINUTE_MS
-}
-
 export function measuredIn(row: MinuteRow): Measured & { minute: number } {
   return { ...row, durations: readHistogram(row.durations), incidents: new Map(JSON.parse(row.incidents)) }
 }

@@ -15,6 +15,8 @@ export interface Upkeep {
   checkpoint(): Promise<Checkpointed>
   /** A whole, consistent, verified copy as of now, while others go on. */
   backup(path: string, options: BackupOptions): Promise<Backup>
+  /** Those that were made of this database, or failed; the last ones first, and not all that ever were. */
+  backups(): Promise<BackupRecord[]>
   /** Checks the backup, lets everybody here `leave` the database, and puts the backup in its place. */
   restore(path: string, options: RestoreOptions): Promise<void>
 }
@@ -80,6 +82,15 @@ export interface Backup {
   bytes: number
   /** Everything that was acknowledged before is in it. */
   startedAt: number
+}
+
+export interface BackupRecord {
+  path: string
+  startedAt: number
+  tookMs: number
+  /** Null: it failed. One that did not was opened and checked. */
+  bytes: number | null
+  error: string | null
 }
 
 export interface RestoreOptions {

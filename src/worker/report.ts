@@ -34,6 +34,7 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
     case 'completed':
       return emitter.emit('completed', () => ({ ...event(), durationMs }))
     case 'cancelled':
+      meter.stirred()
       return emitter.emit('cancelled', event)
     case 'later':
     case 'returned':

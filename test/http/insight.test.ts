@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { jsonSchemaOf } from '../../src/http/json-schema.ts'
 import { defineTask } from '../../src/index.ts'
 import { historyOf } from '../../src/model/metrics-history.ts'
+import { rowHistoryOf } from '../../src/model/row-history.ts'
 import { Timeline } from '../../src/model/timeline.ts'
 import type { WorkerRecord } from '../../src/model/worker.ts'
+import { tempDatabase } from '../temp-database.ts'
 import { until } from '../until.ts'
 import { openServer } from './server.ts'
 
@@ -56,42 +58,94 @@ test('a queue tells its limits, and who holds them', async () => {
   end()
 })
 
-test('the system tells its database, what is kept, and what ever happened', async () => {
+test('the system tells its database, what is kept, its backups, and what ever happened', async () => {
   const { gleaner, get, post } = await openServer()
   await post('/api/v1/tasks', { name: 'plain' })
   await gleaner.work().drained()
   await gleaner.metrics()
+  const copy = `${tempDatabase()}.backup`
+  const { bytes } = await gleaner.maintenance.backup(copy)
+  await expect(gleaner.maintenance.backup(copy)).rejects.toThrow('exists')
   const system = await get('/api/v1/system')
   expect(system).toMatchObject({
     database: { kind: 'sqlite', durability: 'full' },
     retention: { completed: { ageMs: 7 * 24 * 60 * MINUTE, count: null } },
     totals: { enqueued: 1, completed: 1 },
     supervisors: [],
+    backups: [
+      { path: copy, bytes: null, error: expect.stringContaining('exists') },
+      { path: copy, bytes, error: null, startedAt: expect.any(Number), tookMs: expect.any(Number) },
+    ],
   })
   expect(system.database.migrations.at(-1).version).toBeGreaterThan(10)
   expect(system.database.bytes).toBeGreaterThan(4_096)
 })
 
-test('the history has every step, and depth follows from what came and went', () => {
-  const now = 1_000 * 60 * MINUTE + 30_000
+test('the history has every step, and how many tasks were unfinished at its end', () => {
+  const minute = 1_000 * 60 * MINUTE
+  const now = minute + 30_000
   const measured = { queue: 'q', name: 'n', failed: 0, retried: 0, durations: new Map() }
-  const { steps, stepMs } = historyOf(
-    {
-      now,
-      present: [{ queue: 'q', name: 'n', scheduled: 1, queued: 2, running: 0, waitingSince: null }],
-      minutes: [
-        { ...measured, minute: now - 30_000, enqueued: 0, completed: 4 },
-        { ...measured, minute: now - 30_000 - MINUTE, enqueued: 5, completed: 1 },
-        { ...measured, queue: ':rows', minute: now - 30_000, enqueued: 0, completed: 9 },
-      ],
-    },
-    'hour',
-  )
-  expect([steps.length, stepMs, steps.at(-1)!.at]).toEqual([60, MINUTE, now - 30_000])
-  expect(steps.slice(-3).map(({ depth, completed, rowsDone }) => [depth, completed, rowsDone])).toEqual([
-    [3, 0, 0],
-    [7, 1, 0],
+  const readings = {
+    now,
+    present: [{ queue: 'q', name: 'n', scheduled: 1, queued: 2, running: 0, waitingSince: null }],
+    minutes: [
+      { ...measured, minute, enqueued: 0, completed: 4 },
+      { ...measured, minute: minute - 3 * MINUTE, enqueued: 9, completed: 1 },
+      { ...measured, queue: ':rows', minute, enqueued: 0, completed: 9 },
+    ],
+  }
+  const level = (at: number, left: number) => ({ at, left, done: 0 })
+  // One of the eight was cancelled a minute later.
+  const levels = [level(minute - 3 * MINUTE + 5_000, 8), level(minute - 2 * MINUTE + 5_000, 7)]
+  const { steps, stepMs } = historyOf(readings, levels, 'hour')
+  expect([steps.length, stepMs, steps.at(-1)!.at]).toEqual([60, MINUTE, minute])
+  expect(steps.slice(-5).map(({ depth, completed, rowsDone }) => [depth, completed, rowsDone])).toEqual([
+    [0, 0, 0],
+    [8, 1, 0],
+    [7, 0, 0],
+    [7, 0, 0],
     [3, 4, 9],
+  ])
+  const older = [level(minute - 9 * 60 * MINUTE, 2), ...levels]
+  expect(
+    historyOf(readings, older, 'hour')
+      .steps.map(({ depth }) => depth)
+      .slice(0, 57),
+  ).toEqual([...Array(56).fill(2), 8])
+  expect(historyOf({ ...readings, minutes: [] }, [], 'hour').steps.map(({ depth }) => depth)).toEqual([
+    ...Array(59).fill(0),
+    3,
+  ])
+})
+
+test('what came in of rows follows from what was left and what was done, at the time when it was seen', () => {
+  const minute = 1_000 * 60 * MINUTE
+  const levels = [
+    { at: minute - 40 * MINUTE, left: 10, done: 100 },
+    // Nothing changed for half an hour: then a hundred came, and twenty were done.
+    { at: minute - 10 * MINUTE + 30_000, left: 90, done: 120 },
+    // Somebody took five out of the table himself.
+    { at: minute - 9 * MINUTE + 30_000, left: 85, done: 120 },
+    { at: minute + 10_000, left: 0, done: 205 },
+  ]
+  const { steps } = rowHistoryOf(levels, 'hour', minute + 20_000)
+  const of = (minutesAgo: number) => {
+    const { left, came, done } = steps.at(-1 - minutesAgo)!
+    return [left, came, done]
+  }
+  expect(of(41)).toEqual([null, null, null])
+  expect(of(20)).toEqual([10, 0, 0])
+  expect([of(11), of(10)]).toEqual([
+    [10, 50, 10],
+    [90, 50, 10],
+  ])
+  expect([of(9), of(8)]).toEqual([
+    [85, 0, 0],
+    [85, 0, 0],
+  ])
+  expect([of(1), of(0)]).toEqual([
+    [85, 0, 71],
+    [0, 0, 14],
   ])
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { insideOf } from '../../src/engine/inside.ts'
 import { defineTask } from '../../src/index.ts'
 import { openTestGleaner } from '../../src/testing/index.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
@@ -42,6 +43,26 @@ test('metrics tell depth, rates, errors and durations: over all, per queue and p
   expect(metrics.minutes).toEqual([
     { minute: START.getTime(), enqueued: 13, completed: 11, failed: 1, retried: 1 },
   ])
+})
+
+test('how many tasks are unfinished is written down, also when they are cancelled, removed or retried', async () => {
+  const job = defineTask({ name: 'job', retry: { attempts: 1 }, run: () => Promise.reject(new Error('no')) })
+  await using t = await openTestGleaner({ now: START, tasks: [job] })
+  await t.queues.pause('default')
+  const handles = await t.enqueueMany(job, Array(6).fill(undefined))
+  const ids = handles.map(({ id }) => id)
+  const then = async (change: () => Promise<unknown>) => {
+    await change()
+    await t.advance('1m')
+  }
+  await then(async () => {})
+  await then(() => t.tasks.cancel(ids[0]!))
+  await then(() => t.tasks.remove(ids[1]!))
+  await then(() => t.tasks.retry(ids[0]!))
+  await then(() => t.tasks.cancelAll({ queue: 'default' }, { dryRun: true }))
+  await then(() => t.tasks.cancelAll({ queue: 'default' }))
+  const levels = await insideOf(t).store.readLevels(null, 60 * MINUTE_MS)
+  expect(levels.map(({ left }) => left)).toEqual([6, 5, 4, 5, 0])
 })
 
 test('what waits is told with its age, and what was long ago is no longer counted', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { OPERATOR, openServer, VIEWER } from '../http/server.ts'
 import { until } from '../until.ts'
 import { complaintsOf, openHouse } from './house.ts'
@@ -145,6 +145,7 @@ test('a worker that is killed is seen to end, why, and to come back', async () =
 
 test('a connection that breaks is said, and what was missed is there when it is back', async () => {
   const line = await lineTo(house.url)
+  onTestFinished(line.close)
   const page = await house.visit('/tasks?status=scheduled', { url: line.url })
   await page.locator('.connection[data-state=live]').waitFor()
   await line.cut()

@@ -1,11 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
 
 /** A line between a browser and a server, that can be cut and mended. */
 export async function lineTo(
   url: string,
-): Promise<{ url: string; cut(): Promise<void>; mend(): Promise<void> }> {
+): Promise<{ url: string; cut(): Promise<void>; mend(): Promise<void>; close(): Promise<void> }> {
   const { port } = new URL(url)
   const sockets = new Set<Socket>()
   const exchange = createServer((near) => {
@@ -35,8 +34,8 @@ export async function lineTo(
     })
   await listen(0)
   const near = (exchange.address() as AddressInfo).port
-  onTestFinished(async () => {
+  const close = async () => {
     if (exchange.listening) await cut()
-  })
-  return { url: `http://127.0.0.1:${near}`, cut, mend: () => listen(near) }
+  }
+  return { url: `http://127.0.0.1:${near}`, cut, mend: () => listen(near), close }
 }

@@ -1,19 +1,26 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { serve } from '../../src/http/index.ts'
+import { openGleaner } from '../../src/index.ts'
 import { openBrowser } from './browser.ts'
+import { lineTo } from './line.ts'
 
-// npm run screenshots -- --url http://127.0.0.1:8356 [--to folder] [--only name]: every page, phone and desktop, light and dark.
+// npm run screenshots -- --url http://127.0.0.1:8356 [--to folder] [--only name]: every page, phone and desktop, light and dark,
+// of a server that runs (`npm start`); and the states that a page has when there is nothing, or nobody answers.
 const { values } = parseArgs({
   options: {
     url: { type: 'string', default: 'http://127.0.0.1:8356' },
     to: { type: 'string', default: join(import.meta.dirname, '../../.cache/screenshots') },
-    only: { type: 'string' },
+    only: { type: 'string', default: '' },
   },
 })
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 375, height: 812 } }
 const THEMES = ['light', 'dark'] as const
 const SETTLED_MS = 1_500
+const HEIGHT_MAX = 4_000
 
 const get = async (path: string) => (await fetch(`${values.url}/api/v1${path}`)).json() as Promise<any>
 const firstOf = async (status: string) => (await get(`/tasks?status=${status}&limit=1`)).items[0]?.id
@@ -23,7 +30,7 @@ const pages: Record<string, string> = {
   tasks: '/tasks',
   'tasks-failed': '/tasks?status=failed',
   'task-failed': `/tasks/${await firstOf('failed')}`,
-  'task-waiting': `/tasks/${await firstOf('queued')}`,
+  'task-waiting': `/tasks/${await firstOf('scheduled')}`,
   'task-running': `/tasks/${await firstOf('running')}`,
   'task-completed': `/tasks/${await firstOf('completed')}`,
   enqueue: '/enqueue',
@@ -34,21 +41,69 @@ const pages: Record<string, string> = {
   workers: '/workers',
   system: '/system',
 }
+const EMPTY_PAGES = ['/', '/tasks', '/enqueue', '/queues', '/discoveries', '/workers', '/system']
 
 mkdirSync(values.to, { recursive: true })
 const browser = await openBrowser()
-for (const [size, viewport] of Object.entries(SIZES)) {
-  for (const colorScheme of THEMES) {
-    const page = await browser.newPage({ viewport, colorScheme })
-    for (const [name, path] of Object.entries(pages)) {
-      if (values.only !== undefined && !name.includes(values.only)) continue
+const folder = join(tmpdir(), `gleaner-empty-${process.pid}`)
+mkdirSync(folder)
+const gleaner = await openGleaner({ database: `sqlite:${folder}/app.db` })
+const empty = await serve(gleaner, { port: 0 })
+for (const [size, viewport] of Object.entries(SIZES))
+  for (const colorScheme of THEMES) await shootAll(`${size}-${colorScheme}`, { viewport, colorScheme })
+await browser.close()
+await empty.close()
+await gleaner.close()
+rmSync(folder, { recursive: true })
+console.log(`Screenshots are in ${values.to}`)
+
+async function shootAll(suffix: string, look: BrowserContextOptions): Promise<void> {
+  const shoot = (name: string, arrange: (page: Page) => Promise<unknown>) =>
+    name.includes(values.only) ? shot(browser, look, join(values.to, `${name}-${suffix}.png`), arrange) : null
+  for (const [name, path] of Object.entries(pages))
+    await shoot(name, async (page) => {
       await page.goto(values.url + path)
       await page.locator('.connection[data-state=live]').waitFor()
-      await page.waitForTimeout(SETTLED_MS)
-      await page.screenshot({ path: join(values.to, `${name}-${size}-${colorScheme}.png`), fullPage: true })
-    }
-    await page.close()
-  }
+    })
+  for (const path of EMPTY_PAGES)
+    await shoot(`state-empty-${path.slice(1) || 'overview'}`, (page) => page.goto(empty.url + path))
+  await shoot('state-loading', async (page) => {
+    await page.route('**/api/v1/{stats,tasks}*', () => {})
+    await page.goto(`${values.url}/tasks`)
+  })
+  await shoot('state-error', async (page) => {
+    const body = { error: { code: 'INTERNAL', message: 'something went wrong', hint: 'The log says what.' } }
+    await page.route('**/api/v1/tasks*', (route) => route.fulfill({ status: 500, json: body }))
+    await page.goto(`${values.url}/tasks`)
+  })
+  await shoot('state-disconnected', async (page) => {
+    const line = await lineTo(values.url)
+    await page.goto(line.url)
+    await page.locator('.connection[data-state=live]').waitFor()
+    await line.cut()
+    await page.getByText(/The server has not answered for/).waitFor()
+  })
+  await shoot('state-unauthorised', async (page) => {
+    const body = { error: { code: 'UNAUTHORIZED', message: 'who are you?', hint: null } }
+    await page.route('**/api/v1/**', (route) => route.fulfill({ status: 401, json: body }))
+    await page.goto(values.url)
+  })
 }
-await browser.close()
-console.log(`Screenshots are in ${values.to}`)
+
+/** As high as the page is: what is fixed to the window stands where it belongs. */
+async function shot(
+  browser: Browser,
+  look: BrowserContextOptions,
+  path: string,
+  arrange: (page: Page) => Promise<unknown>,
+): Promise<void> {
+  const page = await browser.newPage(look)
+  await arrange(page)
+  await page.waitForTimeout(SETTLED_MS)
+  const height = await page.evaluate('document.documentElement.scrollHeight')
+  const { width, height: usual } = look.viewport!
+  await page.setViewportSize({ width, height: Math.min(Math.max(usual, height as number), HEIGHT_MAX) })
+  await page.waitForTimeout(SETTLED_MS / 5)
+  await page.screenshot({ path })
+  await page.close()
+}

@@ -77,4 +77,38 @@ export const DASHBOARD: readonly Guard[] = [
     replace: 'number',
     test: { file: JOURNEYS, title: 'a task is enqueued from a form, whose fields say what is wrong' },
   },
+  {
+    name: 'dashboard: what was cancelled is no longer unfinished',
+    promise: 'Depth over time is how it was, also when tasks were cancelled, removed or retried by hand.',
+    file: 'src/queue/manage.ts',
+    find: "      if (answer === 'cancelled') meter.stirred()\n",
+    replace: '',
+    test: {
+      file: 'test/queue/metrics.test.ts',
+      title:
+        'how many tasks are unfinished is written down, also when they are cancelled, removed or retried',
+    },
+  },
+  {
+    name: 'dashboard: a backup that failed is written down',
+    promise: 'System tells of every backup, also of those that somebody counts on and that are not there.',
+    file: 'src/store/sqlite/upkeep.ts',
+    find: '      await note({ bytes: null, error: (error as Error).message })\n',
+    replace: '',
+    test: {
+      file: INSIGHT,
+      title: 'the system tells its database, what is kept, its backups, and what ever happened',
+    },
+  },
+  {
+    name: 'dashboard: nothing is written at rest',
+    promise: 'Looking at rows that do not change writes nothing.',
+    file: 'src/model/level.ts',
+    find: ' && (left !== last.left || done !== last.done)',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'of rows that are left what is new is written down, with how many were done',
+    },
+  },
 ]

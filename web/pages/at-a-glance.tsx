@@ -139,7 +139,7 @@ export function DiscoveriesAtAGlance() {
               <span className="glance-note num">
                 {waiting === null
                   ? 'table cannot be read'
-                  : `${count(waiting + (claimed ?? 0) + (backingOff ?? 0))} left${etaMs ? ` · ${duration(etaMs)}` : ''}`}
+                  : leftText(waiting + (claimed ?? 0) + (backingOff ?? 0), quarantined ?? 0, etaMs)}
               </span>
             </li>
           ))}
@@ -147,4 +147,9 @@ export function DiscoveriesAtAGlance() {
       )}
     </Panel>
   )
+}
+
+function leftText(left: number, quarantined: number, etaMs: number | null): string {
+  if (left === 0) return quarantined > 0 ? '' : 'none left'
+  return `${count(left)} left${etaMs ? ` · ${duration(etaMs)}` : ''}`
 }

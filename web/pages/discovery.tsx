@@ -80,7 +80,7 @@ export function DiscoveryPage({ name }: { name: string }) {
         <div className="stack">
           <Panel title="How it goes">
             <RowTallies discovery={discovery} />
-            <InflowChart discovery={discovery} />
+            <InflowChart path={path} />
           </Panel>
           <Panel title="What it is">
             <Facts

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { History, Range, Stats } from '../../src/http/wire.ts'
+import type { History, Range, Stats, Step } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -10,14 +10,9 @@ import { Figure, PageHead, Panel } from '../parts/panel.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
-import { count, duration, percent, rate, roughly } from '../text/format.ts'
+import { count, duration, pace, percent, rate, roughly } from '../text/format.ts'
 import { Alerts, DiscoveriesAtAGlance, QueuesAtAGlance, WorkersAtAGlance } from './at-a-glance.tsx'
-
-const RANGES: readonly { value: Range; label: string }[] = [
-  { value: 'hour', label: 'Hour' },
-  { value: 'day', label: 'Day' },
-  { value: 'week', label: 'Week' },
-]
+import { perMinute, RANGES } from './ranges.ts'
 
 export function OverviewPage() {
   const [filters, setFilters] = useFilters()
@@ -118,15 +113,8 @@ function ChartGrid({ history, range }: { history: History; range: Range }) {
   return (
     <Panel title={`Last ${range}`}>
       <div className="charts">
-        <Chart title="Depth" times={times} days={days} format={whole} lines={depth} top={5} />
-        <Chart
-          title={`Tasks per ${stepWords(history.stepMs)}`}
-          times={times}
-          days={days}
-          format={whole}
-          lines={throughput}
-          top={5}
-        />
+        <Chart title="Unfinished tasks" times={times} days={days} format={whole} lines={depth} top={5} />
+        <Chart title="Done per minute" times={times} days={days} format={pace} lines={throughput} top={5} />
         <Chart
           title="Duration of attempts"
           times={times}
@@ -135,21 +123,37 @@ function ChartGrid({ history, range }: { history: History; range: Range }) {
           lines={latency}
           top={1}
         />
-        <Chart title="Success" times={times} days={days} format={percent} lines={success} top={1} />
+        <Chart
+          title="Attempts that succeed"
+          times={times}
+          days={days}
+          format={percent}
+          lines={success}
+          top={1}
+        />
       </div>
     </Panel>
   )
 }
 
-function linesOf({ steps }: History) {
+function linesOf(history: History) {
+  const { steps } = history
+  const rates = (of: (step: Step) => number) => perMinute(history, of)
   const share = (ok: number, bad: number) => (ok + bad === 0 ? null : ok / (ok + bad))
   return {
     times: steps.map(({ at }) => at),
-    depth: [{ label: 'unfinished', tone: 'violet', area: true, values: steps.map((step) => step.depth) }],
+    depth: [
+      {
+        label: 'waiting, scheduled or running',
+        tone: 'violet',
+        area: true,
+        values: steps.map((step) => step.depth),
+      },
+    ],
     throughput: [
-      { label: 'completed', tone: 'green', area: true, values: steps.map(({ completed }) => completed) },
-      { label: 'rows done', tone: 'blue', values: steps.map(({ rowsDone }) => rowsDone) },
-      { label: 'failed', tone: 'red', values: steps.map(({ failed }) => failed) },
+      { label: 'tasks', tone: 'green', area: true, values: rates(({ completed }) => completed) },
+      { label: 'rows', tone: 'blue', values: rates(({ rowsDone }) => rowsDone) },
+      { label: 'failed', tone: 'red', values: rates(({ failed }) => failed) },
     ],
     latency: [
       { label: 'p95', tone: 'amber', values: steps.map(({ p95 }) => p95) },
@@ -157,7 +161,7 @@ function linesOf({ steps }: History) {
     ],
     success: [
       {
-        label: 'attempts that succeed',
+        label: 'share',
         tone: 'green',
         area: true,
         values: steps.map(({ completed, failed, retried }) => share(completed, failed + retried)),
@@ -168,8 +172,4 @@ function linesOf({ steps }: History) {
 
 function whole(value: number): string {
   return Number.isInteger(value) ? count(value) : ''
-}
-
-function stepWords(stepMs: number): string {
-  return stepMs === 60_000 ? 'minute' : duration(stepMs)
 }

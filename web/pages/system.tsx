@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import type { Action as ActionRecord, Page, System } from '../../src/http/wire.ts'
+import type { Backup, System } from '../../src/http/wire.ts'
 import { type ApiError, ask } from '../api/client.ts'
-import { writeJson } from '../api/exact-json.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'
@@ -12,6 +11,7 @@ import { Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
 import { complain, say } from '../parts/toast.tsx'
 import { bytes, duration, exactCount, plural } from '../text/format.ts'
+import { OperatorRecord } from './operator-record.tsx'
 
 export function SystemPage() {
   const query = useQuery<System>('/system')
@@ -28,16 +28,20 @@ export function SystemPage() {
       </PageHead>
       <Answered query={query} rows={10}>
         {(system) => (
-          <div className="columns">
-            <Database system={system} />
-            <Totals system={system} />
-            <Keeping system={system} />
+          <>
+            <div className="columns">
+              <Database system={system} />
+              <Totals system={system} />
+              <div className="stack">
+                <Backups system={system} />
+                <Keeping system={system} />
+              </div>
+            </div>
             <Supervisors system={system} />
-            <Migrations system={system} />
-          </div>
+          </>
         )}
       </Answered>
-      <Actions />
+      <OperatorRecord />
     </>
   )
 }
@@ -71,7 +75,7 @@ function Database({ system: { database, server } }: { system: System }) {
             ),
           ],
           ['Durability', DURABILITY[durability]],
-          ['Tables', `version ${migrations.at(-1)?.version ?? '–'}`],
+          ['Tables', <Migrations key="tables" migrations={migrations} />],
           ['Server', `Gleaner ${server.version}, Node ${server.node}, ${server.host}, pid ${server.pid}`],
           ['Serving since', <At key="since" at={server.startedAt} />],
           ['Listening now', plural(server.listeners, 'page')],
@@ -113,11 +117,51 @@ function Keeping({ system: { retention } }: { system: System }) {
             .join(', ') || 'for ever',
         ])}
       />
-      <p className="muted note">
-        A backup names a file, and no path comes from a browser: <code>gleaner backup &lt;path&gt;</code>{' '}
-        makes a verified copy while everything goes on.
-      </p>
     </Panel>
+  )
+}
+
+function Backups({ system: { backups, database } }: { system: System }) {
+  const [last] = backups
+  return (
+    <Panel title="Backups">
+      {database.kind === 'postgres' ? (
+        <p className="muted">
+          PostgreSQL has tools of its own: <code>pg_dump</code> copies it while it is used.
+        </p>
+      ) : last === undefined ? (
+        <p className="muted">
+          None was made yet. <code>gleaner backup &lt;path&gt;</code> makes a verified copy while everything
+          goes on.
+        </p>
+      ) : (
+        <ul className="backups">
+          {backups.slice(0, BACKUPS_SHOWN).map((backup) => (
+            <BackupLine backup={backup} key={`${backup.startedAt} ${backup.path}`} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+const BACKUPS_SHOWN = 5
+
+function BackupLine({ backup: { path, startedAt, tookMs, bytes: size, error } }: { backup: Backup }) {
+  return (
+    <li>
+      <p>
+        <Badge status={error === null ? 'completed' : 'failed'}>
+          {error === null ? 'verified' : 'failed'}
+        </Badge>{' '}
+        <Ago at={startedAt} />
+        {size !== null && <span className="muted num">{` · ${bytes(size)} in ${duration(tookMs)}`}</span>}
+      </p>
+      <p className="mono muted cut" title={path}>
+        {path}
+      </p>
+      {error !== null && <p className="error-text">{error}</p>}
+    </li>
   )
 }
 
@@ -130,39 +174,56 @@ function Supervisors({ system: { supervisors } }: { system: System }) {
       {supervisors.length === 0 ? (
         <Empty icon="workers" title="None was ever here" />
       ) : (
-        <ul className="glance">
-          {supervisors.map(({ name, host, pid, since, unseenMs, left, workers }) => (
-            <li key={name}>
-              <span className="glance-name">{name}</span>
-              <Badge status={left ? 'stopped' : unseenMs > UNSEEN_MS ? 'unhealthy' : 'running'}>
-                {left ? 'left' : unseenMs > UNSEEN_MS ? `unheard for ${duration(unseenMs)}` : 'in office'}
-              </Badge>
-              <span className="glance-note">
-                {host}, pid {pid}, {plural(workers, 'worker')}, <Ago at={since} />
-              </span>
-            </li>
-          ))}
-        </ul>
+        <table className="table supervisors">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>State</th>
+              <th>Where</th>
+              <th className="right">Workers</th>
+              <th className="right">Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            {supervisors.map(({ name, host, pid, since, unseenMs, left, workers }) => (
+              <tr key={name}>
+                <td className="task-name">{name}</td>
+                <td>
+                  <Badge status={left ? 'stopped' : unseenMs > UNSEEN_MS ? 'unhealthy' : 'running'}>
+                    {left ? 'left' : unseenMs > UNSEEN_MS ? `unheard for ${duration(unseenMs)}` : 'in office'}
+                  </Badge>
+                </td>
+                <td>
+                  {host} <span className="muted num">pid {pid}</span>
+                </td>
+                <td className="right num">{workers}</td>
+                <td className="right num">
+                  <Ago at={since} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </Panel>
   )
 }
 
-function Migrations({ system: { database } }: { system: System }) {
+function Migrations({ migrations }: { migrations: System['database']['migrations'] }) {
   return (
-    <Panel title="Migrations" flush>
-      <ul className="glance">
-        {database.migrations.map(({ version, name, appliedAt }) => (
+    <details>
+      <summary>version {migrations.at(-1)?.version ?? '–'}</summary>
+      <ul className="migrations">
+        {migrations.map(({ version, name, appliedAt }) => (
           <li key={version}>
-            <span className="num muted">{version}</span>
-            <span className="glance-name">{name}</span>
-            <span className="glance-note">
+            <span className="num muted">{version}</span> {name}{' '}
+            <span className="muted">
               <Ago at={appliedAt} />
             </span>
           </li>
         ))}
       </ul>
-    </Panel>
+    </details>
   )
 }
 
@@ -189,76 +250,5 @@ function CheckButton() {
     <button type="button" className="button" disabled={busy} aria-busy={busy} onClick={onClick}>
       <Icon name="ok" /> {busy ? 'Checking …' : 'Check'}
     </button>
-  )
-}
-
-function Actions() {
-  const [trail, setTrail] = useState<string[]>([])
-  const query = useQuery<Page<ActionRecord>>(
-    `/actions?limit=25${trail.length === 0 ? '' : `&cursor=${trail.at(-1)}`}`,
-  )
-  const next = query.data?.next ?? null
-  return (
-    <Panel title="What operators did" note="only ever added to" flush>
-      <Answered query={query} rows={3}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty icon="clock" title="Nothing yet" />
-          ) : (
-            <table className="table actions">
-              <thead>
-                <tr>
-                  <th>What</th>
-                  <th>To</th>
-                  <th>Who</th>
-                  <th>With</th>
-                  <th className="right">When</th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map(({ id, at, action, target, user, address, details }) => (
-                  <tr key={id}>
-                    <td className="task-name">{action}</td>
-                    <td>{target ?? <span className="muted">all</span>}</td>
-                    <td>{user ?? address ?? 'unknown'}</td>
-                    <td className="task-what">
-                      <span className="cut mono muted">{details === null ? '' : writeJson(details, 0)}</span>
-                    </td>
-                    <td className="right num">
-                      <Ago at={at} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          )
-        }
-      </Answered>
-      {(next !== null || trail.length > 0) && (
-        <footer className="table-foot">
-          <span />
-          <span className="pager">
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={trail.length === 0}
-              onClick={() => setTrail(trail.slice(0, -1))}
-            >
-              Newer
-            </button>
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={next === null}
-              onClick={() => setTrail([...trail, next!])}
-            >
-              Older
-            </button>
-          </span>
-        </footer>
-      )}
-    </Panel>
   )
 }

@@ -1,6 +1,6 @@
 import type { Lane, Worker } from '../../src/http/wire.ts'
 import { toneOf } from '../parts/badge.tsx'
-import { duration, time, timeShort } from '../text/format.ts'
+import { duration, time } from '../text/format.ts'
 
 interface LaneProps {
   lane: Lane | undefined
@@ -71,15 +71,13 @@ function saidOf(pieces: Piece[], exits: number): string {
     : `${now}; its process ended ${exits === 1 ? 'once' : `${exits} times`} in this time`
 }
 
-const MARKS = 5
-
-export function TimeAxis({ from, to }: { from: number; to: number }) {
-  const marks = Array.from({ length: MARKS }, (_, index) => from + ((to - from) * index) / (MARKS - 1))
+/** How long ago, at each line of the lanes. */
+export function TimeAxis({ spanMs, parts }: { spanMs: number; parts: number }) {
+  const marks = Array.from({ length: parts + 1 }, (_, index) => (spanMs * (parts - index)) / parts)
   return (
     <div className="lane-axis muted num" aria-hidden="true">
-      {marks.map((at, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are places
-        <span key={index}>{index === MARKS - 1 ? 'now' : timeShort(at)}</span>
+      {marks.map((agoMs) => (
+        <span key={agoMs}>{agoMs === 0 ? 'now' : `−${duration(agoMs)}`}</span>
       ))}
     </div>
   )

@@ -1,3 +1,4 @@
+import type { CSSProperties } from 'react'
 import type { Lane, Worker } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -13,9 +14,9 @@ import { Exits, HealthHistory } from './worker-history.tsx'
 import { LaneView, TimeAxis } from './worker-lane.tsx'
 
 const SPANS = [
-  { value: '5m', label: '5 min', ms: 5 * 60_000 },
-  { value: '30m', label: '30 min', ms: 30 * 60_000 },
-  { value: '4h', label: '4 h', ms: 4 * 3_600_000 },
+  { value: '5m', label: '5 min', ms: 5 * 60_000, parts: 5 },
+  { value: '30m', label: '30 min', ms: 30 * 60_000, parts: 6 },
+  { value: '4h', label: '4 h', ms: 4 * 3_600_000, parts: 4 },
 ] as const
 type Span = (typeof SPANS)[number]['value']
 
@@ -52,7 +53,7 @@ export function WorkersPage() {
           <code>gleaner.work()</code>.
         </Empty>
       ) : (
-        <Lanes workers={workers} lanes={lanes} spanMs={span.ms} />
+        <Lanes workers={workers} lanes={lanes} spanMs={span.ms} parts={span.parts} />
       )}
       <Exits workers={workers ?? []} lanes={lanes} />
       <HealthHistory />
@@ -60,12 +61,22 @@ export function WorkersPage() {
   )
 }
 
-function Lanes({ workers, lanes, spanMs }: { workers: Worker[]; lanes: Lane[]; spanMs: number }) {
+function Lanes({
+  workers,
+  lanes,
+  spanMs,
+  parts,
+}: {
+  workers: Worker[]
+  lanes: Lane[]
+  spanMs: number
+  parts: number
+}) {
   const now = useNow()
   const pools = [...Map.groupBy(workers, ({ pool }) => pool)]
   return (
     <Panel title="Lanes" note={<Legend />} flush>
-      <div className="lanes">
+      <div className="lanes" style={{ '--part': `${100 / parts}%` } as CSSProperties}>
         {pools.map(([pool, members]) => (
           <div key={pool} className="lane-pool">
             <h3>{pool === '' ? 'inside programs' : pool}</h3>
@@ -80,7 +91,7 @@ function Lanes({ workers, lanes, spanMs }: { workers: Worker[]; lanes: Lane[]; s
             ))}
           </div>
         ))}
-        <TimeAxis from={now - spanMs} to={now} />
+        <TimeAxis spanMs={spanMs} parts={parts} />
       </div>
     </Panel>
   )

@@ -8,6 +8,11 @@ export function count(n: number): string {
   return Math.abs(n) < 100_000 ? whole.format(n) : compact.format(n)
 }
 
+/** Of few, also what is less than one. */
+export function pace(value: number): string {
+  return value >= 10 ? count(value) : String(Number(value.toPrecision(2)))
+}
+
 export function exactCount(n: number): string {
   return whole.format(n)
 }

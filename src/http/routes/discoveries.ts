@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { Gleaner } from '../../engine/gleaner.ts'
+import { rangeStart } from '../../model/metrics-history.ts'
 import { ROW_STATES } from '../../model/row.ts'
-import { name, page, rowKey } from '../fields.ts'
+import { rowHistoryOf } from '../../model/row-history.ts'
+import { name, page, rangeQuery, rowKey } from '../fields.ts'
+import { rowHistory } from '../insight-records.ts'
 import { Problem } from '../problem.ts'
 import { discovery, explanation, listOf, pageOf, row } from '../records.ts'
 import { type Route, route } from '../route.ts'
@@ -28,8 +31,22 @@ export const discoveryRoutes: readonly Route[] = [
     answer: discovery,
     async handle({ gleaner }, { params: { name } }) {
       const record = (await gleaner.discoveries.list()).find((one) => one.name === name)
-      if (record === undefined) throw new Problem('UNKNOWN_DISCOVERY', `there is no discovery ${name}`, null)
+      if (record === undefined) throw unknown(name)
       return { ...record, ...(await gleaner.discoveries.stats(name)) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name/history',
+    role: 'viewer',
+    summary: 'How many rows came in, were done and were left in the last hour, day or week, step by step',
+    params,
+    query: rangeQuery,
+    answer: rowHistory,
+    async handle({ gleaner, inside }, { params: { name }, query: { range } }) {
+      if (!(await gleaner.discoveries.list()).some((one) => one.name === name)) throw unknown(name)
+      const now = Date.now()
+      return rowHistoryOf(await inside.store.readLevels(name, now - rangeStart(range, now)), range, now)
     },
   }),
   route({
@@ -132,4 +149,8 @@ const UNKNOWN = {
 
 function noRow(name: string): never {
   throw new Problem('ROW_GONE', `${name} has no such row that needs work`, 'Its explain says why.')
+}
+
+function unknown(name: string): Problem {
+  return new Problem('UNKNOWN_DISCOVERY', `there is no discovery ${name}`, null)
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { LimitState } from '../../model/limit.ts'
-import { historyOf, RANGES, type Range, rangeStart } from '../../model/metrics-history.ts'
+import { historyOf, rangeStart } from '../../model/metrics-history.ts'
 import { occurrenceAfter, type Schedule as Plan } from '../../model/schedule.ts'
-import { name } from '../fields.ts'
+import { name, rangeQuery } from '../fields.ts'
 import { definition, history, lane, limitState, schedule, system } from '../insight-records.ts'
 import { jsonSchemaOf } from '../json-schema.ts'
 import { listOf } from '../records.ts'
@@ -21,11 +21,16 @@ export const insightRoutes: readonly Route[] = [
     path: '/stats/history',
     role: 'viewer',
     summary: 'How it went in the last hour, day or week, step by step',
-    query: z.strictObject({ range: z.enum(Object.keys(RANGES) as [Range, ...Range[]]).default('hour') }),
+    query: rangeQuery,
     answer: history,
     async handle({ inside }, { query: { range } }) {
       const now = Date.now()
-      return historyOf(await inside.store.readMetrics(now - rangeStart(range, now)), range)
+      const windowMs = now - rangeStart(range, now)
+      const [readings, levels] = await Promise.all([
+        inside.store.readMetrics(windowMs),
+        inside.store.readLevels(null, windowMs),
+      ])
+      return historyOf(readings, levels, range)
     },
   }),
   route({

@@ -6,6 +6,7 @@ import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Manner } from './database.ts'
 import { noteHealth, readHealth } from './health.ts'
 import { holdsAhead } from './held-ahead.ts'
+import { levels } from './levels.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
@@ -29,6 +30,7 @@ export function insight(services: InsightServices): Insight {
   const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
   return {
     ...actions(services),
+    ...levels({ sql, nowOf, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
     async changeTasks(step) {
       const among = await read(() => memory.lanes.matching(step.filter))

@@ -1,26 +1,21 @@
-import type { Measured, Present, Readings } from '../../model/metrics.ts'
-import {
-  ALL_TIME,
-  addedUp,
-  MINUTES_KEPT_MS,
-  type MinuteRow,
-  measuredIn,
-  minuteOf,
-  PRUNED_MAX,
-} from '../metrics-row.ts'
+import { type Measured, minuteOf, type Present, type Readings } from '../../model/metrics.ts'
+import { ALL_TIME, addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, PRUNED_MAX } from '../metrics-row.ts'
+import { noteUnfinished } from './levels.ts'
 import { countByLane } from './queues.ts'
 import type { Sql } from './sql.ts'
 
 /** In a transaction. Rows are locked in one order, so that processes that write the same minute do not wait in a circle. */
 export async function addMetrics(sql: Sql, measured: readonly Measured[], now: number): Promise<void> {
   const minute = minuteOf(now)
-  for (const at of [minute, ALL_TIME]) await addTo(sql, measured, at)
+  if (measured.length > 0) for (const at of [minute, ALL_TIME]) await addTo(sql, measured, at)
   await sql.run(
     `DELETE FROM gleaner.minutes WHERE (minute, queue, name) IN (
        SELECT minute, queue, name FROM gleaner.minutes WHERE minute > $1 AND minute < $2 ORDER BY minute LIMIT ${PRUNED_MAX}
        FOR UPDATE SKIP LOCKED)`,
     [ALL_TIME, minute - MINUTES_KEPT_MS],
   )
+  // Last, because everybody writes this row.
+  await noteUnfinished(sql, now)
 }
 
 export async function readTotals(sql: Sql): Promise<Measured[]> {

@@ -71,6 +71,7 @@ export function postgresUpkeep({ database, now, read, write, spread }: UpkeepOf)
     async backup() {
       throw notOurs('backup')
     },
+    backups: () => read(async () => []),
     async restore() {
       throw notOurs('restore')
     },

@@ -6,6 +6,7 @@ import { readCircumstances, readDemand } from './circumstances.ts'
 import type { Durability } from './connection.ts'
 import { noteHealth, readHealth } from './health.ts'
 import { holdsAhead } from './held-ahead.ts'
+import { levels } from './levels.ts'
 import type { Memory } from './memory.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 import { noteHoldups } from './sessions.ts'
@@ -26,6 +27,7 @@ export interface InsightServices {
 export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {
   return {
     ...actions({ db, now, promised, read, write }),
+    ...levels({ db, now, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
     async changeTasks(step) {
       const change = () => changeTasks(db, memory, step, now())

@@ -1,14 +1,7 @@
-import type { Measured, Present, Readings } from '../../model/metrics.ts'
+import { type Measured, minuteOf, type Present, type Readings } from '../../model/metrics.ts'
 import type { Lane } from '../lane.ts'
-import {
-  ALL_TIME,
-  addedUp,
-  MINUTES_KEPT_MS,
-  type MinuteRow,
-  measuredIn,
-  minuteOf,
-  PRUNED_MAX,
-} from '../metrics-row.ts'
+import { ALL_TIME, addedUp, MINUTES_KEPT_MS, type MinuteRow, measuredIn, PRUNED_MAX } from '../metrics-row.ts'
+import { noteUnfinished } from './levels.ts'
 import { countByLane } from './queues.ts'
 import type { Statements } from './statements.ts'
 
@@ -16,6 +9,7 @@ import type { Statements } from './statements.ts'
 export function addMetrics(db: Statements, measured: readonly Measured[], now: number): void {
   const minute = minuteOf(now)
   for (const one of measured) for (const at of [minute, ALL_TIME]) addTo(db, one, at)
+  noteUnfinished(db, now)
   db.sql(`DELETE FROM gleaner_minutes WHERE (minute, queue, name) IN (
             SELECT minute, queue, name FROM gleaner_minutes WHERE minute > ? AND minute < ?
             ORDER BY minute LIMIT ${PRUNED_MAX})`).run(ALL_TIME, minute - MINUTES_KEPT_MS)

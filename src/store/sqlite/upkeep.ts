@@ -1,8 +1,10 @@
+import { resolve } from 'node:path'
 import { StoreError } from '../../errors.ts'
 import { type Retention, sizeAfter } from '../../model/retention.ts'
 import type { Change } from '../contract.ts'
 import { laneToGoOnAfter } from '../prune-walk.ts'
-import type { Pruned, PruneStep, Upkeep } from '../upkeep.ts'
+import type { Backup, BackupRecord, Pruned, PruneStep, Upkeep } from '../upkeep.ts'
+import { noteBackup, readBackups } from './backups.ts'
 import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
 import type { Connection, Durability } from './connection.ts'
 import { optimize } from './optimize.ts'
@@ -39,6 +41,27 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
     const doing = doChore(asked, onProgress)
     underWay.add(doing)
     return doing.finally(() => underWay.delete(doing))
+  }
+
+  /** Also one that failed: somebody counts on it. */
+  async function noted(
+    started: Pick<BackupRecord, 'path' | 'startedAt'>,
+    make: () => Promise<Backup>,
+  ): Promise<Backup> {
+    const since = performance.now()
+    const note = (how: Pick<BackupRecord, 'bytes' | 'error'>) =>
+      // A copy that is there is not refused because nobody could write it down.
+      write('normal', () => noteBackup(db, { ...started, ...how, tookMs: performance.now() - since })).catch(
+        () => {},
+      )
+    try {
+      const made = await make()
+      await note({ bytes: made.bytes, error: null })
+      return made
+    } catch (error) {
+      await note({ bytes: null, error: (error as Error).message })
+      throw error
+    }
   }
 
   function step(retention: Retention, { limit, afterLane = 0, turn }: PruneStep) {
@@ -84,8 +107,12 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
     },
     async backup(path, { overwrite, onProgress }) {
       if (inMemory) throw notInMemory('backup')
-      return chore({ kind: 'backup', database, path, overwrite, now: now() }, onProgress)
+      const startedAt = now()
+      return noted({ path: resolve(path), startedAt }, () =>
+        chore({ kind: 'backup', database, path, overwrite, now: startedAt }, onProgress),
+      )
     },
+    backups: () => read(() => readBackups(db)),
     async restore(path, { leave, onProgress }) {
       if (inMemory) throw notInMemory('restore')
       await chore({ kind: 'verify', path })

@@ -74,6 +74,51 @@ export const metrics: Theme = (specify, expect) => {
     }
   })
 
+  specify('with what was measured it is written down how many tasks are unfinished', async (world) => {
+    const left = async (windowMs: number) =>
+      (await world.store.readLevels(null, windowMs)).map((level) => level.left)
+    expect(await left(HOUR_MS)).toEqual([])
+    const ids = await world.enqueueMany(5)
+    await world.store.addMetrics([measured({ enqueued: 5 })])
+    const worker = await world.worker()
+    const [claim] = await worker.claim(1)
+    await worker.complete(claim!)
+    await world.store.addMetrics([])
+    world.clock.advance(MINUTE_MS)
+    await world.store.cancelTask(ids.at(-1)!)
+    await world.enqueue({ runAfter: { ms: 60_000 } })
+    await world.store.removeTask(ids.at(-2)!)
+    await world.store.addMetrics([])
+    // The last of each minute.
+    expect(await left(HOUR_MS)).toEqual([4, 3])
+    world.clock.advance(2 * HOUR_MS)
+    expect(await left(HOUR_MS)).toEqual([3])
+    expect((await world.store.readMetrics(24 * HOUR_MS)).minutes).toHaveLength(1)
+    world.clock.advance(WEEK_MS)
+    await world.store.addMetrics([])
+    // What is older than a week is gone, but for the last of it.
+    expect(await left(4 * WEEK_MS)).toEqual([3, 3])
+  })
+
+  specify('of rows that are left what is new is written down, with how many were done', async (world) => {
+    const row = { ...measured({ name: 'tag-files', completed: 7 }), queue: ':rows' }
+    const levels = async () =>
+      (await world.store.readLevels('tag-files', HOUR_MS)).map(({ left, done }) => [left, done])
+    await world.store.noteRowsLeft('tag-files', 10)
+    // Right after another look, and one that has found nothing new.
+    await world.store.noteRowsLeft('tag-files', 11)
+    world.clock.advance(5 * MINUTE_MS)
+    await world.store.noteRowsLeft('tag-files', 10)
+    expect(await levels()).toEqual([[10, 0]])
+    await world.store.addMetrics([row])
+    await world.store.noteRowsLeft('tag-files', 10)
+    await world.store.noteRowsLeft('other', 1)
+    expect(await levels()).toEqual([
+      [10, 0],
+      [10, 7],
+    ])
+  })
+
   specify('each minute is kept by itself, and read as far back as is asked for', async (world) => {
     for (let minute = 0; minute < 4; minute++) {
       await world.store.addMetrics([measured({ completed: minute })])

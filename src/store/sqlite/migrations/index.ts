@@ -9,6 +9,7 @@ import { supervisors } from './008-supervisors.ts'
 import { health } from './009-health.ts'
 import { actions } from './011-actions.ts'
 import { rowWaits } from './015-row-waits.ts'
+import { levels } from './017-levels.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   health,
   actions,
   rowWaits,
+  levels,
 ]

@@ -1,0 +1,38 @@
+import { flowsIn, type Level, levelAt, shareWithin } from './level.ts'
+import { RANGES, type Range, rangeStart } from './metrics-history.ts'
+
+/** How it went with the rows of a discovery in one step of time; null: nobody had looked yet. */
+export interface RowStep {
+  /** When it began. */
+  at: number
+  /** Rows that were not done at its end, without those that are quarantined. */
+  left: number | null
+  /** Rows that came to need work. */
+  came: number | null
+  done: number | null
+}
+
+export interface RowHistory {
+  asOf: number
+  stepMs: number
+  /** Rows that were ever done. */
+  doneEver: number
+  steps: RowStep[]
+}
+
+/** `levels`: in order, those within the range and the last one before it. */
+export function rowHistoryOf(levels: readonly Level[], range: Range, now: number): RowHistory {
+  const { stepMs, steps: count } = RANGES[range]
+  const start = rangeStart(range, now)
+  const flows = flowsIn(levels)
+  const steps = Array.from({ length: count }, (_, index): RowStep => {
+    const at = start + index * stepMs
+    const end = at + stepMs
+    const level = levelAt(levels, Math.min(end - 1, now))
+    if (level === undefined) return { at, left: null, came: null, done: null }
+    const total = (what: 'came' | 'done') =>
+      Math.round(flows.reduce((sum, flow) => sum + flow[what] * shareWithin(flow, at, end), 0))
+    return { at, left: level.left, came: total('came'), done: total('done') }
+  })
+  return { asOf: now, stepMs, doneEver: levels.at(-1)?.done ?? 0, steps }
+}
