@@ -51,6 +51,7 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
         office.turns.take(() => handled(route, office, { ...asked, tell }))
       if (route.tells && wantsLines(visit.request)) return inLines(work, wordingOf(office))
       const answer = await work(() => {})
+      if (route.action !== undefined) office.desk.hub.acted()
       if (answer instanceof Response) return answer
       const status = route.status ?? (route.answer === null ? 204 : 200)
       return status === 204 ? new Response(null, { status }) : json(office, answer, status)

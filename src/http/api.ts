@@ -114,8 +114,9 @@ function topicsOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Record<str
     discoveries: {
       read: async () => ({ discoveries: (await allDiscoveries(gleaner)).map(withoutTime) }),
       everyMs: 1_000,
+      isSlow: true,
     },
-    health: { read: () => healthOf(desk), everyMs: 1_000 },
+    health: { read: () => healthOf(desk), everyMs: 1_000, isSlow: true },
   }
 }
 

@@ -87,7 +87,7 @@ function charged(task: Held): Transition {
   const crashes = task.crashes + 1
   const failure = {
     kind: 'crash',
-    message: `the worker died while running this task (${crashes} of ${crashLimit} crashes)`,
+    message: `the worker died while running it (${crashes} of ${crashLimit} crashes)`,
     stack: null,
   } as const
   if (crashes >= crashLimit || task.attempts >= task.maxAttempts) {

@@ -42,8 +42,18 @@ export class Timeline {
     // What began in the same moment was never to be seen.
     if (last?.from === now) lane.stretches.pop()
     lane.stretches.push({ from: now, status, health, phase, pid })
-    if (lane.stretches.length > STRETCHES_MAX) lane.stretches.shift()
+    if (lane.stretches.length > STRETCHES_MAX) coarsen(lane.stretches)
   }
+}
+
+/** Of the older half, the two neighbours that lasted the shortest become one: the longer ago, the fewer details. */
+function coarsen(stretches: Stretch[]): void {
+  const lastedMs = (index: number) => stretches[index + 1]!.from - stretches[index]!.from
+  let at = 0
+  for (let index = 1; index < stretches.length / 2; index++)
+    if (lastedMs(index) + lastedMs(index + 1) < lastedMs(at) + lastedMs(at + 1)) at = index
+  const longer = lastedMs(at) >= lastedMs(at + 1) ? stretches[at]! : stretches[at + 1]!
+  stretches.splice(at, 2, { ...longer, from: stretches[at]!.from })
 }
 
 /** An end is told of more than once, and in the end with what followed from it. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { EventLog } from '../../src/http/events/event-log.ts'
-import { Hub } from '../../src/http/events/hub.ts'
+import { Hub, type Topic } from '../../src/http/events/hub.ts'
 import { openGleaner } from '../../src/index.ts'
 import type { Change } from '../../src/store/contract.ts'
 import { tempDatabase } from '../temp-database.ts'
@@ -131,6 +131,19 @@ test('a topic that cannot be read silences no other', async () => {
   expect(await nextEvent(client)).toContain('event: task')
 })
 
+test('a topic that takes long keeps no other waiting, and who has acted sees it at once', async () => {
+  const hub = hubOf(
+    async () => hub.looks++,
+    () => new Promise(() => {}),
+  )
+  const client = hub.subscribe({ topics: ['slow', 'counts'], tasks: [] }, null)
+  expect(await nextEvent(client)).toContain('data: 0')
+  hub.changed()
+  // It rests an hour, unless somebody waits.
+  hub.acted()
+  expect(await nextEvent(client)).toContain('data: 1')
+}, 30_000)
+
 test('nobody looks while nobody listens', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -193,7 +206,7 @@ test('topics that are none are refused', async () => {
 })
 
 /** A hub without a database, whose one topic is what `read` says. */
-function hubOf(read: () => Promise<unknown>) {
+function hubOf(read: () => Promise<unknown>, readSlowly?: () => Promise<unknown>) {
   const listeners = new Set<(change: Change) => void>()
   const store = {
     onChange(listener: (change: Change) => void) {
@@ -202,14 +215,19 @@ function hubOf(read: () => Promise<unknown>) {
     },
     getTask: async () => null,
   }
-  const topics = { counts: { read } }
-  const hub = new Hub({ store, topics, redact: (value) => value, timings: { lookMs: 0, pollMs: 30_000 } })
+  const slow: Record<string, Topic> =
+    readSlowly === undefined ? {} : { slow: { read: readSlowly, isSlow: true } }
+  // The slow one first: it is asked in the order of the topics.
+  const topics = { ...slow, counts: { read } }
+  const timings = { lookMs: readSlowly === undefined ? 0 : 3_600_000, pollMs: 30_000 }
+  const hub = new Hub({ store, topics, redact: (value) => value, timings })
   onTestFinished(() => hub.close())
   return Object.assign(hub, {
     changed: () => {
       for (const listener of listeners) listener({ kind: 'work' })
     },
     listeners: () => listeners.size,
+    looks: 0,
   })
 }
 

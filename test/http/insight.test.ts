@@ -194,3 +194,23 @@ test('a timeline keeps what changed, and how processes ended, and never grows be
   for (let at = 6; at < 2_000; at++) timeline.saw({ ...record, pid: at, lastExit: { ...lastExit, at } }, at)
   expect([lane!.stretches.length, lane!.exits.length]).toEqual([300, 50])
 })
+
+test('a lane reaches back to its beginning, with the fewer details the longer ago', () => {
+  const timeline = new Timeline()
+  const record = { id: 'worker:ml:0', status: 'running', health: 'healthy', current: [], lastExit: null }
+  const HOUR = 60 * MINUTE
+  // Idle for an hour, then one second of work in ten, for two days.
+  timeline.saw({ ...record, phase: 'idle' } as unknown as WorkerRecord, 0)
+  for (let at = HOUR; at < 48 * HOUR; at += 10_000) {
+    timeline.saw({ ...record, phase: 'processing' } as unknown as WorkerRecord, at)
+    timeline.saw({ ...record, phase: 'idle' } as unknown as WorkerRecord, at + 1_000)
+  }
+  const { stretches } = timeline.lanes[0]!
+  expect(stretches).toHaveLength(300)
+  expect(stretches[0]).toMatchObject({ from: 0, phase: 'idle' })
+  expect(stretches.slice(-100).map(({ phase }) => phase)).toEqual(
+    Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'processing' : 'idle')),
+  )
+  const times = stretches.map(({ from }) => from)
+  expect(times).toEqual(times.toSorted((a, b) => a - b))
+})

@@ -10,7 +10,8 @@ import { keptItsRate, minuteOfARate } from './rates.ts'
 import { brokenRowPromises, type RowTorture, rowSummary, tortureRows } from './row-kills.ts'
 
 // npm run torture [-- --database sqlite|postgres --only <part> --kills <n> --seed <n>]
-const PARTS = ['supervisor', 'http', 'gaps', 'kills', 'backups', 'rate', 'rows'] as const
+const PARTS = ['supervisor', 'http', 'dashboard', 'gaps', 'kills', 'backups', 'rate', 'rows'] as const
+/** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, lists of a million tasks. */
 const HTTP_PROOFS = ['hostile', 'crowd', 'large-lists'].map((name) => `test/http/${name}.test.ts`)
 /** Of the throughput without poison. */
 const SHARE_MIN = 0.8
@@ -38,7 +39,8 @@ const isMeant = (part: (typeof PARTS)[number]) => only === undefined || only ===
 
 if (database !== 'postgres') {
   if (isMeant('supervisor')) superviseForReal()
-  if (isMeant('http')) serveForReal()
+  if (isMeant('http')) atFullLength(...HTTP_PROOFS)
+  if (isMeant('dashboard')) atFullLength('test/web/journeys.test.ts', '-t', 'with many tasks and rows')
   if (isMeant('gaps')) killBetweenSteps('SQLite')
   if (isMeant('kills')) await killAtRandom('SQLite', new SqliteGround())
   if (isMeant('backups')) await backUpEverySecond()
@@ -97,10 +99,10 @@ function superviseForReal(): void {
   if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
 }
 
-/** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, pages of a million tasks; on both databases. */
-function serveForReal(): void {
+/** Tests of the usual run whose lengths are real here; on both databases. */
+function atFullLength(...what: string[]): void {
   const env = { ...process.env, GLEANER_TORTURE: '1' }
-  const args = ['run', ...HTTP_PROOFS, '--no-file-parallelism', '--disable-console-intercept']
+  const args = ['run', ...what, '--no-file-parallelism', '--disable-console-intercept']
   if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
 }
 

@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { OPERATOR, openServer, VIEWER } from '../http/server.ts'
+import { BOTH } from '../torture/ground/both.ts'
 import { until } from '../until.ts'
 import { complaintsOf, openHouse } from './house.ts'
 import { lineTo } from './line.ts'
+import { answersOf, fastestMs, LARGE_PAGES, openMany } from './many.ts'
 
 const house = openHouse()
 const OFFLINE = /Failed to load resource|ERR_|net::/
@@ -185,3 +187,54 @@ test('whoever is unknown is asked for a token; a viewer sees everything and no a
   await operator.getByRole('button', { name: 'Pause everything' }).waitFor()
   expect(complaintsOf(page, /401/)).toEqual([])
 })
+
+const TORTURE = process.env.GLEANER_TORTURE === '1'
+const MANY = TORTURE ? 1_000_000 : 2_000
+/** In the long form, which runs on a machine of its own, these are the promise; in the short one only whatever hangs is caught. */
+const [PAGE_MS, ACTION_MS] = TORTURE ? [1_000, 300] : [30_000, 30_000]
+const ANSWERS_MAX_BYTES = 150_000
+const isList = ([path]: (typeof LARGE_PAGES)[number]) =>
+  path === '/tasks' || path === '/discoveries/tag-files'
+
+test.each(TORTURE ? BOTH : BOTH.slice(0, 1))(
+  'with many tasks and rows every page is there at once, on %s',
+  async (database, openGround) => {
+    const { url } = await openMany(await openGround(), database, MANY)
+    const page = await house.visit('/', { url })
+    const measured: [what: string, ms: number, limitMs: number][] = []
+    for (const [path, shows] of TORTURE ? LARGE_PAGES : LARGE_PAGES.filter(isList)) {
+      const bytes = answersOf(page)
+      const ms = await fastestMs(PAGE_MS, 5, async () => {
+        await page.goto(url + path)
+        await shows(page).first().waitFor()
+      })
+      measured.push([path, ms, PAGE_MS])
+      expect(await bytes(), path).toBeLessThan(5 * ANSWERS_MAX_BYTES)
+      page.removeAllListeners('response')
+    }
+    await page.goto(`${url}/queues`)
+    const queue = page.getByRole('region', { name: 'default', exact: true })
+    for (const [action, then] of [
+      ['Pause', 'Resume'],
+      ['Resume', 'Pause'],
+    ] as const) {
+      await queue.getByRole('button', { name: action }).waitFor()
+      const since = performance.now()
+      await queue.getByRole('button', { name: action }).click()
+      await queue.getByRole('button', { name: then }).waitFor()
+      measured.push([action, performance.now() - since, ACTION_MS])
+    }
+    await page.goto(`${url}/tasks?status=queued`)
+    await page.getByRole('link', { name: /^job/ }).first().click()
+    await page.getByRole('button', { name: 'Cancel' }).waitFor()
+    const since = performance.now()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('heading', { name: /cancelled/ }).waitFor()
+    measured.push(['Cancel', performance.now() - since, ACTION_MS])
+    const all = measured.map(([what, ms]) => `${what} ${ms.toFixed(0)}`).join(', ')
+    if (TORTURE) console.log(`${database}: of ${MANY} tasks and rows, in ms: ${all}`)
+    for (const [what, ms, limitMs] of measured) expect(ms, `${what}: ${all}`).toBeLessThan(limitMs)
+    expect(complaintsOf(page)).toEqual([])
+  },
+  900_000,
+)

@@ -29,7 +29,7 @@ export const DASHBOARD: readonly Guard[] = [
     name: 'dashboard: lanes are bounded',
     promise: 'A supervisor that runs for a year remembers no more of its workers than one of today.',
     file: 'src/model/timeline.ts',
-    find: '    if (lane.stretches.length > STRETCHES_MAX) lane.stretches.shift()\n',
+    find: '    if (lane.stretches.length > STRETCHES_MAX) coarsen(lane.stretches)\n',
     replace: '',
     test: {
       file: INSIGHT,
@@ -109,6 +109,28 @@ export const DASHBOARD: readonly Guard[] = [
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'of rows that are left what is new is written down, with how many were done',
+    },
+  },
+  {
+    name: 'dashboard: what takes long keeps no other waiting',
+    promise: 'With a million rows to count, a queue that was paused is seen to be paused at once.',
+    file: 'src/http/events/hub.ts',
+    find: '      if (isSlow !== slow) continue\n',
+    replace: '      if (slow === isSlow) this.#forget(topic)\n',
+    test: {
+      file: 'test/http/events.test.ts',
+      title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',
+    },
+  },
+  {
+    name: 'dashboard: who has acted waits for no rest',
+    promise: 'Actions are seen within 300 ms.',
+    file: 'src/http/events/lookout.ts',
+    find: 'this.#hurried ? 0 : ',
+    replace: '',
+    test: {
+      file: 'test/http/events.test.ts',
+      title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',
     },
   },
 ]

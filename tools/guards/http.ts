@@ -154,7 +154,7 @@ export const HTTP: readonly Guard[] = [
   {
     name: 'http: a topic is told at most four times a second',
     promise: 'Events are coalesced.',
-    file: 'src/http/events/hub.ts',
+    file: 'src/http/events/lookout.ts',
     find: 'Math.max(0, this.#notBefore - performance.now())',
     replace: '0',
     test: {
@@ -212,7 +212,7 @@ export const HTTP: readonly Guard[] = [
     name: 'http: nobody looks while nobody listens',
     promise: 'Events cost nothing while nobody wants them.',
     file: 'src/http/events/hub.ts',
-    find: '    clearTimeout(this.#timer)\n',
+    find: '    for (const lookout of this.#lookouts) lookout.stop()\n',
     replace: '',
     test: { file: EVENTS, title: 'nobody looks while nobody listens' },
   },

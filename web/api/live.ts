@@ -12,7 +12,7 @@ export interface Live {
   workers: ServerEvents['workers']['workers'] | null
   health: ServerEvents['health'] | null
   /** The tasks that are watched. */
-  tasks: Readonly<Record<string, ServerEvents['task']['task']>>
+  tasks: Readonly<Record<string, { task: ServerEvents['task']['task']; at: number }>>
   /** What was done here. */
   acts: number
   /** Grows with every change: what was read before may be old. */
@@ -78,7 +78,7 @@ function onConnection(connection: Connection): void {
 function onEvent(event: string, data: unknown): void {
   if (event === 'task') {
     const { id, task } = data as ServerEvents['task']
-    return change({ tasks: { ...live.tasks, [id]: task } })
+    return change({ tasks: { ...live.tasks, [id]: { task, at: performance.now() } } })
   }
   if (event === 'counts') change({ counts: data as ServerEvents['counts'] })
   else if (event === 'health') change({ health: data as ServerEvents['health'] })

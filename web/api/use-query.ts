@@ -5,8 +5,17 @@ import { useLive } from './live.ts'
 export interface Query<T> {
   /** What was read last; also while it is read again. */
   data: T | null
+  /** When it was asked for. */
+  at: number
   error: ApiError | null
   refetch(): void
+}
+
+interface Answer<T> {
+  path: string | null
+  data: T | null
+  at: number
+  error: ApiError | null
 }
 
 /** What was read on other pages: coming back shows it at once. */
@@ -17,11 +26,7 @@ const REMEMBERED_MAX = 50
 export function useQuery<T>(path: string | null, { live = true }: { live?: boolean } = {}): Query<T> {
   const revision = useLive((state) => (live ? state.revision : 0))
   const [asked, setAsked] = useState(0)
-  const [answer, setAnswer] = useState<{ path: string | null; data: T | null; error: ApiError | null }>({
-    path,
-    data: recall<T>(path),
-    error: null,
-  })
+  const [answer, setAnswer] = useState<Answer<T>>({ path, data: recall<T>(path), at: 0, error: null })
   const reading = useRef<{ path: string; again: boolean } | null>(null)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a revision, or being asked, is a reason to read again
@@ -34,18 +39,20 @@ export function useQuery<T>(path: string | null, { live = true }: { live?: boole
     }
     const mine = { path, again: false }
     reading.current = mine
-    const read = (): Promise<void> =>
-      ask<T>(path)
+    const read = (): Promise<void> => {
+      const at = performance.now()
+      return ask<T>(path)
         .then(
           (data) => {
             remember(path, data)
-            if (reading.current === mine) setAnswer({ path, data, error: null })
+            if (reading.current === mine) setAnswer({ path, data, at, error: null })
           },
           (error: ApiError) => {
             if (reading.current !== mine) return
             setAnswer((before) => ({
               path,
               data: before.path === path ? before.data : recall<T>(path),
+              at: before.path === path ? before.at : 0,
               error,
             }))
           },
@@ -59,6 +66,7 @@ export function useQuery<T>(path: string | null, { live = true }: { live?: boole
           mine.again = false
           return read()
         })
+    }
     void read()
   }, [path, revision, asked])
 
@@ -66,6 +74,7 @@ export function useQuery<T>(path: string | null, { live = true }: { live?: boole
   const isCurrent = answer.path === path
   return {
     data: isCurrent ? answer.data : recall<T>(path),
+    at: isCurrent ? answer.at : 0,
     error: isCurrent ? answer.error : null,
     refetch,
   }

@@ -55,7 +55,7 @@ export function WorkersAtAGlance() {
             <li key={`${worker.id} ${worker.host}`}>
               <span className="dot" data-tone={toneOf(worker.health)} />
               <span className="glance-name">{worker.id.replace(/^worker:/, '')}</span>
-              <span className="glance-note">
+              <span className="glance-note glance-doing">
                 <Doing worker={worker} />
               </span>
             </li>
@@ -72,7 +72,9 @@ function Doing({ worker: { current, status, phase } }: { worker: Worker }) {
   return (
     <>
       <span className="cut">{first.item}</span>
-      {current.length > 1 && ` +${current.length - 1}`} · <Since at={first.since} />
+      <span className="num">
+        {current.length > 1 && `+${current.length - 1} `}· <Since at={first.since} />
+      </span>
     </>
   )
 }
@@ -128,28 +130,30 @@ export function DiscoveriesAtAGlance() {
         </Empty>
       ) : (
         <ul className="glance">
-          {discoveries.map(({ name, waiting, claimed, backingOff, quarantined, etaMs }) => (
-            <li key={name}>
-              <Link to={`/discoveries/${encodeURIComponent(name)}`} className="glance-name">
-                {name}
-              </Link>
-              {(quarantined ?? 0) > 0 && (
-                <Badge status="quarantined">{`${count(quarantined!)} quarantined`}</Badge>
-              )}
-              <span className="glance-note num">
-                {waiting === null
-                  ? 'table cannot be read'
-                  : leftText(waiting + (claimed ?? 0) + (backingOff ?? 0), quarantined ?? 0, etaMs)}
-              </span>
-            </li>
-          ))}
+          {discoveries.map(({ name, waiting, claimed, backingOff, quarantined, etaMs }) => {
+            const left = (waiting ?? 0) + (claimed ?? 0) + (backingOff ?? 0)
+            return (
+              <li key={name} className="glance-tall">
+                <Link to={`/discoveries/${encodeURIComponent(name)}`} className="glance-name">
+                  {name}
+                </Link>
+                <span className="num glance-number">{waiting === null ? '–' : `${count(left)} left`}</span>
+                <span className="glance-more num">
+                  {waiting === null ? 'its table cannot be read' : pace(left, etaMs)}
+                </span>
+                {(quarantined ?? 0) > 0 && (
+                  <Badge status="quarantined">{`${count(quarantined!)} quarantined`}</Badge>
+                )}
+              </li>
+            )
+          })}
         </ul>
       )}
     </Panel>
   )
 }
 
-function leftText(left: number, quarantined: number, etaMs: number | null): string {
-  if (left === 0) return quarantined > 0 ? '' : 'none left'
-  return `${count(left)} left${etaMs ? ` · ${duration(etaMs)}` : ''}`
+function pace(left: number, etaMs: number | null): string {
+  if (left === 0) return 'nothing to do'
+  return etaMs === null ? 'nothing is being done' : `done in ${duration(etaMs)}`
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
-import type { Discovery, Explanation, Page, Row } from '../../src/http/wire.ts'
+import type { Discovery, Explanation, Lane, Page, Row } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'
@@ -7,11 +7,11 @@ import { Badge, toneOf } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ExplanationView } from '../parts/explanation.tsx'
-import { Ago } from '../parts/now.tsx'
 import { Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Answered, Empty, Failed, Loading } from '../parts/states.tsx'
 import { useSteadyList } from '../parts/steady-list.ts'
 import { Link, useFilters } from '../router.tsx'
+import { type Exit, RowLine } from './discovery-row.tsx'
 import { InflowChart } from './inflow-chart.tsx'
 import { RowTallies } from './row-tallies.tsx'
 
@@ -27,14 +27,10 @@ export function DiscoveryPage({ name }: { name: string }) {
         <Link to="/discoveries">All discoveries</Link>
       </Empty>
     )
-  if (query.data === null)
-    return query.error === null ? (
-      <Loading rows={8} />
-    ) : (
-      <Failed error={query.error} onRetry={query.refetch} />
-    )
-  const discovery: Discovery = { ...query.data, ...told }
-  const { paused, pausedReason, createIndex, quarantined } = discovery
+  // Counting the rows of a large table takes a while; listing some does not.
+  const discovery = query.data === null ? (told ?? null) : { ...query.data, ...told }
+  if (discovery === null && query.error !== null)
+    return <Failed error={query.error} onRetry={query.refetch} />
   return (
     <>
       <p className="crumbs">
@@ -43,66 +39,90 @@ export function DiscoveryPage({ name }: { name: string }) {
       <PageHead
         title={
           <>
-            {name} {paused && <Badge status="paused" />}
+            {name} {discovery?.paused && <Badge status="paused" />}
           </>
         }
-        note={pausedReason ?? undefined}
+        note={discovery?.pausedReason ?? undefined}
       >
-        {(quarantined ?? 0) > 0 && (
-          <Action path={`${path}/release`} icon="release" done="All are released from quarantine">
-            Release all
-          </Action>
-        )}
-        {paused ? (
-          <Action path={`${path}/resume`} icon="resume" tone="primary" done={`${name} goes on`}>
-            Resume
-          </Action>
-        ) : (
-          <Action path={`${path}/pause`} icon="pause" done={`${name} is paused`}>
-            Pause
-          </Action>
-        )}
+        {discovery !== null && <DiscoveryActions path={path} discovery={discovery} />}
       </PageHead>
-      {createIndex !== null && (
-        <div className="callout" data-tone="amber">
-          <p>
-            To find rows that need work, rows that do not are read, too: slow on a large table. This index
-            helps.
-          </p>
-          <div className="advice">
-            <code>{createIndex}</code>
-            <CopyButton text={createIndex} label="Copy the index" />
-          </div>
-        </div>
-      )}
+      {discovery?.createIndex && <IndexAdvice statement={discovery.createIndex} />}
       <div className="split">
-        <Rows path={path} discovery={discovery} />
+        <Rows path={path} name={name} maxAttempts={discovery?.maxAttempts ?? null} />
         <div className="stack">
           <Panel title="How it goes">
-            <RowTallies discovery={discovery} />
+            {discovery === null ? (
+              <Loading rows={4} label="Counting" />
+            ) : (
+              <RowTallies discovery={discovery} />
+            )}
             <InflowChart path={path} />
           </Panel>
-          <Panel title="What it is">
-            <Facts
-              facts={[
-                ['Table', <code key="table">{discovery.table}</code>],
-                ['Where', <code key="where">{discovery.where}</code>],
-                ['Key', <code key="key">{discovery.key.join(', ')}</code>],
-                discovery.version === null
-                  ? null
-                  : ['Version', <code key="version">{discovery.version}</code>],
-                ['Attempts', discovery.maxAttempts],
-                ['Crashes', `quarantined after ${discovery.crashLimit}`],
-              ]}
-            />
-          </Panel>
+          {discovery !== null && <WhatItIs discovery={discovery} />}
         </div>
       </div>
     </>
   )
 }
 
-function Rows({ path, discovery }: { path: string; discovery: Discovery }) {
+/** As it is told: the time of the numbers is no news. */
+type Told = Omit<Discovery, 'asOf'>
+
+function DiscoveryActions({ path, discovery }: { path: string; discovery: Told }) {
+  const { name, paused, quarantined } = discovery
+  return (
+    <>
+      {(quarantined ?? 0) > 0 && (
+        <Action path={`${path}/release`} icon="release" done="All are released from quarantine">
+          Release all
+        </Action>
+      )}
+      {paused ? (
+        <Action path={`${path}/resume`} icon="resume" tone="primary" done={`${name} goes on`}>
+          Resume
+        </Action>
+      ) : (
+        <Action path={`${path}/pause`} icon="pause" done={`${name} is paused`}>
+          Pause
+        </Action>
+      )}
+    </>
+  )
+}
+
+function IndexAdvice({ statement }: { statement: string }) {
+  return (
+    <div className="callout" data-tone="amber">
+      <p>
+        To find rows that need work, rows that do not are read, too: slow on a large table. This index helps.
+      </p>
+      <div className="advice">
+        <code>{statement}</code>
+        <CopyButton text={statement} label="Copy the index" />
+      </div>
+    </div>
+  )
+}
+
+function WhatItIs({ discovery }: { discovery: Told }) {
+  const { table, where, key, version, maxAttempts, crashLimit } = discovery
+  return (
+    <Panel title="What it is">
+      <Facts
+        facts={[
+          ['Table', <code key="table">{table}</code>],
+          ['Where', <code key="where">{where}</code>],
+          ['Key', <code key="key">{key.join(', ')}</code>],
+          version === null ? null : ['Version', <code key="version">{version}</code>],
+          ['Attempts', maxAttempts],
+          ['Crashes', `quarantined after ${crashLimit}`],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAttempts: number | null }) {
   const [filters, setFilters] = useFilters()
   const state = STATES.find((one) => one === filters.get('state')) ?? null
   const [trail, setTrail] = useState<string[]>([])
@@ -119,6 +139,7 @@ function Rows({ path, discovery }: { path: string; discovery: Discovery }) {
     [query.data],
   )
   const { items, hold } = useSteadyList(identified, false, `${search}`)
+  const exits = useExits(items.some(({ crashes }) => crashes > 0))
   const [explained, setExplained] = useState<string | null>(null)
   const next = query.data?.next ?? null
   return (
@@ -162,7 +183,8 @@ function Rows({ path, discovery }: { path: string; discovery: Discovery }) {
                     key={row.key}
                     row={row}
                     path={path}
-                    maxAttempts={discovery.maxAttempts}
+                    exits={exits.filter(({ items }) => items.includes(`${name}/${row.key}`))}
+                    maxAttempts={maxAttempts}
                     onExplain={setExplained}
                   />
                 ))}
@@ -171,115 +193,45 @@ function Rows({ path, discovery }: { path: string; discovery: Discovery }) {
           )
         }
       </Answered>
-      <footer className="table-foot">
-        <span />
-        <span className="pager">
-          <button
-            type="button"
-            className="button"
-            data-small
-            disabled={trail.length === 0}
-            onClick={() => setTrail(trail.slice(0, -1))}
-          >
-            Before
-          </button>
-          <button
-            type="button"
-            className="button"
-            data-small
-            disabled={next === null}
-            onClick={() => setTrail([...trail, next!])}
-          >
-            More
-          </button>
-        </span>
-      </footer>
+      {(trail.length > 0 || next !== null) && (
+        <footer className="table-foot">
+          <span />
+          <span className="pager">
+            <button
+              type="button"
+              className="button"
+              data-small
+              disabled={trail.length === 0}
+              onClick={() => setTrail(trail.slice(0, -1))}
+            >
+              Before
+            </button>
+            <button
+              type="button"
+              className="button"
+              data-small
+              disabled={next === null}
+              onClick={() => setTrail([...trail, next!])}
+            >
+              More
+            </button>
+          </span>
+        </footer>
+      )}
       {explained !== null && <ExplainRow path={path} rowKey={explained} onClose={() => setExplained(null)} />}
     </section>
   )
 }
 
-function RowLine({
-  row,
-  path,
-  maxAttempts,
-  onExplain,
-}: {
-  row: Row
-  path: string
-  maxAttempts: number
-  onExplain: (key: string) => void
-}) {
-  const { key, state, attempts, crashes } = row
-  const rowPath = `${path}/rows/${encodeURIComponent(key)}`
-  return (
-    <tr>
-      <td className="row-key">
-        <span className="cut mono" title={key}>
-          {key}
-        </span>
-        <RowWhat row={row} />
-      </td>
-      <td>
-        <Badge status={state} />
-      </td>
-      <td className="right num">
-        {attempts} / {maxAttempts}
-        {crashes > 0 && <span className="error-text">, {crashes} crashed</span>}
-      </td>
-      <td className="right row-actions">
-        <button type="button" className="button" data-small onClick={() => onExplain(key)}>
-          Explain
-        </button>
-        {state === 'quarantined' && (
-          <Action path={`${rowPath}/release`} icon="release" small done={`Row ${key} is released`}>
-            Release
-          </Action>
-        )}
-        {state === 'backing-off' && (
-          <Action path={`${rowPath}/retry`} icon="retry" small done={`Row ${key} is tried again`}>
-            Retry
-          </Action>
-        )}
-      </td>
-    </tr>
-  )
-}
-
-function RowWhat({ row: { error, worker, since, nextAt, state, history } }: { row: Row }) {
-  return (
-    <>
-      {error !== null && (
-        <details className="row-error">
-          <summary>
-            <span className="error-text">
-              {error.kind === 'crash' ? 'crash: ' : ''}
-              {error.message}
-            </span>
-          </summary>
-          {error.stack !== null && <pre>{error.stack}</pre>}
-          <ol className="row-history">
-            {history.map(({ attempt, at, outcome, message }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added
-              <li key={index}>
-                <span className="num">attempt {attempt}</span> <Badge status={outcome} /> <Ago at={at} />{' '}
-                {message !== null && <span className="muted">{message}</span>}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
-      {state === 'claimed' && worker !== null && (
-        <span className="muted">
-          {worker} {since !== null && <Ago at={since} />}
-        </span>
-      )}
-      {state === 'backing-off' && nextAt !== null && (
-        <span className="muted">
-          again <Ago at={nextAt} />
-        </span>
-      )}
-    </>
+/** What the supervisor saw of processes that ended, the oldest first. */
+function useExits(wanted: boolean): Exit[] {
+  const timeline = useQuery<{ items: Lane[] }>(wanted ? '/workers/timeline' : null)
+  return useMemo(
+    () =>
+      (timeline.data?.items ?? [])
+        .flatMap(({ worker, exits }) => exits.map((exit) => ({ ...exit, worker })))
+        .sort((a, b) => a.at - b.at),
+    [timeline.data],
   )
 }
 

@@ -90,11 +90,17 @@ function Figures({ stats }: { stats: Stats | null }) {
         label="Errors"
         value={errors === null ? '–' : percent(errors)}
         tone={errors !== null && errors > 0.1 ? 'red' : 'slate'}
-        note={counts === undefined ? 'of attempts' : `${count(counts.failed)} failed kept`}
+        note={counts === undefined ? 'of attempts' : `${count(counts.failed)} failed tasks`}
       />
       <Figure
         label="Time left"
-        value={left === 0 ? 'done' : perMs === 0 ? '–' : duration(Math.round(left / perMs / 1000) * 1000)}
+        value={
+          left === 0
+            ? 'done'
+            : perMs === 0
+              ? '–'
+              : duration(Math.max(1, Math.round(left / perMs / 1000)) * 1000)
+        }
         tone="amber"
         note={left === 0 ? 'nothing waits' : perMs === 0 ? 'nothing completes' : 'at this pace'}
       />
@@ -121,7 +127,7 @@ function ChartGrid({ history, range }: { history: History; range: Range }) {
           days={days}
           format={duration}
           lines={latency}
-          top={1}
+          top={10}
         />
         <Chart
           title="Attempts that succeed"

@@ -18,7 +18,7 @@ export function RowTallies({ discovery }: { discovery: Omit<Discovery, 'asOf'> }
   return (
     <>
       <div className="state-bar" aria-hidden="true">
-        {STATES.map(([field, state]) => (
+        {STATES.filter(([field]) => (discovery[field] ?? 0) > 0).map(([field, state]) => (
           <i
             key={field}
             data-tone={toneOf(state)}

@@ -196,7 +196,7 @@ function Supervisors({ system: { supervisors } }: { system: System }) {
                 <td>
                   {host} <span className="muted num">pid {pid}</span>
                 </td>
-                <td className="right num">{workers}</td>
+                <td className="right num">{plural(workers, 'worker')}</td>
                 <td className="right num">
                   <Ago at={since} />
                 </td>

@@ -25,13 +25,12 @@ export function TaskPage({ id }: { id: string }) {
     watchTasks([id])
     return () => watchTasks([])
   }, [id])
-  // What is told is newer than what was read, but without input and result.
-  const status = told?.status
+  const status = told?.task?.status
   const { refetch } = query
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new status brings a new result
   useEffect(() => refetch(), [status, refetch])
 
-  if (query.error?.code === 'TASK_GONE' || told === null)
+  if (query.error?.code === 'TASK_GONE' || told?.task === null)
     return (
       <Empty icon="search" title={`There is no task ${id}`} isPage>
         It was removed, or never was. <Link to="/tasks">All tasks</Link>
@@ -43,7 +42,12 @@ export function TaskPage({ id }: { id: string }) {
     ) : (
       <Failed error={query.error} onRetry={query.refetch} />
     )
-  return <TaskView task={{ ...query.data, ...told }} />
+  // What is told has neither input nor result, and may be older than what was read after an action of one's own.
+  return (
+    <TaskView
+      task={told !== undefined && told.at > query.at ? { ...query.data, ...told.task } : query.data}
+    />
+  )
 }
 
 function TaskView({ task }: { task: Task }) {

@@ -70,7 +70,7 @@ export function TasksPage() {
                 Show {plural(fresh, 'change')}
               </button>
             ) : (
-              `${plural(items.length, 'task')} on this page`
+              query.data !== null && `${plural(items.length, 'task')} on this page`
             )}
           </span>
           <span className="pager">

@@ -3,6 +3,7 @@ import type { Store } from '../../store/contract.ts'
 import { Problem } from '../problem.ts'
 import type { Redact } from '../redact.ts'
 import { type Entry, EventLog } from './event-log.ts'
+import { Lookout } from './lookout.ts'
 import { Subscription } from './subscription.ts'
 
 export interface HubOptions {
@@ -17,6 +18,8 @@ export interface Topic {
   read: () => Promise<unknown>
   /** It costs more than others: once in that time is enough. */
   everyMs?: number
+  /** It may take long, and keeps no other waiting. */
+  isSlow?: boolean
 }
 
 export interface HubTimings {
@@ -33,8 +36,6 @@ export const WATCHED_MAX = 100
 const WATCHED_BY_ALL_MAX = 1_000
 /** A page that is loaded anew shows how things were a moment ago, until the next look. */
 const REMEMBERED_MS = 15_000
-/** Looking takes a tenth of the thread, at most: the rest belongs to the work. */
-const RESTS_PER_LOOK = 9
 
 /**
  * Looks how things are when something has changed, here or elsewhere, as long as anybody listens; and tells what is new. One
@@ -42,7 +43,6 @@ const RESTS_PER_LOOK = 9
  */
 export class Hub {
   readonly #options: HubOptions
-  readonly #lookMs: number
   readonly #log = new EventLog()
   readonly #latest = new Map<string, Entry>()
   readonly #texts = new Map<string, string>()
@@ -51,17 +51,20 @@ export class Hub {
   /** How many clients want each topic. */
   readonly #wanted = new Map<string, number>()
   #stopListening: (() => void) | undefined
-  #timer: NodeJS.Timeout | undefined
   #poll: NodeJS.Timeout | undefined
-  #looking = false
-  #again = false
-  #notBefore = 0
+  /** What takes long is looked at by another one: nobody who has paused a queue waits for a table to be counted. */
+  readonly #lookouts: readonly Lookout[]
   /** When the last client left. */
   #leftMs = Number.NEGATIVE_INFINITY
 
   constructor(options: HubOptions) {
     this.#options = options
-    this.#lookMs = options.timings?.lookMs ?? 250
+    const lookMs = options.timings?.lookMs ?? 250
+    this.#lookouts = [
+      new Lookout(() => this.#look(() => this.#tellTopics(false)), lookMs),
+      new Lookout(() => this.#look(() => this.#tellTasks()), lookMs),
+      new Lookout(() => this.#look(() => this.#tellTopics(true)), lookMs),
+    ]
   }
 
   get topics(): string[] {
@@ -112,8 +115,7 @@ export class Hub {
     this.#leftMs = performance.now()
     this.#stopListening?.()
     clearInterval(this.#poll)
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    for (const lookout of this.#lookouts) lookout.stop()
   }
 
   /** What nobody hears of is soon no longer so. */
@@ -124,33 +126,23 @@ export class Hub {
     }
   }
 
-  /** Called for every change there is, so it does next to nothing. */
+  /** Somebody has changed something here, and looks at what comes of it. */
+  acted(): void {
+    if (this.#clients.size > 0) for (const lookout of this.#lookouts) lookout.atOnce()
+  }
+
   #soon(): void {
-    if (this.#looking) this.#again = true
-    else
-      this.#timer ??= setTimeout(() => this.#look(), Math.max(0, this.#notBefore - performance.now())).unref()
+    for (const lookout of this.#lookouts) lookout.soon()
   }
 
-  async #look(): Promise<void> {
-    const sinceMs = performance.now()
-    this.#timer = undefined
-    this.#looking = true
-    this.#again = false
-    try {
-      await this.#tellTopics()
-      await this.#tellTasks()
-    } catch {
-      return this.close()
-    } finally {
-      const endedMs = performance.now()
-      this.#notBefore = Math.max(sinceMs + this.#lookMs, endedMs + RESTS_PER_LOOK * (endedMs - sinceMs))
-      this.#looking = false
-    }
-    if (this.#again && this.#clients.size > 0) this.#soon()
+  async #look(work: () => Promise<void>): Promise<void> {
+    // Of a database that is closed there is nothing to hear any more.
+    await work().catch(() => this.close())
   }
 
-  async #tellTopics(): Promise<void> {
-    for (const [topic, { read, everyMs = 0 }] of Object.entries(this.#options.topics)) {
+  async #tellTopics(slow: boolean): Promise<void> {
+    for (const [topic, { read, everyMs = 0, isSlow = false }] of Object.entries(this.#options.topics)) {
+      if (isSlow !== slow) continue
       const rested = performance.now() - (this.#readAt.get(topic) ?? Number.NEGATIVE_INFINITY) >= everyMs
       if (!this.#wanted.has(topic) || (this.#latest.has(topic) && !rested)) continue
       this.#readAt.set(topic, performance.now())

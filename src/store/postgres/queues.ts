@@ -9,7 +9,7 @@ const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed
 
 type LaneCounts = Counts & { id: number; queue: string; name: string }
 
-/** One statement, so one moment: counters, what was not yet added to them, what runs, and what is due. */
+/** One statement, so one moment (of which the index is asked, not each delayed task): counters, what was not yet added to them, what runs, and what is due. */
 export async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts[]> {
   return sql.rows<LaneCounts>(
     `WITH sums AS (
@@ -22,7 +22,7 @@ export async function countByLane(sql: Sql, clockMs: number | null): Promise<Lan
        SELECT lane, count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane
      ), due AS (
        SELECT lane, count(*) AS n FROM gleaner.tasks
-       WHERE delayed AND run_after <= coalesce($1::bigint, gleaner.now_ms()) GROUP BY lane
+       WHERE delayed AND run_after <= (SELECT coalesce($1::bigint, gleaner.now_ms())) GROUP BY lane
      )
      SELECT id, queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,
             created - scheduled - completed - failed - cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued,

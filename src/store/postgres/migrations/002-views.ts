@@ -10,10 +10,11 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: (schema) => `
--- What somebody holds now. The batches say where to look, a task's own row whether it is still so.
+-- What somebody holds now. The batches say where to look, a task's own row whether it is still so. OFFSET 0 keeps the planner, which
+-- believes that nothing runs, from beginning with a walk over all tasks.
 CREATE VIEW ${schema}.held AS
 SELECT t.* FROM ${schema}.batches b CROSS JOIN LATERAL unnest(b.tasks) one(id)
-JOIN ${schema}.tasks t ON t.id = one.id AND t.fence = b.fence;
+CROSS JOIN LATERAL (SELECT * FROM ${schema}.tasks WHERE id = one.id AND fence = b.fence OFFSET 0) t;
 
 CREATE VIEW ${schema}.lane_counts AS
 SELECT l.id AS lane, l.queue, l.name,
@@ -31,7 +32,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.held
            WHERE status = 'running' GROUP BY lane) running ON running.lane = l.id
 LEFT JOIN (SELECT lane, count(*) AS n FROM ${schema}.tasks
-           WHERE delayed AND run_after <= ${schema}.now_ms() GROUP BY lane) due ON due.lane = l.id;
+           WHERE delayed AND run_after <= (SELECT ${schema}.now_ms()) GROUP BY lane) due ON due.lane = l.id;
 
 CREATE VIEW ${schema}.queue_depth AS
 SELECT c.queue, coalesce(q.paused, false) OR (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS paused, sum(c.scheduled) AS scheduled, sum(c.queued) AS queued,

@@ -1,0 +1,115 @@
+import type { Lane, Row } from '../../src/http/wire.ts'
+import { Action } from '../parts/action.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Ago } from '../parts/now.tsx'
+import { bytes } from '../text/format.ts'
+
+export type Exit = Lane['exits'][number] & { worker: string }
+
+export function RowLine({
+  row,
+  path,
+  exits,
+  maxAttempts,
+  onExplain,
+}: {
+  row: Row
+  path: string
+  /** Of processes that had this row in their hands. */
+  exits: readonly Exit[]
+  maxAttempts: number | null
+  onExplain: (key: string) => void
+}) {
+  const { key, state, attempts, crashes } = row
+  const rowPath = `${path}/rows/${encodeURIComponent(key)}`
+  return (
+    <tr>
+      <td className="row-key">
+        <span className="cut mono" title={key}>
+          {key}
+        </span>
+        <RowWhat row={row} />
+        {crashes > 0 && <Signatures exits={exits} />}
+      </td>
+      <td>
+        <Badge status={state} />
+      </td>
+      <td className="right num">
+        {attempts} / {maxAttempts ?? '…'}
+        {crashes > 0 && <span className="error-text">, {crashes} crashed</span>}
+      </td>
+      <td className="right row-actions">
+        <button type="button" className="button" data-small onClick={() => onExplain(key)}>
+          Explain
+        </button>
+        {state === 'quarantined' && (
+          <Action path={`${rowPath}/release`} icon="release" small done={`Row ${key} is released`}>
+            Release
+          </Action>
+        )}
+        {state === 'backing-off' && (
+          <Action path={`${rowPath}/retry`} icon="retry" small done={`Row ${key} is tried again`}>
+            Retry
+          </Action>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function RowWhat({ row: { error, worker, since, nextAt, state, history } }: { row: Row }) {
+  return (
+    <>
+      {error !== null && (
+        <details className="row-error">
+          <summary>
+            <span className="error-text">
+              {error.kind === 'crash' ? 'crash: ' : ''}
+              {error.message}
+            </span>
+          </summary>
+          {error.stack !== null && <pre>{error.stack}</pre>}
+          <ol className="row-history">
+            {history.map(({ attempt, at, outcome, message }, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added
+              <li key={index}>
+                <span className="num">attempt {attempt}</span> <Badge status={outcome} /> <Ago at={at} />{' '}
+                {message !== null && <span className="muted">{message}</span>}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+      {state === 'claimed' && worker !== null && (
+        <span className="muted">
+          {worker} {since !== null && <Ago at={since} />}
+        </span>
+      )}
+      {state === 'backing-off' && nextAt !== null && (
+        <span className="muted">
+          again <Ago at={nextAt} />
+        </span>
+      )}
+    </>
+  )
+}
+
+const SIGNATURES_MAX = 3
+
+/** How the processes ended that it took down: a signal, a code, their memory then. */
+function Signatures({ exits }: { exits: readonly Exit[] }) {
+  if (exits.length === 0) return null
+  return (
+    <ul className="row-signatures">
+      {exits.slice(-SIGNATURES_MAX).map(({ at, worker, pid, signal, code, rss }) => (
+        <li key={`${worker} ${at}`}>
+          <Badge status="crash">{signal ?? `exit ${code ?? '?'}`}</Badge> {worker.replace(/^worker:/, '')}{' '}
+          <span className="num">
+            pid {pid ?? '?'}
+            {rss !== null && `, ${bytes(rss)}`}, <Ago at={at} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
