@@ -30,6 +30,9 @@ export async function openMany(ground: Ground, database: string, count: number):
   const server = await openServer({}, { database: ground.database, tasks: [job], discoveries: [tag] })
   await openLanes(insideOf(server.gleaner).store)
   for (const sql of [...MANY_TASKS[database]!(count), ...COUNTED[database]!]) await ground.rows(sql)
+  // What so much at once leaves to be tidied up is not what a page costs.
+  await server.gleaner.maintenance.optimize()
+  await server.gleaner.maintenance.checkpoint()
   return server
 }
 
