@@ -150,7 +150,7 @@ function linesOf(history: History) {
     times: steps.map(({ at }) => at),
     depth: [
       {
-        label: 'waiting, scheduled or running',
+        label: 'tasks',
         tone: 'violet',
         area: true,
         values: steps.map((step) => step.depth),
