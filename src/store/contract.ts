@@ -29,7 +29,7 @@ import type {
   RetryAnswer,
   TaskFilter,
 } from './managing.ts'
-import type { PostgresOptions } from './postgres/options.ts'
+import type { PostgresOptions } from './postgres/server/options.ts'
 import type { Rows } from './rows.ts'
 import type { Supervision } from './supervision.ts'
 import type { Upkeep } from './upkeep.ts'

@@ -2,8 +2,8 @@ import { InputError, StoreError } from '../errors.ts'
 import type { TaskStatus } from '../model/task.ts'
 import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
 import { sqlitePath } from './open.ts'
-import type { PostgresOptions } from './postgres/options.ts'
-import { CopySource } from './sqlite/copy-source.ts'
+import type { PostgresOptions } from './postgres/server/options.ts'
+import { CopySource } from './sqlite/upkeep/copy-source.ts'
 
 export interface CopyOptions {
   /** How to reach the target, beside its URL. */
@@ -53,7 +53,7 @@ export async function copyTables(from: string, to: string, options: CopyOptions 
   const target = { url: targetUrl(to), ...postgres }
   const source = await CopySource.open(sourcePath(from))
   try {
-    const { checkEmpty, intoEmptySchema } = await import('./postgres/copy-target.ts')
+    const { checkEmpty, intoEmptySchema } = await import('./postgres/upkeep/copy-target.ts')
     const counted = source.count()
     if (dryRun) {
       await checkEmpty(target)

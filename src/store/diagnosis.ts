@@ -1,6 +1,6 @@
 import type { StoreOptions } from './open.ts'
 import { sqlitePath } from './open.ts'
-import { diagnoseSqlite } from './sqlite/diagnosis.ts'
+import { diagnoseSqlite } from './sqlite/manage/diagnosis.ts'
 
 /** What can be known of a database without changing anything in it. */
 export interface Diagnosis {
@@ -18,6 +18,6 @@ export interface Diagnosis {
 export async function diagnose(database: string, options: StoreOptions = {}): Promise<Diagnosis> {
   const path = sqlitePath(database)
   if (path !== undefined) return diagnoseSqlite(path)
-  const { diagnosePostgres } = await import('./postgres/diagnosis.ts')
+  const { diagnosePostgres } = await import('./postgres/manage/diagnosis.ts')
   return diagnosePostgres({ url: database, ...options.postgres })
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { InputError } from '../errors.ts'
 import type { Store } from './contract.ts'
-import type { PostgresOptions } from './postgres/options.ts'
-import type { Durability } from './sqlite/connection.ts'
+import type { PostgresOptions } from './postgres/server/options.ts'
+import type { Durability } from './sqlite/file/connection.ts'
 import { openSqliteStore } from './sqlite/store.ts'
 
 export interface StoreOptions {

@@ -1,6 +1,6 @@
 import { sqlitePath } from './open.ts'
-import { doChore } from './sqlite/chores.ts'
-import { notInMemory } from './sqlite/upkeep.ts'
+import { doChore } from './sqlite/upkeep/chores.ts'
+import { notInMemory } from './sqlite/upkeep/upkeep.ts'
 import type { UpkeepProgress } from './upkeep.ts'
 
 /** Of a database that is not open here. */
@@ -11,7 +11,7 @@ export async function restoreDatabase(
 ): Promise<void> {
   const file = sqlitePath(database)
   if (file === undefined) {
-    const { notOurs } = await import('./postgres/upkeep.ts')
+    const { notOurs } = await import('./postgres/upkeep/upkeep.ts')
     throw notOurs('restore')
   }
   if (file === ':memory:') throw notInMemory('restore')

@@ -104,7 +104,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: everything is sent at once',
     promise: 'A handler that blocks its process holds up nobody else.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: '{ ...config, pipeline: true }',
     replace: '{ ...config, pipeline: false }',
     test: {
@@ -142,7 +142,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: words of the app are not ours',
     promise: 'A condition means what it says.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: 'const named = this.#named(text, values as unknown[])',
     replace: "const named = this.#named(text.replaceAll('gleaner.', 'x.'), values as unknown[])",
     test: { file: FINDING, title: 'words of a condition that look like ours are the app’s' },
@@ -166,7 +166,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what we write is no news',
     promise: 'Workers do not wake each other with what they have done.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: "quiet ? ['gleaner_rows.quiet = on'] : []",
     replace: "quiet ? ['gleaner_rows.quiet = off'] : []",
     test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },

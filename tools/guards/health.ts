@@ -46,7 +46,7 @@ export const HEALTH: readonly Guard[] = [
   ...STORES.map(({ store, old }) => ({
     name: `${store}: an old history goes`,
     promise: 'The history of health does not grow for ever.',
-    file: `src/store/${store}/health.ts`,
+    file: `src/store/${store}/sessions/health.ts`,
     find: old[0],
     replace: old[1],
     test: {

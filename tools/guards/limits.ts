@@ -6,8 +6,8 @@ const STORES = [
   {
     store: 'sqlite',
     conformance: 'test/store/sqlite.conformance.test.ts',
-    gates: 'src/store/sqlite/gates.ts',
-    turnstiles: 'src/store/sqlite/turnstiles.ts',
+    gates: 'src/store/sqlite/limits/gates.ts',
+    turnstiles: 'src/store/sqlite/limits/turnstiles.ts',
     opens: ['  if (wasFull !== 1) return false\n', '  if (wasFull !== 2) return false\n'],
     turn: [
       "'UPDATE gleaner_turnstiles SET turn = ? WHERE lane = ?').run(fence, lane)",
@@ -24,8 +24,8 @@ const STORES = [
   {
     store: 'postgres',
     conformance: 'test/store/postgres.conformance.test.ts',
-    gates: 'src/store/postgres/gates.ts',
-    turnstiles: 'src/store/postgres/turnstiles.ts',
+    gates: 'src/store/postgres/limits/gates.ts',
+    turnstiles: 'src/store/postgres/limits/turnstiles.ts',
     opens: ['       OR gate IN (SELECT id FROM lowered WHERE was_full))`', '       OR false)`'],
     turn: [
       "`UPDATE gleaner.turnstiles SET turn = nextval('gleaner.turns') WHERE lane = ANY($1::int[])`",

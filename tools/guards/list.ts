@@ -44,7 +44,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'WHERE id = ? AND fence = ? AND',
     replace: 'WHERE id = ? AND (fence = ? OR 1) AND',
     test: {
@@ -55,7 +55,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a completion proves its session',
     promise: 'Nobody completes what another session holds.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'WHERE id = ? AND fence = ? AND session = ?`',
     replace: 'WHERE id = ? AND fence = ? AND (session = ? OR 1)`',
     test: {
@@ -66,7 +66,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'completions in one statement prove their fence',
     promise: 'A worker that woke up too late completes nothing.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'json_each(?)) AND fence = ? AND',
     replace: 'json_each(?)) AND (fence = ? OR 1) AND',
     test: {
@@ -77,7 +77,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'completions in one statement prove their session',
     promise: 'Nobody completes what another session holds.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'json_each(?)) AND fence = ? AND session = ?`',
     replace: 'json_each(?)) AND fence = ? AND (session = ? OR 1)`',
     test: {
@@ -89,7 +89,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'results of their own: the fence',
     promise:
       'A late worker changes nothing, also when it hands in many at once that differ in their results.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'CAST(done.key AS INTEGER) AND fence = ? AND',
     replace: 'CAST(done.key AS INTEGER) AND (fence = ? OR 1) AND',
     test: {
@@ -100,7 +100,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'results of their own: the session',
     promise: 'Only who holds them completes them.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: 'CAST(done.key AS INTEGER) AND fence = ? AND session = ?`',
     replace: 'CAST(done.key AS INTEGER) AND fence = ? AND (session = ? OR 1)`',
     test: {
@@ -111,7 +111,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'completions in one statement are all or none',
     promise: 'A worker is told exactly which of its completions were refused.',
-    file: 'src/store/sqlite/complete.ts',
+    file: 'src/store/sqlite/tasks/complete.ts',
     find: '(db, session, alike, now) === alike.length',
     replace: '(db, session, alike, now) > 0',
     test: {
@@ -122,7 +122,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a batch is listed until all of it is settled',
     promise: 'What a session held goes back when it ends, however long ago it was claimed.',
-    file: 'src/store/sqlite/tally.ts',
+    file: 'src/store/sqlite/tasks/tally.ts',
     find: ' AND unsettled = 0',
     replace: '',
     test: {
@@ -133,7 +133,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the event loop turns now and then',
     promise: 'Whoever enqueues in a loop does not stop the timers and sockets of his process.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: 'return performance.now() - this.#answeringSinceMs >= GO_ON_MS',
     replace: 'return false',
     test: {
@@ -155,7 +155,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'only tasks with nothing of their own are inserted together',
     promise: 'A task keeps its key, delay and overrides, whatever it is enqueued with.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: 'runAfter === null && key === null && isShort(input)',
     replace: 'isShort(input)',
     test: {
@@ -166,7 +166,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'tasks inserted together are of one priority',
     promise: 'A task keeps its priority, whatever it is enqueued with.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: '    one.priority === next.priority &&\n',
     replace: '',
     test: {
@@ -177,7 +177,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
-    file: 'src/store/sqlite/transition.ts',
+    file: 'src/store/sqlite/tasks/transition.ts',
     find: 'WHERE id = ? AND fence = ? AND session = ?',
     replace: 'WHERE id = ? AND (fence = ? OR 1) AND session = ?',
     test: {
@@ -188,7 +188,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'every other outcome proves its session',
     promise: 'A late failure, put-off or hand-back takes no task from another session.',
-    file: 'src/store/sqlite/transition.ts',
+    file: 'src/store/sqlite/tasks/transition.ts',
     find: 'WHERE id = ? AND fence = ? AND session = ?',
     replace: 'WHERE id = ? AND fence = ? AND (session = ? OR 1)',
     test: {
@@ -199,7 +199,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
-    file: 'src/store/sqlite/exchange.ts',
+    file: 'src/store/sqlite/tasks/exchange.ts',
     find: 'started_at = ? WHERE id = ? AND fence = ? AND',
     replace: 'started_at = ? WHERE id = ? AND (fence = ? OR 1) AND',
     test: {
@@ -210,7 +210,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
-    file: 'src/store/sqlite/exchange.ts',
+    file: 'src/store/sqlite/tasks/exchange.ts',
     find: '            WHERE id = ? AND fence = ? AND session = ?`).run(fraction',
     replace: '            WHERE id = ? AND (fence = ? OR 1) AND session = ?`).run(fraction',
     test: {
@@ -221,7 +221,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a log line proves its fence',
     promise: 'A late worker does not write into the log of the new attempt.',
-    file: 'src/store/sqlite/logs.ts',
+    file: 'src/store/sqlite/manage/logs.ts',
     find: "coalesce(fence, ?) = ?'",
     replace: "(coalesce(fence, ?) = ? OR 1)'",
     test: {
@@ -232,7 +232,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'handing in and claiming needs a live session',
     promise: 'A session that was ended gets no new work for its late results.',
-    file: 'src/store/sqlite/exchange.ts',
+    file: 'src/store/sqlite/tasks/exchange.ts',
     find: 'if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }',
     replace: '',
     test: {
@@ -243,7 +243,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a look needs a live session',
     promise: 'A worker whose session was ended learns it although there is nothing to do.',
-    file: 'src/store/sqlite/exchange.ts',
+    file: 'src/store/sqlite/tasks/exchange.ts',
     find: '  if (!isLive(db, session)) return ended(exchange)\n',
     replace: '',
     test: {
@@ -254,7 +254,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'fences grow',
     promise: 'Every claim can be told from every earlier one.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/tasks/claim.ts',
     find: "SET value = value + 1 WHERE key = 'fence'",
     replace: "SET value = value + 0 WHERE key = 'fence'",
     test: {
@@ -265,7 +265,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/sqlite/heads.ts',
+    file: 'src/store/sqlite/tasks/heads.ts',
     find: "const READY = `status = 'queued' AND fence IS NULL AND",
     replace: "const READY = `status = 'queued' AND",
     test: {
@@ -276,7 +276,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/tasks/claim.ts',
     find: 'const suspects = want.empty ? nextOf(',
     replace: 'const suspects = want !== null ? nextOf(',
     test: {
@@ -287,7 +287,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/sqlite/opening.ts',
+    file: 'src/store/sqlite/file/opening.ts',
     find: '  if (paused !== 0) return { ...NOTHING_OPEN, paused: true }\n',
     replace: '',
     test: {
@@ -298,7 +298,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/sqlite/opening.ts',
+    file: 'src/store/sqlite/file/opening.ts',
     find: 'claimable.filter((lane) => !queues.of(lane.queue).paused)',
     replace: 'claimable',
     test: {
@@ -309,7 +309,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'keys are unique',
     promise: 'A key makes one task, and the answer names its holder.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: '  if (holder !== null) return { id: String(holder), created: false }\n',
     replace: '',
     test: {
@@ -320,7 +320,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'keys for ever',
     promise: 'A key for ever outlives its task.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: 'active ?? forever ?? null',
     replace: 'active ?? null',
     test: {
@@ -331,7 +331,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'retrying asks for the key',
     promise: 'Retrying by hand makes no second task with the same key.',
-    file: 'src/store/sqlite/manage.ts',
+    file: 'src/store/sqlite/manage/manage.ts',
     find: '  if (holder !== null && holder !== row.id) return { keyHeldBy: String(holder) }\n',
     replace: '',
     test: {
@@ -342,7 +342,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'ids never come back',
     promise: 'A handle of a removed task never means another task.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: "(SELECT value FROM gleaner_meta WHERE key = 'removed_through')) AS last",
     replace: '0) AS last',
     test: {
@@ -353,7 +353,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what is held is not removed',
     promise: 'A running task does not vanish under its worker.',
-    file: 'src/store/sqlite/manage.ts',
+    file: 'src/store/sqlite/manage/manage.ts',
     find: "  if (row.fence !== null) return 'running'\n",
     replace: '',
     test: {
@@ -364,7 +364,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'removing counts first',
     promise: 'Counts stay exact when tasks are removed.',
-    file: 'src/store/sqlite/remove.ts',
+    file: 'src/store/sqlite/manage/remove.ts',
     find: '    countAll(db)\n',
     replace: '    db.sql("SELECT 1")\n',
     test: {
@@ -375,7 +375,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
-    file: 'src/store/sqlite/sessions.ts',
+    file: 'src/store/sqlite/sessions/sessions.ts',
     find: '  if (condition !== undefined && condition.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
@@ -386,7 +386,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a broken worker is forgiven for',
     promise: 'No task is charged for a worker that crashes on everything.',
-    file: 'src/store/sqlite/sessions.ts',
+    file: 'src/store/sqlite/sessions/sessions.ts',
     find: '  forgive(db, verdict.forgiven)\n',
     replace: '',
     test: {
@@ -397,7 +397,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a useful worker is not broken',
     promise: 'A worker that completes tasks is not stopped for a row of bad ones.',
-    file: 'src/store/sqlite/sessions.ts',
+    file: 'src/store/sqlite/sessions/sessions.ts',
     find: "cause === 'crash' && sessions.every((one) => one.completed === 0)",
     replace: "cause === 'crash'",
     test: {
@@ -419,7 +419,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a shared commit keeps its promise',
     promise: 'What shares a commit with a claim is synced all the same.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: "group.some((job) => job.durability === 'full')",
     replace: "group.every((job) => job.durability === 'full')",
     test: {
@@ -430,7 +430,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'concurrent writes share a commit',
     promise: 'A hundred callers cost one sync of the disk, not a hundred.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: 'const GROUP_MAX = 1_000',
     replace: 'const GROUP_MAX = 1',
     test: {
@@ -441,7 +441,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'asynchronous effects are undone',
     promise: 'Effects that commit before they are finished commit nothing.',
-    file: 'src/store/sqlite/effects.ts',
+    file: 'src/store/sqlite/tasks/effects.ts',
     find: "if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return hasEnqueued(tx)",
     replace: 'return hasEnqueued(tx)',
     test: {
@@ -452,7 +452,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'effects end with their transaction',
     promise: 'A callback that goes on too long writes nothing outside of its transaction.',
-    file: 'src/store/sqlite/effects.ts',
+    file: 'src/store/sqlite/tasks/effects.ts',
     find: '    if (over) throw notSynchronous()\n',
     replace: '',
     test: {
@@ -463,7 +463,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'effects fail alone',
     promise: 'A handler whose effects throw takes nobody down who shares its commit.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: 'job.isolated ? this.#runIsolated(job) : this.#run(job)',
     replace: 'this.#run(job)',
     test: {
@@ -474,7 +474,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a failed commit is rolled back',
     promise: 'A write that fails leaves nothing behind, and the store goes on.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: '      this.#connection.rollback()\n',
     replace: '',
     test: {
@@ -485,7 +485,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what was rolled back is forgotten',
     promise: 'After a failed write no task lands in a queue that is not its own.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: '      this.#onRollback()\n',
     replace: '',
     test: {
@@ -496,7 +496,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'waiting for a lock has an end',
     promise: 'A lock that is never let go is an error with a hint, not silence.',
-    file: 'src/store/sqlite/writer.ts',
+    file: 'src/store/sqlite/file/writer.ts',
     find: 'const patient = now - job.since < this.#busyLimitMs',
     replace: 'const patient = now >= job.since',
     test: {
@@ -518,7 +518,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'newer databases are refused',
     promise: 'An old program does not write into tables it does not know.',
-    file: 'src/store/sqlite/migrate.ts',
+    file: 'src/store/sqlite/file/migrate.ts',
     find: '  refuseNewer(version, latest)\n',
     replace: '',
     test: {
@@ -529,7 +529,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'older workers are waited for',
     promise: 'Tables do not change under a worker that writes the old way.',
-    file: 'src/store/sqlite/migrate.ts',
+    file: 'src/store/sqlite/file/migrate.ts',
     find: '    if (version > 0) refuseWhileOthersWork(liveSessions(connection), version, latest)\n',
     replace: '',
     test: {
@@ -551,7 +551,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'logs are bounded',
     promise: 'A handler that logs for ever does not fill the disk.',
-    file: 'src/store/sqlite/logs.ts',
+    file: 'src/store/sqlite/manage/logs.ts',
     find: 'run(task, line - LOG_LINES_MAX)',
     replace: 'run(task, 0)',
     test: {
@@ -562,7 +562,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'due tasks count as queued',
     promise: 'Counts tell what could run now, not what was moved by a worker.',
-    file: 'src/store/sqlite/queues.ts',
+    file: 'src/store/sqlite/order/queues.ts',
     find: '- inFlight + late',
     replace: '- inFlight',
     test: {
@@ -573,7 +573,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'due tasks have their place in the list',
     promise: 'No page of a listing repeats or leaves out what became due.',
-    file: 'src/store/sqlite/list.ts',
+    file: 'src/store/sqlite/manage/list.ts',
     find: 'row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs',
     replace: 'row.rank ?? -1',
     test: {
@@ -650,7 +650,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'reading is of one moment',
     promise: 'Counts are exact, and no reading fails, while other processes write.',
-    file: 'src/store/sqlite/connection.ts',
+    file: 'src/store/sqlite/file/connection.ts',
     find: "      this.statements.sql('BEGIN').run()\n",
     replace: '',
     test: {
@@ -772,7 +772,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'settling and its counters are one transaction',
     promise: 'Counts are right whenever a worker is killed.',
-    file: 'src/store/sqlite/exchange.ts',
+    file: 'src/store/sqlite/tasks/exchange.ts',
     find: 'if (tally.write(db)) requeued = true\n  if (ended.length > 0) markUseful',
     replace:
       "db.sql('COMMIT').run()\n  db.sql('BEGIN IMMEDIATE').run()\n  if (tally.write(db)) requeued = true\n  if (ended.length > 0) markUseful",
@@ -785,7 +785,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a session gives everything back in one transaction',
     promise: 'A sweeper that is killed half-way does not make suspects into culprits.',
-    file: 'src/store/sqlite/sessions.ts',
+    file: 'src/store/sqlite/sessions/sessions.ts',
     find: 'apply(db, memory, task, transition, now, tally)',
     replace:
       "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, memory, task, transition, now, tally)",
@@ -798,7 +798,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what was promised is committed with synchronous = FULL',
     promise: 'What enqueue answered survives a power cut.',
-    file: 'src/store/sqlite/connection.ts',
+    file: 'src/store/sqlite/file/connection.ts',
     find: 'pragma(`synchronous = ',
     replace: 'pragma(`synchronous = normal -- ',
     test: {
@@ -977,7 +977,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'other processes are woken',
     promise: 'An idle worker in another process picks up at once.',
-    file: 'src/store/sqlite/watch.ts',
+    file: 'src/store/sqlite/file/watch.ts',
     find: 'if (changed) this.#notify()',
     replace: '',
     test: {
@@ -1018,7 +1018,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'within needs a transaction',
     promise: 'What was meant to be atomic with your writes is never written without them.',
-    file: 'src/store/sqlite/within.ts',
+    file: 'src/store/sqlite/tasks/within.ts',
     find: 'if (!raw.inTransaction) {',
     replace: 'if (raw.inTransaction === undefined) {',
     test: { file: 'test/journeys/own-transaction.test.ts', title: 'it is refused outside a transaction' },
@@ -1026,7 +1026,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'within needs the same file',
     promise: 'A task is never written to a database that no worker looks at.',
-    file: 'src/store/sqlite/within.ts',
+    file: 'src/store/sqlite/tasks/within.ts',
     find: 'if (!ours.connections.has(raw) && !isSameFile(raw.name, ours.path)) {',
     replace: "if (raw.name === '') {",
     test: { file: 'test/journeys/own-transaction.test.ts', title: 'it is refused on another file' },
@@ -1034,7 +1034,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a locked database is waited for',
     promise: "Nobody is told SQLITE_BUSY while the app's own transactions run.",
-    file: 'src/store/sqlite/sql-errors.ts',
+    file: 'src/store/sqlite/file/sql-errors.ts',
     find: 'return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)',
     replace: 'return error === undefined',
     test: {
@@ -1045,7 +1045,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a crash is of the whole process',
     promise: 'Who runs in another worker of the process that died is not charged.',
-    file: 'src/store/sqlite/sessions.ts',
+    file: 'src/store/sqlite/sessions/sessions.ts',
     find: "cause === 'crash' ? sessionsOfProcess(db, id) : [session]",
     replace: '[session]',
     test: {
@@ -1078,7 +1078,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1089,7 +1089,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a completion proves its session',
     promise: 'Nobody completes what another session holds.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'AND tasks.session =',
     replace: 'AND 0 <',
     test: {
@@ -1100,7 +1100,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'if (task?.fence !== fence) {',
     replace: 'if (task === undefined) {',
     test: {
@@ -1111,7 +1111,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: every other outcome proves its session',
     promise: 'A late failure, put-off or hand-back takes no task from another session.',
-    file: 'src/store/postgres/transition.ts',
+    file: 'src/store/postgres/tasks/transition.ts',
     find: 'AND session = $2 ORDER BY tasks.id',
     replace: 'AND $2::bigint > 0 ORDER BY tasks.id',
     test: {
@@ -1122,7 +1122,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1133,7 +1133,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1144,7 +1144,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a log line proves its fence',
     promise: 'A late worker does not write into the log of the new attempt.',
-    file: 'src/store/postgres/logs.ts',
+    file: 'src/store/postgres/manage/logs.ts',
     find: 'coalesce(fence, $3) = $3 FOR UPDATE',
     replace: '$3::bigint > 0 FOR UPDATE',
     test: {
@@ -1155,7 +1155,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: handing in and claiming needs a live session',
     promise: 'A session that was ended gets no new work for its late results.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'if (!outlook?.live) return { answer: ended(exchange)',
     replace: 'if (!outlook) return { answer: ended(exchange)',
     test: {
@@ -1166,7 +1166,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a look needs a live session',
     promise: 'A worker whose session was ended learns it although there is nothing to do.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: 'if (!outlook?.live) return ended(exchange)\n',
     replace: 'if (!outlook) return ended(exchange)\n',
     test: {
@@ -1177,7 +1177,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a session lives until the commit',
     promise: 'A session that is ended while it claims leaves no task in the hands of nobody.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: ' FOR KEY SHARE OF sessions',
     replace: '',
     test: {
@@ -1188,7 +1188,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
-    file: 'src/store/postgres/sessions.ts',
+    file: 'src/store/postgres/sessions/sessions.ts',
     find: '  if (condition !== undefined && condition.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
@@ -1199,7 +1199,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a broken worker is forgiven for',
     promise: 'No task is charged for a worker that crashes on everything.',
-    file: 'src/store/postgres/sessions.ts',
+    file: 'src/store/postgres/sessions/sessions.ts',
     find: '  await forgive(sql, verdict.forgiven)\n',
     replace: '',
     test: {
@@ -1210,7 +1210,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a useful worker is not broken',
     promise: 'A worker that completes tasks is not stopped for a row of bad ones.',
-    file: 'src/store/postgres/sessions.ts',
+    file: 'src/store/postgres/sessions/sessions.ts',
     find: "cause === 'crash' && sessions.every((one) => one.completed === 0)",
     replace: "cause === 'crash'",
     test: {
@@ -1221,7 +1221,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/postgres/take.ts',
+    file: 'src/store/postgres/tasks/take.ts',
     find: "const READY = 'in_line AND NOT suspect'",
     replace: "const READY = `status = 'queued' AND NOT suspect`",
     test: {
@@ -1232,7 +1232,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: 'const alone = want.empty && (outlook.suspects || due)',
     replace: 'const alone = outlook.suspects || due',
     test: {
@@ -1243,7 +1243,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: 'want === null || row.everything',
     replace: 'want === null',
     test: {
@@ -1254,7 +1254,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: '.filter((lane) => !row.queues.includes(lane.queue))',
     replace: '',
     test: {
@@ -1265,7 +1265,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: keys are locked',
     promise: 'A key makes one task, also when a transaction of the user holds it back.',
-    file: 'src/store/postgres/enqueue.ts',
+    file: 'src/store/postgres/tasks/enqueue.ts',
     find: 'SELECT pg_advisory_xact_lock(hashtextextended(key, 7)) FROM',
     replace: 'SELECT hashtextextended(key, 7) FROM',
     test: {
@@ -1276,7 +1276,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: keys for ever',
     promise: 'A key for ever outlives its task.',
-    file: 'src/store/postgres/enqueue.ts',
+    file: 'src/store/postgres/tasks/enqueue.ts',
     find: 'SELECT key, task AS id FROM gleaner.forever_keys WHERE key = ANY($1)',
     replace: 'SELECT key, task AS id FROM gleaner.forever_keys WHERE key = ANY($1) AND false',
     test: {
@@ -1287,7 +1287,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: retrying asks for the key',
     promise: 'Retrying by hand makes no second task with the same key.',
-    file: 'src/store/postgres/manage.ts',
+    file: 'src/store/postgres/manage/manage.ts',
     find: '    if (holder !== undefined && holder !== row.id) return { keyHeldBy: String(holder) }\n',
     replace: '',
     test: {
@@ -1298,7 +1298,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what is held is not removed',
     promise: 'A running task does not vanish under its worker.',
-    file: 'src/store/postgres/manage.ts',
+    file: 'src/store/postgres/manage/manage.ts',
     find: "  if (row.fence !== null) return 'running'\n",
     replace: '',
     test: {
@@ -1309,7 +1309,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a lost claim goes back',
     promise: 'What was claimed in an exchange whose answer was lost is run.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: '  if (holding === undefined) return false\n',
     replace: '  if (holding !== null) return false\n',
     test: {
@@ -1320,7 +1320,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: lines are kept once',
     promise: 'A log does not say everything twice because an answer was lost.',
-    file: 'src/store/postgres/logs.ts',
+    file: 'src/store/postgres/manage/logs.ts',
     find: '        holding !== undefined,\n',
     replace: '        false,\n',
     test: {
@@ -1331,7 +1331,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what is in doubt is not tried again',
     promise: 'Concurrent enqueues make no task twice when an answer is lost.',
-    file: 'src/store/postgres/gathering.ts',
+    file: 'src/store/postgres/server/gathering.ts',
     find: ' && !isInDoubt(error)',
     replace: '',
     test: {
@@ -1354,7 +1354,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: one process migrates',
     promise: 'Processes that start together do not change the tables twice.',
-    file: 'src/store/postgres/migrate.ts',
+    file: 'src/store/postgres/server/migrate.ts',
     find: "await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [",
     replace: "await sql.run('SELECT hashtextextended($1, 0)', [",
     test: {
@@ -1365,7 +1365,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: every connection has a lock time-out',
     promise: 'Nothing waits for a lock for ever.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: '    lock_timeout: options.lockTimeoutMs ?? 10_000,\n',
     replace: '',
     test: {
@@ -1376,7 +1376,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: schemas have harmless names',
     promise: 'A schema from a configuration is no way to run SQL.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: 'if (!/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {',
     replace: 'if (schema.length > 63) {',
     test: {
@@ -1387,7 +1387,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a URL that cannot be read is not repeated',
     promise: 'A password is in no error.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: 'if (!isReadable(options.url)) {',
     replace: 'if (options.url === null) {',
     test: { file: 'test/store/postgres/errors.test.ts', title: 'what is no URL is refused and not repeated' },
@@ -1395,7 +1395,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the last wake-up is sent',
     promise: 'Who enqueues and leaves is heard at once.',
-    file: 'src/store/postgres/wakeups.ts',
+    file: 'src/store/postgres/server/wakeups.ts',
     find: '    if (this.#sendTimer !== undefined) await this.#send()\n',
     replace: '',
     test: {
@@ -1406,7 +1406,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a new subscription looks',
     promise: 'What was enqueued while the listener was deaf is found.',
-    file: 'src/store/postgres/wakeups.ts',
+    file: 'src/store/postgres/server/wakeups.ts',
     find: "        if (this.#client !== undefined) this.#tell({ kind: 'elsewhere' })\n",
     replace: '',
     test: {
@@ -1417,7 +1417,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: notifications are debounced',
     promise: 'A flood of enqueues does not make all commits of the server wait in line.',
-    file: 'src/store/postgres/wakeups.ts',
+    file: 'src/store/postgres/server/wakeups.ts',
     find: 'const DEBOUNCE_MS = 5',
     replace: 'const DEBOUNCE_MS = 0',
     test: {
@@ -1428,7 +1428,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a new lane needs no second connection',
     promise: 'Workers that hold all connections do not wait for each other.',
-    file: 'src/store/postgres/lanes.ts',
+    file: 'src/store/postgres/tasks/lanes.ts',
     find: 'this.#lanes.has(highest)) await this.refresh(sql)',
     replace: 'this.#lanes.has(highest)) await this.refresh()',
     test: {
@@ -1450,7 +1450,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a crash is of the whole process',
     promise: 'Who runs in another worker of the process that died is not charged.',
-    file: 'src/store/postgres/sessions.ts',
+    file: 'src/store/postgres/sessions/sessions.ts',
     find: "lockSessions(sql, id, cause === 'crash')",
     replace: 'lockSessions(sql, id, false)',
     test: {
@@ -1577,7 +1577,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: dead rows are kept off',
     promise:
       'A transaction held open somewhere does not make every claim step over all that was claimed before.',
-    file: 'src/store/postgres/low-water.ts',
+    file: 'src/store/postgres/tasks/low-water.ts',
     find: '    if (this.walkAgainInMs() === 0) return wholePath(ways)\n',
     replace: '    return wholePath(ways)\n',
     test: {
@@ -1588,7 +1588,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: each priority has its mark',
     promise: 'A task with a higher priority is the next, also while claims keep off dead rows.',
-    file: 'src/store/postgres/low-water.ts',
+    file: 'src/store/postgres/tasks/low-water.ts',
     find: 'const priority = Math.floor(rank / PRIORITY_STEP)',
     replace: 'const priority = 0',
     test: {
@@ -1599,7 +1599,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: marks are not for ever',
     promise: 'A task that was given back behind a mark is found again.',
-    file: 'src/store/postgres/low-water.ts',
+    file: 'src/store/postgres/tasks/low-water.ts',
     find: 'this.#clock.monotonicMs() + restMs',
     replace: 'Number.POSITIVE_INFINITY',
     test: {
@@ -1610,7 +1610,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what a look has seen is claimed',
     promise: 'A task that was committed late does not wait for ever behind a mark.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: '  if (!ready) lowWater.walked(',
     replace: '  lowWater.walked(',
     test: {
@@ -1622,7 +1622,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: drained means everywhere',
     promise: 'A worker is not drained while a task waits behind a mark.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: 'return rows.length > 0 || path.whole || !want.thorough ?',
     replace: 'return rows.length > 0 || path.whole || want.thorough !== null ?',
     test: {
@@ -1655,7 +1655,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a completion whose answer was lost is told',
     promise: 'What was completed is told as completed, not as a claim that was lost.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: '  if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))\n',
     replace: '',
     test: {
@@ -1666,7 +1666,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: effects and completion are one transaction',
     promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: "return ['BEGIN', ",
     replace: "return ['SELECT 1', ",
     test: {

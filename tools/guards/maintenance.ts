@@ -4,10 +4,10 @@ const STORES = [
   {
     store: 'sqlite',
     conformance: 'test/store/sqlite.conformance.test.ts',
-    prune: 'src/store/sqlite/prune.ts',
-    remove: 'src/store/sqlite/remove.ts',
-    manage: 'src/store/sqlite/manage.ts',
-    upkeep: 'src/store/sqlite/upkeep.ts',
+    prune: 'src/store/sqlite/upkeep/prune.ts',
+    remove: 'src/store/sqlite/manage/remove.ts',
+    manage: 'src/store/sqlite/manage/manage.ts',
+    upkeep: 'src/store/sqlite/upkeep/upkeep.ts',
     age: ['AND finished_at <= ?', 'AND finished_at <= ? + 1e15'],
     queue: ['GROUP BY queue HAVING', 'GROUP BY id HAVING'],
     oldest: [
@@ -27,10 +27,10 @@ const STORES = [
   {
     store: 'postgres',
     conformance: 'test/store/postgres.conformance.test.ts',
-    prune: 'src/store/postgres/prune.ts',
-    remove: 'src/store/postgres/remove.ts',
-    manage: 'src/store/postgres/manage.ts',
-    upkeep: 'src/store/postgres/upkeep.ts',
+    prune: 'src/store/postgres/upkeep/prune.ts',
+    remove: 'src/store/postgres/manage/remove.ts',
+    manage: 'src/store/postgres/manage/manage.ts',
+    upkeep: 'src/store/postgres/upkeep/upkeep.ts',
     age: ['AND f.finished_at <= $5', 'AND f.finished_at + 0 * $5::bigint IS NOT NULL'],
     queue: ['lanes l WHERE queue = $1', 'lanes l WHERE queue <> $1'],
     oldest: [
@@ -164,7 +164,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'sqlite: an id of a pruned task is used up',
     promise: 'Whoever still has the handle of a pruned task never gets the result of another one.',
-    file: 'src/store/sqlite/remove.ts',
+    file: 'src/store/sqlite/manage/remove.ts',
     find: 'SET value = max(value, ?)',
     replace: 'SET value = max(value, ? * 0)',
     test: { file: STORES[0].conformance, title: 'the id of a pruned task never comes back' },
@@ -172,7 +172,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'postgres: what was retried since is not pruned',
     promise: 'A task that was retried, and has finished anew, is not removed for its old age.',
-    file: 'src/store/postgres/prune.ts',
+    file: 'src/store/postgres/upkeep/prune.ts',
     find: 'ON seen.id = t.id AND seen.finished_at = t.finished_at',
     replace: 'ON seen.id = t.id',
     test: {
@@ -183,7 +183,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'postgres: pruning does not walk over what it removed',
     promise: 'A step costs the same however much was pruned before it.',
-    file: 'src/store/postgres/prune.ts',
+    file: 'src/store/postgres/upkeep/prune.ts',
     find: 'removed(tasks: readonly Finished[]): void {\n',
     replace: 'removed(tasks: readonly Finished[]): void {\n    if (tasks.length > 0) return\n',
     test: {
@@ -216,7 +216,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup is of one moment',
     promise: 'A backup under load comes to its end, and holds no half of anything.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: "      source.raw.exec('BEGIN')\n",
     replace: '',
     test: {
@@ -227,7 +227,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup holds no live worker',
     promise: 'What workers of the original hold waits in the copy, although their processes are alive.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: "endSession(db, memory, Number(id), 'stop', undefined, now)",
     replace: 'Number(id)',
     test: {
@@ -238,7 +238,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup has its name when it is whole',
     promise: 'There is never a half backup under the final name.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: 'await copyPages(database, partial, tell)',
     replace: 'await copyPages(database, path, tell)',
     test: { file: BACKUP, title: 'has its name only when it is whole, and tells how far it is' },
@@ -246,7 +246,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a failed backup leaves nothing',
     promise: 'A full disk is not made fuller by what is left of a backup.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: "for (const suffix of ['', ...COMPANIONS]) rmSync(",
     replace: "for (const suffix of ['-none']) rmSync(",
     test: { file: BACKUP, title: 'replaces nothing that came meanwhile, either' },
@@ -254,7 +254,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup replaces nothing unasked',
     promise: 'Yesterday’s backup is not overwritten by mistake.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: '  if (overwrite) renameSync(partial, path)\n  else linkInPlace(partial, path)\n',
     replace: '  renameSync(partial, path)\n  if (overwrite) linkInPlace\n',
     test: { file: BACKUP, title: 'replaces nothing that came meanwhile, either' },
@@ -262,7 +262,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup does not replace its database',
     promise: 'With { overwrite: true } nobody can lose the database itself.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: 'if (isSameFile(database, path) || ',
     replace: 'if (isSameFile(database, database.concat(path)) || ',
     test: { file: BACKUP, title: 'never takes the place of the database itself, or of one that is open' },
@@ -270,7 +270,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup does not get the log of another',
     promise: 'What lies beside the name of a backup is not taken for a part of it.',
-    file: 'src/store/sqlite/backup.ts',
+    file: 'src/store/sqlite/upkeep/backup.ts',
     find: '  if (companion === undefined) return\n',
     replace: '  if (companion !== null) return\n',
     test: {
@@ -281,7 +281,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a restore is alone',
     promise: 'A database that somebody has open is not replaced under his feet.',
-    file: 'src/store/sqlite/restore.ts',
+    file: 'src/store/sqlite/upkeep/restore.ts',
     find: '    closeLog(database)\n',
     replace: '',
     test: { file: RESTORE, title: 'is refused while another process has it open, and changes nothing' },
@@ -289,7 +289,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a restore checks the backup first',
     promise: 'A damaged backup does not replace a sound database.',
-    file: 'src/store/sqlite/restore.ts',
+    file: 'src/store/sqlite/upkeep/restore.ts',
     find: '  await verifyBackup(path)\n',
     replace: '',
     test: {
@@ -300,7 +300,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'an open Gleaner checks before it closes',
     promise: 'A wrong path costs nobody his running workers.',
-    file: 'src/store/sqlite/upkeep.ts',
+    file: 'src/store/sqlite/upkeep/upkeep.ts',
     find: "      await chore({ kind: 'verify', path })\n",
     replace: '',
     test: {
@@ -311,7 +311,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'space of the app is not rearranged unasked',
     promise: 'Rows of the app that have no key of their own keep their numbers.',
-    file: 'src/store/sqlite/optimize.ts',
+    file: 'src/store/sqlite/upkeep/optimize.ts',
     find: '      .get() === undefined\n',
     replace: '      .get() !== null\n',
     test: {

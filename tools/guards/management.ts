@@ -123,11 +123,11 @@ const IN_STORES: Guard[] = [
     "what comes while a task is in a worker's hands runs after it (replace)",
     {
       sqlite: {
-        file: 'held-key.ts',
+        file: 'tasks/held-key.ts',
         find: 'if (before === undefined) db.sql',
         replace: 'if (before !== null) db.sql',
       },
-      postgres: { file: 'claim.ts', find: 'found.filter(({ waits }) => !waits)', replace: 'found' },
+      postgres: { file: 'tasks/claim.ts', find: 'found.filter(({ waits }) => !waits)', replace: 'found' },
     },
   ),
   ...inEach(
@@ -136,11 +136,11 @@ const IN_STORES: Guard[] = [
     'while a task waits for the key to be free, nobody else gets it',
     {
       sqlite: {
-        file: 'enqueue.ts',
+        file: 'tasks/enqueue.ts',
         find: 'holding(key) ?? holding(followerKey(key))',
         replace: 'holding(key)',
       },
-      postgres: { file: 'enqueue.ts', find: '[keys, keys.map(followerKey)]', replace: '[keys, []]' },
+      postgres: { file: 'tasks/enqueue.ts', find: '[keys, keys.map(followerKey)]', replace: '[keys, []]' },
     },
   ),
   ...inEach(
@@ -148,8 +148,8 @@ const IN_STORES: Guard[] = [
     'What is kept of each minute does not grow for ever.',
     'minutes older than a week are taken away, a few hundred at a time',
     {
-      sqlite: { file: 'metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
-      postgres: { file: 'metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
+      sqlite: { file: 'manage/metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
+      postgres: { file: 'manage/metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
     },
   ),
   ...inEach(
@@ -157,8 +157,8 @@ const IN_STORES: Guard[] = [
     'A dry run says exactly what would be done, also where tasks share a key.',
     'those whose key another holds are left alone, counted and told; of twins one is retried',
     {
-      sqlite: { file: 'bulk.ts', find: '  taken.set(row.key, id)\n', replace: '' },
-      postgres: { file: 'bulk.ts', find: 'taken.set(row.key, row.id)', replace: 'taken.size' },
+      sqlite: { file: 'manage/bulk.ts', find: '  taken.set(row.key, id)\n', replace: '' },
+      postgres: { file: 'manage/bulk.ts', find: 'taken.set(row.key, row.id)', replace: 'taken.size' },
     },
   ),
 ]

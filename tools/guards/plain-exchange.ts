@@ -24,7 +24,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   ...CONDITIONS.map(([what, find, replace, title]) => ({
     name: `postgres: an exchange in one journey asks first: ${what}`,
     promise: 'What has changed since the last exchange counts from the next one on.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find,
     replace,
     test: { file: OWN, title: `what has changed since the last exchange counts all the same > ${title}` },
@@ -32,7 +32,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: a completion that must not be is not made',
     promise: 'An exchange that finds something changed is made once, step by step.',
-    file: 'src/store/postgres/exchange.ts',
+    file: 'src/store/postgres/tasks/exchange.ts',
     find: ' AND (SELECT now FROM moment) IS NOT NULL RETURNING',
     replace: ' RETURNING',
     test: { file: OWN, title: 'a pause of everything' },
@@ -40,7 +40,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: a claim that must not be is not made',
     promise: 'Nothing is claimed by an exchange whose answer says that nothing was.',
-    file: 'src/store/postgres/take.ts',
+    file: 'src/store/postgres/tasks/take.ts',
     find: ' IS NOT NULL`',
     replace: ' IS DISTINCT FROM 0`',
     test: { file: OWN, title: 'a pause of everything' },
@@ -48,7 +48,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: who ends a session waits for an exchange in one journey',
     promise: 'What was claimed while the session was ended goes back with it.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: ' FOR KEY SHARE) o',
     replace: ') o',
     test: {
@@ -59,7 +59,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: of statements asked for together the one that failed is named',
     promise: 'An error says what went wrong, not what followed from it.',
-    file: 'src/store/postgres/database.ts',
+    file: 'src/store/postgres/server/database.ts',
     find: 'throw failures[0]',
     replace: 'throw failures.at(-1)',
     test: {
@@ -70,7 +70,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: who ends a session waits for effects',
     promise: 'Effects and the end of their session do not wait for each other.',
-    file: 'src/store/postgres/sessions.ts',
+    file: 'src/store/postgres/sessions/sessions.ts',
     find: 'FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`',
     replace: 'FROM gleaner.sessions WHERE id = $1`',
     test: {

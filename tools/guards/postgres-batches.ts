@@ -9,7 +9,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: a NUL in a log line is replaced',
     promise: 'A handler that logs whatever it was given cannot stop its worker.',
-    file: 'src/store/postgres/logs.ts',
+    file: 'src/store/postgres/manage/logs.ts',
     find: 'storable(line.message)',
     replace: 'line.message + storable("")',
     test: {
@@ -20,7 +20,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: a batch is not spent before all of it is settled',
     promise: 'What a session held goes back when it ends.',
-    file: 'src/store/postgres/batches.ts',
+    file: 'src/store/postgres/tasks/batches.ts',
     find: '?? 0) === size ?',
     replace: '?? 0) >= size - 1 ?',
     test: {
@@ -31,7 +31,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: what is handed in twice is one of its batch',
     promise: 'What a session held goes back when it ends.',
-    file: 'src/store/postgres/batches.ts',
+    file: 'src/store/postgres/tasks/batches.ts',
     find: 'if (batches.get(fence)?.has(id)) ids!.add(id)',
     replace: 'ids!.add(id)',
     test: { file: OWN, title: 'who hands in the last of a batch removes its row in the same exchange' },
@@ -39,7 +39,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: exchanges keep their connection',
     promise: 'An idle worker begins at once: where it asks, the server has planned what it is asked.',
-    file: 'src/store/postgres/connections.ts',
+    file: 'src/store/postgres/server/connections.ts',
     find: 'const isKept = isRegular && broken === undefined && this.#kept === undefined',
     replace: 'const isKept = false',
     test: {
@@ -50,7 +50,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: nobody waits for a connection that rests',
     promise: 'poolSize connections serve whoever comes.',
-    file: 'src/store/postgres/connections.ts',
+    file: 'src/store/postgres/server/connections.ts',
     find: '!(isRegular || this.#areTaken)',
     replace: '!isRegular',
     test: {
@@ -61,7 +61,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: no question waits for a connection that rests',
     promise: 'poolSize connections serve whoever comes.',
-    file: 'src/store/postgres/connections.ts',
+    file: 'src/store/postgres/server/connections.ts',
     find: '    if (this.#areTaken) this.#letGo()\n',
     replace: '',
     test: {
@@ -72,7 +72,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: who waits for a connection is served first',
     promise: 'poolSize connections serve whoever comes.',
-    file: 'src/store/postgres/connections.ts',
+    file: 'src/store/postgres/server/connections.ts',
     find: ' || this.#pool.waitingCount > 0',
     replace: '',
     test: {
@@ -83,7 +83,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: a kept connection may break',
     promise: 'A connection that breaks takes nothing else with it.',
-    file: 'src/store/postgres/connections.ts',
+    file: 'src/store/postgres/server/connections.ts',
     find: "    this.#kept = client\n    client.on('error', this.#onError)\n",
     replace: "    this.#kept = client\n    client.on('error', () => {})\n",
     test: { file: KEPT, title: 'a kept connection that breaks while it rests is replaced' },
@@ -91,7 +91,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: batches do not pile up',
     promise: 'A session that lives for months keeps rows of what it holds only.',
-    file: 'src/store/postgres/batches.ts',
+    file: 'src/store/postgres/tasks/batches.ts',
     find: 'batches?.get(fence)?.delete(id)',
     replace: 'batches?.get(fence)?.has(id)',
     test: { file: OWN, title: 'the row of a batch goes when all of it is settled, however it ended' },
@@ -99,7 +99,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: what ended is found among those that ended',
     promise: 'A listing of finished tasks leaves none out.',
-    file: 'src/store/postgres/transition.ts',
+    file: 'src/store/postgres/tasks/transition.ts',
     find: '  await fileFinished(sql, task.lane, status, now, [task.id])\n',
     replace: '',
     test: { file: 'test/store/postgres/views.test.ts', title: 'failures says what failed, and why' },
@@ -107,7 +107,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: what runs again is not among those that ended',
     promise: 'A task that was retried and ended again is listed once.',
-    file: 'src/store/postgres/manage.ts',
+    file: 'src/store/postgres/manage/manage.ts',
     find: '  await unfileFinished(sql, [row])\n',
     replace: '',
     test: { file: OWN, title: 'a task that was retried is listed once when it has ended again' },

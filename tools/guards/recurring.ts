@@ -3,7 +3,7 @@ import type { Guard } from './guard.ts'
 const STORES = [
   {
     store: 'sqlite',
-    schedules: 'src/store/sqlite/schedules.ts',
+    schedules: 'src/store/sqlite/schedules/schedules.ts',
     conformance: 'test/store/sqlite.conformance.test.ts',
     own: 'test/store/sqlite/schedules.test.ts',
     due: ['AND next_at = ? AND paused = 0', 'AND (next_at = ? OR 1) AND paused = 0'],
@@ -21,7 +21,7 @@ const STORES = [
   },
   {
     store: 'postgres',
-    schedules: 'src/store/postgres/schedules.ts',
+    schedules: 'src/store/postgres/schedules/schedules.ts',
     conformance: 'test/store/postgres.conformance.test.ts',
     own: 'test/store/postgres/schedules.test.ts',
     due: ['AND next_at = $3 AND NOT paused', 'AND (next_at = $3 OR true) AND NOT paused'],

@@ -252,7 +252,7 @@ export const RESOURCES: readonly Guard[] = [
     guard(
       `${store}: holdups end with their session`,
       'A worker that is gone holds up nothing.',
-      `src/store/${store}/sessions.ts`,
+      `src/store/${store}/sessions/sessions.ts`,
       store === 'sqlite'
         ? ['SET holdups = ? WHERE id = ? AND', 'SET holdups = ? WHERE (id = ? OR 1) AND']
         : ['SET holdups = $2 WHERE id = $1 AND', 'SET holdups = $2 WHERE (id = $1 OR true) AND'],

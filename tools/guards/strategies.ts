@@ -77,7 +77,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'late comers join the race where it is',
     promise: 'Late comers are treated fairly.',
-    file: 'src/store/sqlite/queue-book.ts',
+    file: 'src/store/sqlite/order/queue-book.ts',
     find: "strategy === 'weighted' ? this.#race(name) : queuedAtMs",
     replace: "strategy === 'weighted' ? 0 : queuedAtMs",
     test: {
@@ -88,7 +88,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'only a start moves a race on',
     promise: 'What a worker holds ahead does not put late comers behind it.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/tasks/claim.ts',
     find: 'if (position < start) started.push(runner)\n    else runners',
     replace: 'started.push(runner)\n    runners',
     test: {
@@ -100,7 +100,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'enqueuing knows the order of the moment',
     promise: 'What is enqueued after a change of order stands in its place at once.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: '  queues.knowing(sequence.queuesVersion)\n',
     replace: '  queues.knowing(0)\n',
     test: {
@@ -111,7 +111,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'the last is first',
     promise: 'A lifo queue is worked off from its end.',
-    file: 'src/store/sqlite/heads.ts',
+    file: 'src/store/sqlite/tasks/heads.ts',
     find: "return lastFirst ? 'ORDER BY rank DESC, id DESC'",
     replace: "return lastFirst ? 'ORDER BY rank, id'",
     test: { file: SQLITE, title: 'lifo: the last to become due is first, of each name and of one call' },
@@ -119,7 +119,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'queues have turns',
     promise: 'A full queue does not starve another.',
-    file: 'src/store/sqlite/claim.ts',
+    file: 'src/store/sqlite/tasks/claim.ts',
     find: '  if (next.length > 0) turns.served(able, next.at(-1)!.queue)\n',
     replace: '',
     test: { file: SQLITE, title: 'one at a time, too, nobody waits behind the many of another queue' },
@@ -127,7 +127,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'what is of an era before is re-ranked',
     promise: 'A new order holds for what waits.',
-    file: 'src/store/sqlite/ordering.ts',
+    file: 'src/store/sqlite/order/ordering.ts',
     find: "      ['rank < ?', start],\n",
     replace: '',
     test: { file: SQLITE, title: 'a new order holds for what waits, in short steps, while work goes on' },
@@ -135,7 +135,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'what is of an era behind is re-ranked',
     promise: 'Nobody is left behind everybody else when an order changes.',
-    file: 'src/store/sqlite/ordering.ts',
+    file: 'src/store/sqlite/order/ordering.ts',
     find: "      ['rank >= ?', end],\n",
     replace: '',
     test: { file: SQLITE, title: 'a change back leaves nobody behind' },
@@ -143,7 +143,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'what is held is re-ranked',
     promise: 'What goes back after several changes of order does not stand at a place of long ago.',
-    file: 'src/store/sqlite/ordering.ts',
+    file: 'src/store/sqlite/order/ordering.ts',
     find: "  'gleaner_held WHERE fence IS NOT NULL',\n",
     replace: '',
     test: { file: SQLITE, title: 'what is held while the order changes goes back into the new one' },
@@ -154,7 +154,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: late comers join the race where it is',
     promise: 'Late comers are treated fairly.',
-    file: 'src/store/postgres/enqueue.ts',
+    file: 'src/store/postgres/tasks/enqueue.ts',
     find: 'ELSE coalesce((SELECT moment FROM races WHERE races.queue = race), 0) END',
     replace: 'ELSE 0 END',
     test: {
@@ -165,7 +165,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: each session has its own place in a race',
     promise: 'Those who claim from a weighted queue do not wait for each other.',
-    file: 'src/store/postgres/races.ts',
+    file: 'src/store/postgres/order/races.ts',
     find: '[queue, ranking.era, session, moment]',
     replace: '[queue, ranking.era, 0, moment]',
     test: {
@@ -176,7 +176,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: a race outlives its sessions',
     promise: 'Late comers are treated fairly, also when all workers have left.',
-    file: 'src/store/postgres/races.ts',
+    file: 'src/store/postgres/order/races.ts',
     find: 'SELECT queue, era, 0, max(moment) FROM gone GROUP BY queue, era\n',
     replace: 'SELECT queue, era, 0, 0 FROM gone GROUP BY queue, era\n',
     test: {
@@ -187,7 +187,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: who drew by an old order sees to it',
     promise: 'What is enqueued by a process that had not heard of a change stands in the new order soon.',
-    file: 'src/store/postgres/enqueue.ts',
+    file: 'src/store/postgres/tasks/enqueue.ts',
     find: '  if (current !== version) queues.outdated()\n',
     replace: '',
     test: {
@@ -198,7 +198,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: the last is first',
     promise: 'A lifo queue is worked off from its end.',
-    file: 'src/store/postgres/take.ts',
+    file: 'src/store/postgres/tasks/take.ts',
     find: "backwards ? ['-', 'DESC'] : ['', '']",
     replace: "['', '']",
     test: { file: POSTGRES, title: 'lifo: the last to become due is first, of each name and of one call' },
@@ -206,7 +206,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: queues have turns',
     promise: 'A full queue does not starve another.',
-    file: 'src/store/postgres/claim.ts',
+    file: 'src/store/postgres/tasks/claim.ts',
     find: '  if (last !== undefined) memory.turns.served(want.able, laneOf.get(last.lane)!.queue)\n',
     replace: '',
     test: { file: POSTGRES, title: 'one at a time, too, nobody waits behind the many of another queue' },
@@ -214,7 +214,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: queues are not one line',
     promise: 'A priority in one queue holds up nobody in another.',
-    file: 'src/store/postgres/take.ts',
+    file: 'src/store/postgres/tasks/take.ts',
     find: 'if (new Set(turns.values()).size <= 1) {',
     replace: 'if (turns.size >= 0) {',
     test: {
@@ -225,7 +225,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: what is of an era behind is re-ranked',
     promise: 'Nobody is left behind everybody else when an order changes.',
-    file: 'src/store/postgres/ordering.ts',
+    file: 'src/store/postgres/order/ordering.ts',
     find: "['rank < l.low', 'rank >= l.high'].map(",
     replace: "['rank < l.low'].map(",
     test: { file: POSTGRES, title: 'a change back leaves nobody behind' },
@@ -233,7 +233,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: what is held is re-ranked',
     promise: 'What goes back after several changes of order does not stand at a place of long ago.',
-    file: 'src/store/postgres/ordering.ts',
+    file: 'src/store/postgres/order/ordering.ts',
     find: 'const RANKED = [READY, SUSPECT, HELD]',
     replace: "const RANKED = [READY, SUSPECT, HELD === '' ? HELD : 'false']",
     test: { file: POSTGRES, title: 'what is held while the order changes goes back into the new one' },
@@ -241,7 +241,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: dead rows are kept off from the end',
     promise: 'A transaction held open somewhere does not slow down a lifo queue either.',
-    file: 'src/store/postgres/low-water.ts',
+    file: 'src/store/postgres/tasks/low-water.ts',
     find: 'for (const gap of way.lastFirst ? this.#gapsOf(way.lane) :',
     replace: 'for (const gap of way.lastFirst ? this.#gapsOf(-1) :',
     test: {

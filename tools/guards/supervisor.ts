@@ -45,12 +45,12 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     'There is one supervisor per database and name.',
     store === 'sqlite'
       ? [
-          `src/store/sqlite/supervision.ts`,
+          `src/store/sqlite/sessions/supervision.ts`,
           'WHERE term = ? RETURNING term',
           'WHERE ? IS NULL OR 1 RETURNING term',
         ]
       : [
-          `src/store/postgres/supervision.ts`,
+          `src/store/postgres/sessions/supervision.ts`,
           'WHERE s.term = $7 RETURNING term',
           'WHERE s.term = $7 OR true RETURNING term',
         ],
@@ -60,9 +60,13 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     `${store}: who lost the office is not heard`,
     'A supervisor that was replaced while it slept does not overwrite what its successor says.',
     store === 'sqlite'
-      ? [`src/store/sqlite/supervision.ts`, 'WHERE name = ? AND term = ?', 'WHERE name = ? AND term >= ?']
+      ? [
+          `src/store/sqlite/sessions/supervision.ts`,
+          'WHERE name = ? AND term = ?',
+          'WHERE name = ? AND term >= ?',
+        ]
       : [
-          `src/store/postgres/supervision.ts`,
+          `src/store/postgres/sessions/supervision.ts`,
           'WHERE name = $4 AND term = $5',
           'WHERE name = $4 AND term >= $5',
         ],
@@ -72,8 +76,8 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     `${store}: a crash is shown on another item`,
     'A worker that crashes on everything is found out before an item is put aside.',
     store === 'sqlite'
-      ? [`src/store/sqlite/claim.ts`, '!avoid.includes(String(id))', 'id > 0']
-      : [`src/store/postgres/claim.ts`, 'suspectsBut(asked.want.avoid)', 'suspectsBut()'],
+      ? [`src/store/sqlite/tasks/claim.ts`, '!avoid.includes(String(id))', 'id > 0']
+      : [`src/store/postgres/tasks/claim.ts`, 'suspectsBut(asked.want.avoid)', 'suspectsBut()'],
     [
       `test/store/${store}.conformance.test.ts`,
       'a worker that would rather show on another item that it is broken is not given the same',

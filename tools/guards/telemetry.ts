@@ -73,7 +73,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'sqlite: tasks of one insert share their overrides',
     promise: 'Each task of a call keeps what is its own.',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/tasks/enqueue.ts',
     find: '    one.overrides === next.overrides &&\n',
     replace: '',
     test: {

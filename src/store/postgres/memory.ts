@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
-import { BatchBook } from './batches.ts'
-import type { Database } from './database.ts'
-import { LaneBook } from './lanes.ts'
-import { LowWater } from './low-water.ts'
-import { QueueBook } from './queue-book.ts'
+import { QueueBook } from './order/queue-book.ts'
 import { DiscoveryBook } from './rows/book.ts'
-import { UsualSessions } from './usual.ts'
+import type { Database } from './server/database.ts'
+import { BatchBook } from './tasks/batches.ts'
+import { LaneBook } from './tasks/lanes.ts'
+import { LowWater } from './tasks/low-water.ts'
+import { UsualSessions } from './tasks/usual.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {

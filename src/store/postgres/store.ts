@@ -2,41 +2,46 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Database, type Manner } from './database.ts'
-import { insertTasks } from './enqueue.ts'
-import { complete, exchangeTasks, lookOnly } from './exchange.ts'
-import { changedLimits, freeSlot, planLimits } from './gates.ts'
-import { Gathering } from './gathering.ts'
-import { insight } from './insight.ts'
-import { limitsOn } from './limits-on.ts'
-import { listTasks } from './list.ts'
-import { readLogs } from './logs.ts'
-import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
+import { limitsOn } from './limits/limits-on.ts'
+import { insight } from './manage/insight.ts'
+import { listTasks } from './manage/list.ts'
+import { readLogs } from './manage/logs.ts'
+import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
-import { migrate } from './migrate.ts'
-import type { PostgresOptions } from './options.ts'
-import { configureQueues, ERA_AGAIN_MS, hasNewOrdering, needsRerank, rerank, watchAgain } from './ordering.ts'
-import { exchangePlainly } from './plain-exchange.ts'
-import { countTasks, listQueues, setPaused } from './queues.ts'
-import { advanceRaces } from './races.ts'
-import { postgresRows } from './rows/index.ts'
 import {
-  changedSchedules,
-  dueSchedules,
-  fireSchedules,
-  listSchedules,
-  planSchedules,
-  setSchedulePaused,
-  triggerSchedule,
-} from './schedules.ts'
-import { endSession, insertSession, liveUntilCommit, markUseful, readLiveSessions } from './sessions.ts'
-import type { Sql } from './sql.ts'
-import { supervision } from './supervision.ts'
-import { sumUp } from './tally.ts'
-import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
-import { postgresUpkeep } from './upkeep.ts'
-import { isWork, type Saying, Wakeups } from './wakeups.ts'
-import { withinTransaction } from './within.ts'
+  configureQueues,
+  ERA_AGAIN_MS,
+  hasNewOrdering,
+  needsRerank,
+  rerank,
+  watchAgain,
+} from './order/ordering.ts'
+import { countTasks, listQueues, setPaused } from './order/queues.ts'
+import { advanceRaces } from './order/races.ts'
+import { postgresRows } from './rows/index.ts'
+import { recurring } from './schedules/recurring.ts'
+import { Database, type Manner } from './server/database.ts'
+import { Gathering } from './server/gathering.ts'
+import { migrate } from './server/migrate.ts'
+import type { PostgresOptions } from './server/options.ts'
+import type { Sql } from './server/sql.ts'
+import { isWork, type Saying, Wakeups } from './server/wakeups.ts'
+import {
+  endSession,
+  insertSession,
+  liveUntilCommit,
+  markUseful,
+  readLiveSessions,
+} from './sessions/sessions.ts'
+import { supervision } from './sessions/supervision.ts'
+import { insertTasks } from './tasks/enqueue.ts'
+import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
+import { exchangePlainly } from './tasks/plain-exchange.ts'
+import { sumUp } from './tasks/tally.ts'
+import { readAttempts, readEndings, readTask, rowid } from './tasks/task-records.ts'
+import { withinTransaction } from './tasks/within.ts'
+import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
   durability?: 'full' | 'normal'
@@ -248,33 +253,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       spread({ kind: 'work' })
     },
     limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
-
-    async planSchedules(schedules) {
-      const changed = await read(() => changedSchedules(sql, schedules))
-      if (changed.length === 0) return
-      await write((own) => planSchedules(own, changed, clockMs()))
-      spread({ kind: 'schedules' })
-    },
-    async fireSchedules(tasks) {
-      const { due, nextInMs } = await read(() => dueSchedules(sql, tasks, clockMs()))
-      if (due.length === 0) return { fired: [], nextInMs }
-      await read(() => lanes.learn(tasks))
-      const firing = await write((own) => fireSchedules(own, memory, due, tasks, clockMs()))
-      if (firing.fired.length > 0) spread({ kind: 'work' })
-      return firing
-    },
-    async triggerSchedule(task) {
-      await read(() => lanes.learn([task]))
-      const answer = await write((own) => triggerSchedule(own, memory, task, clockMs()))
-      if (answer?.created) spread({ kind: 'work' })
-      return answer
-    },
-    listSchedules: () => read(() => listSchedules(sql)),
-    async setSchedulePaused(name, paused) {
-      const found = await write((own) => setSchedulePaused(own, name, paused, clockMs()))
-      if (!paused) spread({ kind: 'schedules' })
-      return found
-    },
+    ...recurring(shared),
 
     onChange(listener) {
       listeners.add(listener)

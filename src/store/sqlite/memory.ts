@@ -1,10 +1,10 @@
 import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
-import { LaneCache } from './lanes.ts'
-import { QueueBook } from './queue-book.ts'
+import type { Statements } from './file/statements.ts'
+import { QueueBook } from './order/queue-book.ts'
 import { DiscoveryBook } from './rows/book.ts'
 import type { RowMemory } from './rows/exchange.ts'
-import type { Statements } from './statements.ts'
+import { LaneCache } from './tasks/lanes.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {

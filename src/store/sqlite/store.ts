@@ -1,42 +1,34 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
-import { Checkpoints } from './checkpoints.ts'
-import { advanceRaces } from './claim.ts'
-import { complete } from './complete.ts'
-import { Connection, type Durability } from './connection.ts'
-import { runEffects } from './effects.ts'
-import { type Intended, insertTasks } from './enqueue.ts'
-import { exchangeTasks, lookOnly } from './exchange.ts'
-import { changedLimits, planLimits } from './gates.ts'
-import { insight } from './insight.ts'
-import { Intake } from './intake.ts'
-import { limitsOn } from './limits-on.ts'
-import { listTasks } from './list.ts'
-import { readLogs } from './logs.ts'
-import { cancelTask, removeTask, retryTask } from './manage.ts'
+import { Checkpoints } from './file/checkpoints.ts'
+import { Connection, type Durability } from './file/connection.ts'
+import { migrate } from './file/migrate.ts'
+import { FileWatch, SyncTeller } from './file/watch.ts'
+import { Writer } from './file/writer.ts'
+import { changedLimits, planLimits } from './limits/gates.ts'
+import { limitsOn } from './limits/limits-on.ts'
+import { insight } from './manage/insight.ts'
+import { listTasks } from './manage/list.ts'
+import { readLogs } from './manage/logs.ts'
+import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
-import { migrate } from './migrate.ts'
-import { configureQueues, hasNewOrdering, needsRerank, rerank } from './ordering.ts'
-import { countTasks, listQueues, setPaused } from './queues.ts'
+import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
+import { countTasks, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
-import {
-  changedSchedules,
-  dueSchedules,
-  fireSchedules,
-  listSchedules,
-  planSchedules,
-  setSchedulePaused,
-  triggerSchedule,
-} from './schedules.ts'
-import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions.ts'
-import { supervision } from './supervision.ts'
-import { Tally } from './tally.ts'
-import { readAttempts, readEndings, readTask, rowid } from './task-records.ts'
-import { sqliteUpkeep } from './upkeep.ts'
-import { FileWatch, SyncTeller } from './watch.ts'
-import { type OurDatabase, withinTransaction } from './within.ts'
-import { Writer } from './writer.ts'
+import { recurring } from './schedules/recurring.ts'
+import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions/sessions.ts'
+import { supervision } from './sessions/supervision.ts'
+import { advanceRaces } from './tasks/claim.ts'
+import { complete } from './tasks/complete.ts'
+import { runEffects } from './tasks/effects.ts'
+import { type Intended, insertTasks } from './tasks/enqueue.ts'
+import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
+import { Intake } from './tasks/intake.ts'
+import { Tally } from './tasks/tally.ts'
+import { readAttempts, readEndings, readTask, rowid } from './tasks/task-records.ts'
+import { type OurDatabase, withinTransaction } from './tasks/within.ts'
+import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
@@ -241,34 +233,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       )
     },
     limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
-
-    async planSchedules(schedules) {
-      // Looks before it locks: almost every open finds nothing to do.
-      if ((await read(() => changedSchedules(db, schedules))).length === 0) return
-      await writeAndTell(
-        () => planSchedules(db, schedules, clock.now()),
-        (changed) => (changed ? { kind: 'schedules' } : null),
-      )
-    },
-    async fireSchedules(tasks) {
-      const { due, nextInMs } = await read(() => dueSchedules(db, tasks, clock.now()))
-      if (due.length === 0) return { fired: [], nextInMs }
-      return writeAndTell(
-        () => fireSchedules(db, due, tasks, clock.now(), intended),
-        ({ fired }) => (fired.length > 0 ? { kind: 'work' } : null),
-      )
-    },
-    triggerSchedule: (task) =>
-      writeAndTell(
-        () => triggerSchedule(db, task, clock.now(), intended),
-        (answer) => (answer?.created ? { kind: 'work' } : null),
-      ),
-    listSchedules: () => read(() => listSchedules(db)),
-    setSchedulePaused: (name, paused) =>
-      writeAndTell(
-        () => setSchedulePaused(db, name, paused, clock.now()),
-        () => (paused ? null : { kind: 'schedules' }),
-      ),
+    ...recurring({ db, now: clock.now, intended, read, writeAndTell }),
 
     onChange(listener) {
       listeners.add(listener)

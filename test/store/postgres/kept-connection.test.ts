@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect } from 'vitest'
-import { Connections } from '../../../src/store/postgres/connections.ts'
+import { Connections } from '../../../src/store/postgres/server/connections.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { identifySelf } from '../../../src/process-identity.ts'
-import { Database } from '../../../src/store/postgres/database.ts'
-import { type Migration, migrate } from '../../../src/store/postgres/migrate.ts'
 import { migrations } from '../../../src/store/postgres/migrations/index.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
+import { type Migration, migrate } from '../../../src/store/postgres/server/migrate.ts'
 import { type Place, test } from './place.ts'
 
 const LATEST = migrations.at(-1)!.version

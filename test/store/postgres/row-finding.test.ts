@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { Database } from '../../../src/store/postgres/database.ts'
 import { claimSql, turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
 import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
 import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
 import { type Place, test } from './place.ts'
 import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
 

@@ -1,18 +1,18 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { BatchBook } from '../../../src/store/postgres/batches.ts'
-import { Database } from '../../../src/store/postgres/database.ts'
-import { LaneBook } from '../../../src/store/postgres/lanes.ts'
-import { LowWater } from '../../../src/store/postgres/low-water.ts'
-import { QueueBook } from '../../../src/store/postgres/queue-book.ts'
+import { QueueBook } from '../../../src/store/postgres/order/queue-book.ts'
 import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
 import {
   changedSchedules,
   dueSchedules,
   fireSchedules,
   planSchedules,
-} from '../../../src/store/postgres/schedules.ts'
-import { UsualSessions } from '../../../src/store/postgres/usual.ts'
+} from '../../../src/store/postgres/schedules/schedules.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
+import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
+import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
+import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
+import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
 import { Runners } from '../../../src/store/runners.ts'
 import { Turns } from '../../../src/store/turns.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'

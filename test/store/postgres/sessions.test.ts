@@ -74,7 +74,7 @@ test('the keeper does not wait for a transaction of its worker, however long tha
     await gate.promise
   })
   await inside.promise
-  const { openPostgresRenewer } = await import('../../../src/store/postgres/renewer.ts')
+  const { openPostgresRenewer } = await import('../../../src/store/postgres/sessions/renewer.ts')
   const renewer = openPostgresRenewer({ url: place.url, schema: place.schema, lockTimeoutMs: 2_000 })
   try {
     expect(await renewer.renew([session])).toEqual([session])

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type Gleaner, TaskCancelled } from '../../../src/index.ts'
-import type { Sql } from '../../../src/store/postgres/sql.ts'
-import { Wakeups } from '../../../src/store/postgres/wakeups.ts'
+import type { Sql } from '../../../src/store/postgres/server/sql.ts'
+import { Wakeups } from '../../../src/store/postgres/server/wakeups.ts'
 import { counts } from '../../../src/testing/conformance/world.ts'
 import { type EngineOptions, type Place, test } from './place.ts'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Store } from '../../../src/store/contract.ts'
-import { Statements } from '../../../src/store/sqlite/statements.ts'
+import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 

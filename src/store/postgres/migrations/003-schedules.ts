@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../server/migrate.ts'
 
 /** What recurs: one row for each task that does, which decides who enqueues the next one. */
 export const schedules: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../server/migrate.ts'
 
 /** Who supervises worker processes, what he says of them, and what he is told to do. */
 export const supervisors: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../server/migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { schedules } from './003-schedules.ts'

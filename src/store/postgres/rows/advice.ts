@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { isFixed, orderOf } from '../../source.ts'
-import type { Ask } from '../database.ts'
+import type { Ask } from '../server/database.ts'
 import { quoted, type Shape } from './shape.ts'
 import type { RowSource, Way } from './source.ts'
 

@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { claimSql, type Look, turnSql } from './claim-sql.ts'
 import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'

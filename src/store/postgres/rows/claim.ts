@@ -1,6 +1,6 @@
 import { rowId } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
-import type { Statement } from '../database.ts'
+import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { LEAD, type Look } from './claim-sql.ts'
 import { USER_TYPES } from './values.ts'

@@ -1,5 +1,5 @@
 import type { RowOutcome } from '../../../model/row.ts'
-import type { Statement } from '../database.ts'
+import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Answers, failureOf, type HandedIn, type Judged } from './handing-in.ts'
 import type { EndedClaim } from './ledger.ts'

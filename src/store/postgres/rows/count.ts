@@ -1,5 +1,5 @@
 import { type RowCounts, rowCounts } from '../../../model/row.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import type { Known } from './book.ts'
 import { thenOf } from './source.ts'
 

@@ -1,7 +1,7 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
 import type { Run } from '../../contract.ts'
 import type { RowExchange, RowsExchanged } from '../../rows.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import {
   asFailed,
   faultOf,

@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import { isOfRowAsFound, thenOf } from './source.ts'
 
 /** What is remembered of a row, as it stands in the table. */

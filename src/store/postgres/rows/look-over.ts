@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { badDiscovery, checkCondition, realColumns } from '../../source.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { type Advice, adviceFor } from './advice.ts'
 import { quoted, type Shape, shapeOf } from './shape.ts'
 import { type RowSource, rowSource } from './source.ts'

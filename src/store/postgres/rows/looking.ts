@@ -1,6 +1,6 @@
 import { keysAmong } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
-import type { Statement } from '../database.ts'
+import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
 import type { Look } from './claim-sql.ts'

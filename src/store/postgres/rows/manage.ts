@@ -1,7 +1,7 @@
 import { entryReleased } from '../../../model/ledger.ts'
 import type { RetryRowAnswer } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import type { Known } from './book.ts'
 import { entryOf, type LedgerRow, remember } from './ledger.ts'
 import { readRow } from './records.ts'

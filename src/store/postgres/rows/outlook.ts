@@ -1,4 +1,4 @@
-import type { Statement } from '../database.ts'
+import type { Statement } from '../server/database.ts'
 import { waitingSuspect } from './claim-sql.ts'
 
 /** What an exchange has to know, asked together with whatever else it asks. Locks nothing. */

@@ -1,5 +1,5 @@
 import { GleanerError } from '../../../errors.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import { faultOf } from './completing.ts'
 import type { RowServices } from './services.ts'
 

@@ -1,6 +1,6 @@
 import type { DiscoveryRecord, DiscoverySource, PlannedDiscovery } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import type { LookedOver } from './look-over.ts'
 import { quoted, type Shape } from './shape.ts'
 import { wakeTrigger } from './wake-trigger.ts'

@@ -1,4 +1,4 @@
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import type { DiscoveryBook } from './book.ts'
 
 /** How soon a row is found that the user wrote, where no trigger tells of it. */

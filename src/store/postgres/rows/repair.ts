@@ -1,4 +1,4 @@
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { isOwnFault } from './pausing.ts'
 import { isOfRowAsFound, thenOf } from './source.ts'

@@ -1,4 +1,4 @@
-import type { Database, Manner } from '../database.ts'
+import type { Database, Manner } from '../server/database.ts'
 import type { DiscoveryBook } from './book.ts'
 import type { Outlook } from './outlook.ts'
 

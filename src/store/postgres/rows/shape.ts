@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { badDiscovery as bad, checkColumns, realColumns } from '../../source.ts'
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 
 /** A column of the user's table. */
 export interface Column {

@@ -1,4 +1,4 @@
-import type { Sql } from '../sql.ts'
+import type { Sql } from '../server/sql.ts'
 
 export async function readWaits(sql: Sql): Promise<Map<string, number>> {
   const rows = await sql.rows<{ discovery: string; since: number }>(

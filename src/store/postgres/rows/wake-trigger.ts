@@ -1,5 +1,5 @@
-import type { Database } from '../database.ts'
-import type { Sql } from '../sql.ts'
+import type { Database } from '../server/database.ts'
+import type { Sql } from '../server/sql.ts'
 import type { LookedOver } from './look-over.ts'
 import { quoted, type Shape } from './shape.ts'
 import { literal } from './source.ts'

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../file/migrate.ts'
 
 /** Nobody enqueues a row, so that none says since when it waits: who looks for alerts writes down when it first saw one. */
 export const rowWaits: Migration = {

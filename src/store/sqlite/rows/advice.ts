@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import type { DiscoverySource } from '../../rows.ts'
 import { isFixed } from '../../source.ts'
-import { Statements } from '../statements.ts'
+import { Statements } from '../file/statements.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 
 /** One that leads to the eligible rows in their order; null: there is none, and rows that are not eligible are read, too. */

@@ -1,6 +1,6 @@
 import type { DiscoveryRecord, DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import { Hand } from './hand.ts'
 import type { Review } from './repair.ts'
 import { lookOver } from './shape.ts'

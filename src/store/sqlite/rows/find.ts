@@ -1,5 +1,5 @@
 import type { ColumnValue, RowValues } from '../../../model/row.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import type { Known } from './book.ts'
 import type { Walked } from './hand.ts'
 import type { RowSource } from './source-sql.ts'

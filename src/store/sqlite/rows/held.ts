@@ -1,7 +1,7 @@
 import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 

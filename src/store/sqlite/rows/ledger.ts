@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../model/ledger.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 
 export interface LedgerRow {
   row_key: string

@@ -1,6 +1,6 @@
 import { entryReleased } from '../../../model/ledger.ts'
 import type { RetryRowAnswer } from '../../rows.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import type { Known } from './book.ts'
 import { entryOf, readEntry, writeEntry } from './ledger.ts'
 import { readRow } from './records.ts'

@@ -1,5 +1,5 @@
 import type { DiscoverySource, PlannedDiscovery } from '../../rows.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import { missingIndex } from './advice.ts'
 import { lookOver, shapeOf } from './shape.ts'
 import { quoted, type RowSource } from './source-sql.ts'

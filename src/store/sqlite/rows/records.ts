@@ -4,7 +4,7 @@ import type { Page } from '../../../model/task.ts'
 import { readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
 import { SERVING, type ServingRow, serving } from '../../serving-row.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, type LedgerRow, readEntry } from './ledger.ts'
 

@@ -1,5 +1,5 @@
-import { isUnanswerable } from '../sql-errors.ts'
-import type { Statements } from '../statements.ts'
+import { isUnanswerable } from '../file/sql-errors.ts'
+import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { endClaim } from './held.ts'
 import { forgetEntry } from './ledger.ts'

@@ -1,6 +1,6 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { badDiscovery as bad, checkColumns, checkCondition, realColumns } from '../../source.ts'
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import { indexFor } from './advice.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 

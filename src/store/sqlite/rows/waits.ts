@@ -1,4 +1,4 @@
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 
 export function readWaits(db: Statements): Map<string, number> {
   const rows = db.sql('SELECT discovery, since FROM gleaner_row_waits').all() as {

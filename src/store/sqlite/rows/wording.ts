@@ -1,4 +1,4 @@
-import type { Statements } from '../statements.ts'
+import type { Statements } from '../file/statements.ts'
 import type { From, RowSource } from './source-sql.ts'
 import { quoted } from './source-sql.ts'
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import { Connection } from '../../../../src/store/sqlite/connection.ts'
-import { migrate } from '../../../../src/store/sqlite/migrate.ts'
+import { Connection } from '../../../../src/store/sqlite/file/connection.ts'
+import { migrate } from '../../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../../src/store/sqlite/migrations/index.ts'
 
 /**

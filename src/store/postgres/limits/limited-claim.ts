@@ -1,0 +1,269 @@
+import type { Gate } from '../../gate.ts'
+import type { Lane } from '../../lane.ts'
+import { byRank, oneLine, startLimited } from '../../lines.ts'
+import { inTurn } from '../../turns.ts'
+import type { Memory } from '../memory.ts'
+import type { Sql } from '../server/sql.ts'
+import { type Claimer, READY, suspectsBut, type TakenRow } from '../tasks/take.ts'
+import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
+import {
+  hasNewsOfGates,
+  keysInTurn,
+  keysWithSuspects,
+  lookAtTurnstiles,
+  passKeys,
+  refreshTurnstiles,
+  type Turnstile,
+} from './turnstiles.ts'
+
+/** What limits leave of where a worker may take from. */
+export interface Opening {
+  lanes: readonly Lane[]
+  /** When a limit lets something through that it does not now. Infinity: not by itself. */
+  opensAt: number
+  /** Somebody else is just taking from what we may take from: he may leave some of it. */
+  contended: boolean
+}
+
+/** Where nothing is limited. */
+export function unlimited(lanes: readonly Lane[]): Opening {
+  return { lanes, opensAt: Number.POSITIVE_INFINITY, contended: false }
+}
+
+export interface LimitedClaim {
+  rows: TakenRow[]
+  /** By the lane that is in their row. */
+  laneOf: ReadonlyMap<number, Lane>
+  opening: Opening
+}
+
+/** A waiting task whose row is locked. */
+interface Candidate {
+  place: string
+  id: number
+  rank: number
+  base: Lane
+  key: Turnstile | null
+}
+
+/** Where to look for some: a lane, or the lane of a key. */
+interface Source {
+  lane: number
+  most: number
+  base: Lane
+  key: Turnstile | null
+}
+
+type Queues = ReadonlyMap<string, Gate>
+
+/**
+ * In a transaction: takes the next items as far as the limits of their queues and keys go. Their gates are locked until its
+ * end; what somebody else has locked is passed over, so that nobody waits for anybody.
+ */
+export async function claimWithinLimits(
+  sql: Sql,
+  memory: Memory,
+  open: readonly Lane[],
+  alone: boolean,
+  { now: askedAt, ...who }: Claimer,
+): Promise<LimitedClaim> {
+  const { limits } = memory.lanes
+  await refreshTurnstiles(sql, askedAt)
+  const limited = limits.limitedAmong(open.map((lane) => lane.queue))
+  const queues: Queues =
+    limited.length === 0 ? new Map() : await lockQueueGates(sql, limits, limited, askedAt)
+  const now = Math.max(askedAt, ...[...queues.values()].map((gate) => gate.momentOf(askedAt)))
+  const asked = { ...who, now }
+  const lanes = open.filter(
+    ({ queue }) => !limited.includes(queue) || (queues.get(queue)?.room(now) ?? 0) > 0,
+  )
+
+  const suspect = alone ? await firstSuspect(sql, limits, lanes, asked) : []
+  const next = suspect.length > 0 ? suspect : await nextWithinLimits(sql, memory, lanes, queues, asked)
+  const rows = next.length === 0 ? [] : await hold(sql, next, asked)
+  await enter(sql, next, queues, now)
+
+  const stillOpen = lanes.filter(({ queue }) => queues.get(queue)?.room(now) !== 0)
+  const { wakeAt, ready } = await lookAtTurnstiles(sql, stillOpen)
+  const shut = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
+  return {
+    rows,
+    laneOf: new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base])),
+    opening: {
+      lanes: stillOpen,
+      opensAt: Math.min(wakeAt, ...shut),
+      contended: ready || queues.size < limited.length,
+    },
+  }
+}
+
+async function firstSuspect(
+  sql: Sql,
+  limits: LimitBook,
+  lanes: readonly Lane[],
+  { want, now }: Claimer,
+): Promise<Candidate[]> {
+  const keys = await keysWithSuspects(sql, limits, lanes, now, { locked: true })
+  const sources = [...lanes.map((base) => plain(base, 1)), ...keys.map((key) => keyed(key, 1))]
+  return (await lockHeads(sql, suspectsBut(want.avoid), false, sources)).slice(0, 1)
+}
+
+/** One of each queue in turn; within a queue in its order, and one of each key in turn. */
+async function nextWithinLimits(
+  sql: Sql,
+  { lanes: { limits }, queues: book, turns }: Memory,
+  lanes: readonly Lane[],
+  queues: Queues,
+  { want, now }: Claimer,
+): Promise<Candidate[]> {
+  const lines: Candidate[][] = []
+  for (const queue of turns.of(want.able)) {
+    const ofQueue = lanes.filter((lane) => lane.queue === queue)
+    if (ofQueue.length === 0) continue
+    const room = queues.get(queue)?.room(now) ?? Number.POSITIVE_INFINITY
+    const count = Math.min(room, want.start + want.ahead)
+    const lastFirst = book.isLastFirst(queue)
+    const sources = ofQueue.map((base) => plain(base, count))
+    const withoutKey = await lockHeads(sql, READY, lastFirst, sources)
+    const withKey = await keyedHeads(sql, limits, ofQueue, lastFirst, Math.min(room, want.start), now)
+    lines.push(oneLine(withoutKey, withKey, lastFirst).slice(0, count))
+  }
+  return startLimited(lines, want, ({ base, key }) => key !== null || queues.has(base.queue))
+}
+
+/** The next tasks of those keys whose turn it is, in the order of turns. */
+async function keyedHeads(
+  sql: Sql,
+  limits: LimitBook,
+  bases: readonly Lane[],
+  lastFirst: boolean,
+  count: number,
+  now: number,
+): Promise<Candidate[]> {
+  const keys = await keysInTurn(sql, limits, bases, count, now)
+  if (keys.length === 0) return []
+  const share = Math.ceil(count / keys.length)
+  const room = ({ gate }: Turnstile) => gate.admission(now).room
+  const read = (among: readonly Turnstile[], most: number) =>
+    lockHeads(
+      sql,
+      READY,
+      lastFirst,
+      among.map((key) => keyed(key, Math.min(most, room(key)))),
+    )
+  const heads = await read(keys, share)
+  // Those with more have what others left of their share.
+  const withMore = keys.filter((one) => heads.filter(({ key }) => key === one).length === share)
+  const left = count - heads.length
+  const more = left > 0 && withMore.length > 0 ? await read(withMore, share + left) : []
+  const known = new Set(heads.map(({ id }) => id))
+  const all = [...heads, ...more.filter(({ id }) => !known.has(id))]
+  return withinKeys(
+    inTurn(
+      keys.map((one) => all.filter(({ key }) => key === one)),
+      count,
+    ),
+    now,
+  )
+}
+
+/** Lanes of the same key with other requirements share its limit. */
+function withinKeys(heads: readonly Candidate[], now: number): Candidate[] {
+  return heads.filter(({ key }) => {
+    const fits = key!.gate.room(now) > 0
+    if (fits) key!.gate.promised += 1
+    return fits
+  })
+}
+
+/** They are claimed: their limits count them from now on. */
+async function enter(sql: Sql, next: readonly Candidate[], queues: Queues, now: number): Promise<void> {
+  const counts = new Map<Gate, number>()
+  for (const { base, key } of next) {
+    for (const gate of [queues.get(base.queue), key?.gate]) {
+      if (gate !== undefined) counts.set(gate, (counts.get(gate) ?? 0) + 1)
+    }
+  }
+  for (const [gate, count] of counts) gate.enter(count, now)
+  await writeGates(sql, [...counts.keys()])
+  const keys = new Map(next.flatMap(({ key }) => (key === null ? [] : [[key.lane, key]])))
+  await passKeys(sql, [...keys.values()], now)
+}
+
+async function hold(
+  sql: Sql,
+  next: readonly Candidate[],
+  { session, want, now }: Claimer,
+): Promise<TakenRow[]> {
+  const rows = await sql.rows<TakenRow>(
+    `WITH fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value), batch AS (
+       INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $1, $5::bigint[] FROM fence
+     )
+     UPDATE gleaner.tasks SET session = $1, fence = fence.value, attempts = attempts + 1, in_line = false,
+       status = CASE WHEN next.position <= $2 THEN 'running' ELSE status END,
+       started_at = CASE WHEN next.position <= $2 THEN $3 ELSE started_at END
+     FROM unnest($4::tid[]) WITH ORDINALITY next(place, position), fence WHERE tasks.ctid = next.place
+     RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, suspect,
+       next.position <= $2 AS started, 0 AS entries, next.position`,
+    [session, want.start, now, next.map(({ place }) => place), next.map(({ id }) => id)],
+  )
+  return rows.sort((a, b) => a.position - b.position)
+}
+
+function plain(base: Lane, most: number): Source {
+  return { lane: base.id, most, base, key: null }
+}
+
+function keyed(key: Turnstile, most: number): Source {
+  return { lane: key.lane, most, base: key.base, key }
+}
+
+/** What somebody else has just locked is passed over. */
+async function lockHeads(
+  sql: Sql,
+  which: string,
+  lastFirst: boolean,
+  sources: readonly Source[],
+): Promise<Candidate[]> {
+  const down = lastFirst ? 'DESC' : ''
+  const rows = await sql.rows<{ place: string; id: number; rank: number; lane: number }>(
+    `SELECT t.ctid::text AS place, t.id, t.rank, l.lane FROM unnest($1::int[], $2::int[]) l(lane, most), LATERAL (
+       SELECT ctid, id, rank FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which}
+       ORDER BY rank ${down}, id ${down} LIMIT l.most FOR UPDATE SKIP LOCKED) t`,
+    [sources.map(({ lane }) => lane), sources.map(({ most }) => most)],
+  )
+  const sourceOf = new Map(sources.map((source) => [source.lane, source]))
+  return rows
+    .map(({ lane, ...row }) => {
+      const { base, key } = sourceOf.get(lane)!
+      return { ...row, base, key }
+    })
+    .sort(byRank(lastFirst))
+}
+
+/** Without a lock: what limits leave, and whether that is worth a transaction. */
+export async function lookWithinLimits(
+  sql: Sql,
+  limits: LimitBook,
+  open: readonly Lane[],
+  now: number,
+): Promise<Opening & { worthIt: boolean }> {
+  const limited = limits.limitedAmong(open.map((lane) => lane.queue))
+  const { shut, opensAt } = await shutQueues(sql, limits, limited, now)
+  const lanes = open.filter(({ queue }) => !shut.has(queue))
+  const { ready, wakeAt } = await lookAtTurnstiles(sql, lanes)
+  const worthIt = ready || wakeAt <= now || (await hasNewsOfGates(sql))
+  return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, worthIt }
+}
+
+/** Whether there are suspects among what has a key, and may run. */
+export async function suspectsAmongKeys(
+  sql: Sql,
+  { lanes }: Memory,
+  { limited, suspects }: { limited: boolean; suspects: boolean },
+  opening: Opening,
+  now: number,
+): Promise<boolean> {
+  if (!limited || !suspects) return false
+  return (await keysWithSuspects(sql, lanes.limits, opening.lanes, now, { locked: false })).length > 0
+}

@@ -1,0 +1,227 @@
+import { Gate, type GateRow } from '../../gate.ts'
+import type { Lane } from '../../lane.ts'
+import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
+import type { Sql } from '../server/sql.ts'
+import { READY, SUSPECT } from '../tasks/take.ts'
+import type { LimitBook } from './gates.ts'
+
+/** News that one claim takes into account, at most; the next one goes on. */
+const NEWS_MAX = 10_000
+
+/** The turnstile of a key that may be served now. We have its gate's lock. */
+export interface Turnstile {
+  lane: number
+  base: Lane
+  gate: Gate
+}
+
+/**
+ * Takes the news into account, and wakes the keys whose rate lets them through again: of those gates that nobody else
+ * has locked just now. Whoever has, has read the news before, or we will.
+ */
+export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
+  const noted = await sql.rows<{ gate: number; locked: boolean }>(
+    `WITH noted AS (
+       (SELECT gate FROM gleaner.gate_news LIMIT ${NEWS_MAX}) UNION
+       (SELECT gate FROM gleaner.turnstiles WHERE wake_at <= $1 ORDER BY wake_at LIMIT ${TURNS_MAX})
+     ), locked AS MATERIALIZED (
+       SELECT id FROM gleaner.gates WHERE id IN (SELECT gate FROM noted) FOR UPDATE SKIP LOCKED
+     )
+     SELECT gate, id IS NOT NULL AS locked FROM noted LEFT JOIN locked ON id = gate`,
+    [now],
+  )
+  if (noted.length === 0) return
+  const gates = noted.map(({ gate }) => gate)
+  const locked = noted.filter((row) => row.locked).map(({ gate }) => gate)
+  await openTurnstiles(sql, gates, locked, now)
+}
+
+/** A statement of its own: it must see how they stood when we got the locks, not when we began to ask for them. */
+async function openTurnstiles(
+  sql: Sql,
+  noted: readonly number[],
+  locked: readonly number[],
+  now: number,
+): Promise<void> {
+  await sql.run(
+    `WITH locked AS (SELECT unnest($2::bigint[]) AS id), taken AS (
+       DELETE FROM gleaner.gate_news USING locked WHERE gate_news.gate = locked.id RETURNING gate, lane, freed
+     ), orphaned AS (
+       DELETE FROM gleaner.gate_news WHERE gate = ANY($3::bigint[])
+         AND NOT EXISTS (SELECT 1 FROM gleaner.gates WHERE gates.id = gate)
+     ), lowered AS (
+       UPDATE gleaner.gates SET held = held - sums.freed
+       FROM (SELECT gate, sum(freed) AS freed FROM taken GROUP BY gate) sums
+       WHERE gates.id = sums.gate AND sums.freed > 0
+       RETURNING gates.id,
+         held + sums.freed >= (SELECT concurrency FROM gleaner.limits WHERE scope = limit_scope) AS was_full
+     )
+     UPDATE gleaner.turnstiles SET ready = true, wake_at = NULL,
+       turn = CASE WHEN lane IN (SELECT lane FROM taken) THEN nextval('gleaner.turns') ELSE turn END
+     WHERE NOT ready AND gate IN (SELECT id FROM locked) AND (
+       wake_at <= $1 OR lane IN (SELECT lane FROM taken WHERE lane IS NOT NULL)
+       OR gate IN (SELECT id FROM lowered WHERE was_full))`,
+    [now, locked, noted],
+  )
+}
+
+/** Without a lock: whether the keys of these lanes may have something to give, and when the next one wakes. */
+export async function lookAtTurnstiles(
+  sql: Sql,
+  bases: readonly Lane[],
+): Promise<{ ready: boolean; wakeAt: number }> {
+  const row = await sql.row<{ ready: boolean; wakeAt: number | null }>(
+    `SELECT EXISTS (SELECT 1 FROM gleaner.turnstiles WHERE base = ANY($1::int[]) AND ready) AS ready,
+            (SELECT min(wake_at) FROM gleaner.turnstiles WHERE wake_at IS NOT NULL) AS "wakeAt"`,
+    [bases.map((base) => base.id)],
+  )
+  return { ready: row!.ready, wakeAt: row!.wakeAt ?? Number.POSITIVE_INFINITY }
+}
+
+export async function hasNewsOfGates(sql: Sql): Promise<boolean> {
+  return (await sql.row<{ news: boolean }>('SELECT EXISTS (SELECT 1 FROM gleaner.gate_news) AS news'))!.news
+}
+
+type TurnRow = GateRow & { lane: number; base: number }
+
+/**
+ * The keys of these lanes whose turn it is, each with its gate locked; who is served longest ago comes first. Those
+ * without work, and those whose limit is reached, are shut on the way, and not met again.
+ */
+export async function keysInTurn(
+  sql: Sql,
+  limits: LimitBook,
+  bases: readonly Lane[],
+  count: number,
+  now: number,
+): Promise<Turnstile[]> {
+  const baseOf = new Map(bases.map((base) => [base.id, base]))
+  const gates = new Map<number, Gate>()
+  const open: Turnstile[] = []
+  const seen: number[] = []
+  while (seen.length < TURNS_MAX && open.length < count) {
+    const rows = await sql.rows<TurnRow & { locked: boolean; waits: boolean }>(
+      `WITH next AS MATERIALIZED (
+         SELECT t.* FROM unnest($1::int[]) b(base), LATERAL (
+           SELECT lane, base, gate, turn FROM gleaner.turnstiles
+           WHERE turnstiles.base = b.base AND ready AND NOT lane = ANY($3::int[]) ORDER BY turn, lane LIMIT $2) t
+         ORDER BY turn, lane LIMIT $2
+       ), locked AS MATERIALIZED (
+         SELECT * FROM gleaner.gates WHERE id IN (SELECT gate FROM next) FOR UPDATE SKIP LOCKED
+       )
+       SELECT next.lane, next.base, locked.id IS NOT NULL AS locked, locked.*, EXISTS (
+         SELECT 1 FROM gleaner.tasks WHERE tasks.lane = next.lane AND ${READY}) AS waits
+       FROM next LEFT JOIN locked ON locked.id = next.gate ORDER BY next.turn, next.lane`,
+      [bases.map((base) => base.id), count, seen],
+    )
+    seen.push(...rows.map((row) => row.lane))
+    const shut: Gate[] = []
+    const empty: Turnstile[] = []
+    for (const row of rows) {
+      if (!row.locked) continue
+      const gate = gates.get(row.id) ?? new Gate(row, limits)
+      gates.set(row.id, gate)
+      const one = { lane: row.lane, base: baseOf.get(row.base)!, gate }
+      if (gate.admission(now).room === 0) shut.push(gate)
+      else if (row.waits) open.push(one)
+      else empty.push(one)
+    }
+    await shutKeys(sql, shut, now)
+    await restKeys(sql, empty, now)
+    if (rows.length < count) break
+  }
+  return open.slice(0, count)
+}
+
+/** Until somebody of their key ends, or its rate lets the next one through. */
+async function shutKeys(sql: Sql, gates: readonly Gate[], now: number): Promise<void> {
+  if (gates.length === 0) return
+  await sql.run(
+    `UPDATE gleaner.turnstiles SET ready = false, wake_at = given.wake_at
+     FROM unnest($1::bigint[], $2::bigint[]) given(gate, wake_at) WHERE turnstiles.gate = given.gate`,
+    [gates.map((gate) => gate.id), gates.map((gate) => gate.admission(now).opensAt)],
+  )
+}
+
+/** Those whose tasks were claimed have had their turn. Their gates have counted them. */
+export async function passKeys(sql: Sql, passed: readonly Turnstile[], now: number): Promise<void> {
+  if (passed.length === 0) return
+  await sql.run(`UPDATE gleaner.turnstiles SET turn = nextval('gleaner.turns') WHERE lane = ANY($1::int[])`, [
+    passed.map(({ lane }) => lane),
+  ])
+  const gates = [...new Set(passed.map(({ gate }) => gate))]
+  await shutKeys(
+    sql,
+    gates.filter((gate) => gate.admission(now).room === 0),
+    now,
+  )
+}
+
+/** Nothing waits there now; what comes will be news. What is not used for long is looked at again, and goes. */
+async function restKeys(sql: Sql, empty: readonly Turnstile[], now: number): Promise<void> {
+  if (empty.length === 0) return
+  const rows = await sql.rows<{ lane: number; unused: boolean }>(
+    `UPDATE gleaner.turnstiles SET ready = false, wake_at = $2 WHERE lane = ANY($1::int[]) AND NOT EXISTS (
+       SELECT 1 FROM gleaner.tasks
+       WHERE tasks.lane = turnstiles.lane AND ${READY})
+     RETURNING lane, (SELECT created = 0 FROM gleaner.lanes WHERE id = lane) AS unused`,
+    [empty.map(({ lane }) => lane), now + IDLE_KEY_MS],
+  )
+  const unused = new Set(rows.filter((row) => row.unused).map((row) => row.lane))
+  const idle = empty.filter(({ lane, gate }) => unused.has(lane) && gate.isIdle(now))
+  if (idle.length > 0) await forgetKeys(sql, idle)
+}
+
+/** No task refers to them. Who is just about to enqueue one has locked its lane. */
+async function forgetKeys(sql: Sql, idle: readonly Turnstile[]): Promise<void> {
+  const locked = await sql.rows<{ id: number }>(
+    'SELECT id FROM gleaner.lanes WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE SKIP LOCKED',
+    [idle.map(({ lane }) => lane)],
+  )
+  const gone = await sql.rows<{ id: number; gate: number }>(
+    `DELETE FROM gleaner.lanes WHERE id = ANY($1::int[])
+       AND created + (SELECT coalesce(sum(t.created), 0) FROM gleaner.tallies t WHERE t.lane = lanes.id) = 0
+     RETURNING id, key_gate AS gate`,
+    [locked.map((row) => row.id)],
+  )
+  const lanes = gone.map((row) => row.id)
+  await sql.run('DELETE FROM gleaner.turnstiles WHERE lane = ANY($1::int[])', [lanes])
+  // They sum up to nothing. Who sums up just now waits for the lane: we do not wait for him.
+  await sql.run(
+    `DELETE FROM gleaner.tallies WHERE ctid = ANY(ARRAY(
+       SELECT ctid FROM gleaner.tallies WHERE lane = ANY($1::int[]) FOR UPDATE SKIP LOCKED))`,
+    [lanes],
+  )
+  // The same key may have other requirements.
+  await sql.run(
+    `DELETE FROM gleaner.gates WHERE id = ANY($1::bigint[])
+       AND NOT EXISTS (SELECT 1 FROM gleaner.turnstiles t WHERE t.gate = gates.id)`,
+    [gone.map((row) => row.gate)],
+  )
+}
+
+/** The keys of these lanes that have a suspect and may be served now, each with its gate locked. There are few. */
+export async function keysWithSuspects(
+  sql: Sql,
+  limits: LimitBook,
+  bases: readonly Lane[],
+  now: number,
+  { locked }: { locked: boolean },
+): Promise<Turnstile[]> {
+  const baseOf = new Map(bases.map((base) => [base.id, base]))
+  const rows = await sql.rows<TurnRow>(
+    `WITH RECURSIVE suspected (lane) AS (
+       (SELECT lane FROM gleaner.tasks WHERE ${SUSPECT} ORDER BY lane LIMIT 1)
+       UNION ALL
+       SELECT (SELECT tasks.lane FROM gleaner.tasks WHERE ${SUSPECT} AND tasks.lane > suspected.lane ORDER BY tasks.lane LIMIT 1) FROM suspected WHERE suspected.lane IS NOT NULL
+     )
+     SELECT t.lane, t.base, gates.*
+     FROM (SELECT lane FROM suspected WHERE lane IS NOT NULL LIMIT ${TURNS_MAX}) s
+     JOIN gleaner.turnstiles t ON t.lane = s.lane AND t.base = ANY($1::int[])
+     JOIN gleaner.gates ON gates.id = t.gate ${locked ? 'FOR UPDATE OF gates SKIP LOCKED' : ''}`,
+    [bases.map((base) => base.id)],
+  )
+  return rows
+    .map((row) => ({ lane: row.lane, base: baseOf.get(row.base)!, gate: new Gate(row, limits) }))
+    .filter(({ gate }) => gate.room(now) > 0)
+}

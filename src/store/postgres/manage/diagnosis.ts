@@ -1,0 +1,57 @@
+import type { Diagnosis } from '../../diagnosis.ts'
+import { migrations } from '../migrations/index.ts'
+import { Database } from '../server/database.ts'
+import { OLDEST_SERVER, versionOf } from '../server/migrate.ts'
+import type { PostgresOptions } from '../server/options.ts'
+import type { Sql } from '../server/sql.ts'
+
+type Trouble = Diagnosis['troubles'][number]
+
+interface Server {
+  words: string
+  number: number
+  /** May it write to the schema, or make it where there is none. */
+  may_write: boolean
+  standby: boolean
+}
+
+export async function diagnosePostgres(options: PostgresOptions): Promise<Diagnosis> {
+  const database = new Database({ ...options, poolSize: 2 })
+  try {
+    const latest = migrations.at(-1)!.version
+    const server = await serverOf(database.sql)
+    return {
+      server: `PostgreSQL ${server.words}`,
+      latest,
+      version: await versionOf(database.sql, latest),
+      troubles: troublesOf(server, database.sql.schema),
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+async function serverOf(sql: Sql): Promise<Server> {
+  const row = await sql.row<Server>(
+    `SELECT current_setting('server_version') AS words, current_setting('server_version_num')::int AS number,
+            pg_is_in_recovery() AS standby,
+            coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
+                     has_database_privilege(current_database(), 'CREATE')) AS may_write`,
+    [sql.schema],
+  )
+  return row!
+}
+
+function troublesOf({ words, number, may_write, standby }: Server, schema: string): Trouble[] {
+  const troubles: Trouble[] = []
+  if (number < OLDEST_SERVER)
+    troubles.push({ message: `the server is version ${words}`, fix: 'Gleaner needs PostgreSQL 13 or newer.' })
+  if (standby)
+    troubles.push({ message: 'the server is a standby, which cannot be written', fix: 'Use the primary.' })
+  if (!may_write)
+    troubles.push({
+      message: `this user may not create tables in the schema ${schema}`,
+      fix: `Let its owner say: GRANT USAGE, CREATE ON SCHEMA ${schema} TO <user>.`,
+    })
+  return troubles
+}

@@ -1,0 +1,63 @@
+import { firstMinute } from '../../../model/metrics.ts'
+import type { Change, Insight } from '../../contract.ts'
+import type { Memory } from '../memory.ts'
+import type { Manner } from '../server/database.ts'
+import type { Sql } from '../server/sql.ts'
+import { noteHealth, readHealth } from '../sessions/health.ts'
+import { noteHoldups } from '../sessions/sessions.ts'
+import { holdsAhead } from '../tasks/held-ahead.ts'
+import { rowid } from '../tasks/task-records.ts'
+import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
+import { actions } from './actions.ts'
+import { changeTasks } from './bulk.ts'
+import { readCircumstances, readDemand } from './circumstances.ts'
+import { levels } from './levels.ts'
+import { addMetrics, readMetrics, readTotals } from './metrics.ts'
+
+export interface InsightServices {
+  sql: Sql
+  memory: Memory
+  clockMs: () => number | null
+  serverTime: (sql: Sql) => Promise<number>
+  read: <T>(work: () => Promise<T>) => Promise<T>
+  write: <T>(work: (sql: Sql) => Promise<T>, manner?: Manner) => Promise<T>
+  spread: (change: Change) => void
+}
+
+/** The verbs for whoever looks after many tasks. */
+export function insight(services: InsightServices): Insight {
+  const { sql, memory, clockMs, serverTime, read, write, spread } = services
+  const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
+  return {
+    ...actions(services),
+    ...levels({ sql, nowOf, read, write }),
+    circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
+    async changeTasks(step) {
+      const among = await read(() => memory.lanes.matching(step.filter))
+      await read(() => memory.queues.refresh())
+      const change = async (own: Sql) => changeTasks(own, memory, among, step, await nowOf(own))
+      const done = await (step.dryRun === null ? write(change) : read(() => change(sql)))
+      const { answer, ended, requested } = done
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (requested) spread({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
+      return answer
+    },
+    noteHoldups: (session, holdups) =>
+      write((own) => noteHoldups(own, rowid(session), holdups), { durable: false }),
+    addMetrics: (measured) =>
+      write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
+    demand: () => read(() => readDemand(sql, clockMs())),
+    holdsAhead: (of) => read(() => holdsAhead(sql, of)),
+    noteHealth: (notes) => write(async (own) => noteHealth(own, notes, await nowOf(own)), { durable: false }),
+    healthHistory: (filter, page) => read(() => readHealth(sql, filter, page)),
+    readMetrics: (windowMs) =>
+      read(async () => {
+        const now = await nowOf(sql)
+        return readMetrics(sql, firstMinute(now, windowMs), clockMs(), now)
+      }),
+    readTotals: () => read(() => readTotals(sql)),
+    sizes: () => read(() => sizes(sql)),
+    migrations: () => read(() => appliedMigrations(sql)),
+  }
+}

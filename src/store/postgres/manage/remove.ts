@@ -1,0 +1,39 @@
+import type { Sql } from '../server/sql.ts'
+import { type Ended, unfileFinished } from '../tasks/finished.ts'
+
+interface Removed extends Ended {
+  /** Of the server, until it was removed. */
+  workMs: number
+}
+
+/**
+ * In a transaction that has locked them: takes these tasks out, with all that belongs to them, and off the counters. Nobody
+ * may hold one. A `forever` key outlives its task. The answer is how long the server was at it, in milliseconds: so it is
+ * one statement, because between two of them the server would wait for us.
+ */
+export async function removeRows(sql: Sql, ids: readonly number[]): Promise<number> {
+  const removed = await sql.rows<Removed>(
+    `WITH removed AS (
+         DELETE FROM gleaner.tasks WHERE id = ANY($1::bigint[]) RETURNING id, lane, status, finished_at),
+       logs AS (DELETE FROM gleaner.logs WHERE task = ANY($1::bigint[]) RETURNING 1),
+       attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1),
+       counted AS (
+         INSERT INTO gleaner.tallies (lane, created, scheduled, completed, failed, cancelled)
+         SELECT lane, -count(*), -count(*) FILTER (WHERE status = 'scheduled'),
+           -count(*) FILTER (WHERE status = 'completed'), -count(*) FILTER (WHERE status = 'failed'),
+           -count(*) FILTER (WHERE status = 'cancelled')
+         FROM removed GROUP BY lane RETURNING 1)
+     SELECT id, lane, status, finished_at,
+       (SELECT count(*) FROM counted) + (SELECT count(*) FROM logs) + (SELECT count(*) FROM attempts) AS others,
+       (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000)::float8 AS "workMs"
+     FROM removed`,
+    [ids],
+  )
+  await unfileFinished(sql, removed)
+  return removed.at(-1)?.workMs ?? 0
+}
+
+/** Whether there was one. */
+export async function freeForeverKey(sql: Sql, task: string | number): Promise<boolean> {
+  return (await sql.run('DELETE FROM gleaner.forever_keys WHERE task = $1', [task])) > 0
+}

@@ -1,0 +1,45 @@
+import { raceMoment } from '../../../model/rank.ts'
+import { furthest, type Runner } from '../../runners.ts'
+import type { Sql } from '../server/sql.ts'
+import type { QueueBook } from './queue-book.ts'
+
+/** How far the race of each of these weighted queues has come. */
+export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Map<string, number>> {
+  if (queues.length === 0) return new Map()
+  const rows = await sql.rows<{ queue: string; moment: number }>(
+    `SELECT queue, max(moment) AS moment FROM gleaner.races JOIN gleaner.queues q ON q.name = queue AND q.era = races.era
+     WHERE queue = ANY($1) GROUP BY queue`,
+    [queues],
+  )
+  return new Map(rows.map(({ queue, moment }) => [queue, moment]))
+}
+
+/** In a transaction: these were started by this session. */
+export async function advanceRaces(
+  sql: Sql,
+  book: QueueBook,
+  session: string,
+  started: readonly Runner[],
+): Promise<void> {
+  for (const [queue, rank] of furthest(started)) {
+    const ranking = book.of(queue)
+    const moment = raceMoment(ranking, rank)
+    if (moment === null) continue
+    await sql.run(
+      `INSERT INTO gleaner.races AS r (queue, era, session, moment) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (queue, era, session) DO UPDATE SET moment = excluded.moment WHERE r.moment < excluded.moment`,
+      [queue, ranking.era, session, moment],
+    )
+  }
+}
+
+/** In the transaction that ends these sessions. */
+export async function leaveRaces(sql: Sql, sessions: readonly number[]): Promise<void> {
+  await sql.run(
+    `WITH gone AS (DELETE FROM gleaner.races WHERE session = ANY($1::bigint[]) RETURNING queue, era, moment)
+     INSERT INTO gleaner.races AS r (queue, era, session, moment)
+     SELECT queue, era, 0, max(moment) FROM gone GROUP BY queue, era
+     ON CONFLICT (queue, era, session) DO UPDATE SET moment = excluded.moment WHERE r.moment < excluded.moment`,
+    [sessions],
+  )
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import type { Change } from '../../contract.ts'
+import { connectionConfig } from './database.ts'
+import type { PostgresOptions } from './options.ts'
+import type { Sql } from './sql.ts'
+
+/** A notification makes all commits of the server wait in line for a moment: one for many is enough. */
+const DEBOUNCE_MS = 5
+/** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
+const QUIET_MS = 20
+const RECONNECT_MS = 1_000
+
+type Topic = 'work' | 'ended'
+
+/** A notification for a statement to send along. */
+export interface Saying {
+  channel: string
+  words: string
+}
+
+/** LISTEN/NOTIFY. Losing any of it costs latency only: workers look by themselves now and then. */
+export class Wakeups {
+  readonly #options: PostgresOptions
+  readonly #sql: Sql
+  readonly #tell: (change: Change) => void
+  readonly #self = randomUUID().slice(0, 8)
+  readonly #pending = new Set<Topic>()
+  #client: pg.Client | undefined
+  #sendTimer: NodeJS.Timeout | undefined
+  #reconnectTimer: NodeJS.Timeout | undefined
+  #lastSentMs = Number.NEGATIVE_INFINITY
+  #closed = false
+
+  constructor(options: PostgresOptions, sql: Sql, tell: (change: Change) => void) {
+    this.#options = options
+    this.#sql = sql
+    this.#tell = tell
+  }
+
+  async listen(): Promise<void> {
+    const client = new pg.Client(connectionConfig(this.#options))
+    // Once: a broken connection may tell of its end several times, also when the next one is being opened.
+    const lost = onceOnly(() => this.#lost(client))
+    client.on('error', lost)
+    client.on('end', lost)
+    client.on('notification', ({ payload }) => this.#heard(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(`LISTEN "${this.#sql.schema}"`)
+      this.#client = client
+    } catch {
+      lost()
+    }
+    if (this.#closed) await client.end().catch(() => {})
+  }
+
+  /** What to say with the very commit that makes the work; null: there was something lately, and it is to be announced. */
+  saying(topic: Topic): Saying | null {
+    const now = performance.now()
+    if (!this.#mayTell || this.#sendTimer !== undefined || now - this.#lastSentMs < QUIET_MS) return null
+    this.#lastSentMs = now
+    return { channel: this.#sql.schema, words: this.#words([topic]) }
+  }
+
+  /** After a commit: soon, and once for everything that happens until then. */
+  announce(topic: Topic): void {
+    if (!this.#mayTell) return
+    this.#pending.add(topic)
+    if (this.#sendTimer !== undefined) return
+    const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
+    if (waitMs <= 0) void this.#send()
+    else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
+  }
+
+  get #mayTell(): boolean {
+    return this.#options.notify !== false && !this.#closed
+  }
+
+  #words(topics: readonly Topic[]): string {
+    return `${this.#self} ${topics.join(' ')}`
+  }
+
+  async #send(): Promise<void> {
+    this.#sendTimer = undefined
+    this.#lastSentMs = performance.now()
+    const topics = [...this.#pending]
+    this.#pending.clear()
+    // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
+    await this.#sql
+      .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
+        this.#sql.schema,
+        this.#words(topics),
+      ])
+      .catch(() => {})
+  }
+
+  #heard(payload: string): void {
+    const [sender, ...topics] = payload.split(' ')
+    if (sender === this.#self) return
+    this.#tell(
+      topics.length === 1 && topics[0] === 'ended'
+        ? { kind: 'elsewhere', only: 'ended' }
+        : { kind: 'elsewhere' },
+    )
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#closed) return
+    this.#client = undefined
+    client.end().catch(() => {})
+    clearTimeout(this.#reconnectTimer)
+    this.#reconnectTimer = setTimeout(
+      async () => {
+        await this.listen()
+        // What was said meanwhile was not heard.
+        if (this.#client !== undefined) this.#tell({ kind: 'elsewhere' })
+      },
+      RECONNECT_MS * (0.5 + Math.random()),
+    ).unref()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#reconnectTimer)
+    clearTimeout(this.#sendTimer)
+    // Who enqueues and leaves has said so before.
+    if (this.#sendTimer !== undefined) await this.#send()
+    await this.#client?.end().catch(() => {})
+  }
+}
+
+/** There may be something to do now. */
+export function isWork(change: Change): boolean {
+  return change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)
+}
+
+function onceOnly(act: () => void): () => void {
+  let done = false
+  return () => {
+    if (!done) act()
+    done = true
+  }
+}

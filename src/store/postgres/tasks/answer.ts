@@ -1,0 +1,60 @@
+import type { Claim, Exchange, Exchanged } from '../../contract.ts'
+import { type Opening, suspectsAmongKeys } from '../limits/limited-claim.ts'
+import type { Memory } from '../memory.ts'
+import type { Sql } from '../server/sql.ts'
+import { type Ahead, lookAhead, type Outlook } from './claim.ts'
+import type { LowWater } from './low-water.ts'
+
+/** Others are just taking what there is: look again soon, for they may leave some of it. */
+const LOCKED_AGAIN_MS = 5
+
+/** What is told to who asked, once everything is done. */
+export async function answered(
+  sql: Sql,
+  memory: Memory,
+  { want, outcomes }: Exchange,
+  claims: Claim[],
+  refused: string[],
+  outlook: Outlook,
+  opening: Opening,
+  requeued: boolean,
+  now: number,
+): Promise<Exchanged> {
+  const satisfied = want === null || claims.length >= want.start
+  const yields = want !== null && !want.empty && outlook.suspects
+  // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
+  const known = !yields && (satisfied || (claims.length > 0 && !requeued))
+  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
+  const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
+  // Asked for before they were handed in.
+  const over = new Set(outlook.cancels.length === 0 ? [] : outcomes.map(({ id }) => id))
+  return {
+    claims,
+    refused,
+    cancels: outlook.cancels.filter((id) => !over.has(id)),
+    sessionEnded: false,
+    suspectsWaiting: suspects,
+    paused: want === null ? undefined : outlook.everything,
+    conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : undefined,
+    nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
+  }
+}
+
+function leftOf({ dueAt }: Outlook): Ahead {
+  return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
+}
+
+/** When it is worth while to ask again, should nobody wake us; null: never. */
+function lookAgainInMs(ahead: Ahead, opening: Opening, lowWater: LowWater, now: number): number | null {
+  if (ahead.ready || opening.contended) return LOCKED_AGAIN_MS
+  const dueInMs = Math.max(0, Math.min(ahead.nextDueAt, opening.opensAt) - now)
+  const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY
+  const soonest = Math.min(dueInMs, walkInMs)
+  return soonest === Number.POSITIVE_INFINITY ? null : soonest
+}
+
+/** Nobody accepts anything of a session that has ended. */
+export function ended(exchange: Exchange): Exchanged {
+  const refused = [...exchange.outcomes, ...exchange.starts].map((proof) => proof.id)
+  return { claims: [], refused, cancels: [], sessionEnded: true, suspectsWaiting: false, nextDueInMs: null }
+}

@@ -1,0 +1,260 @@
+import { decide } from '../../../model/outcome.ts'
+import type { Exchange, Exchanged, Run } from '../../contract.ts'
+import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
+import { appendLogs } from '../manage/logs.ts'
+import type { Memory } from '../memory.ts'
+import { advanceRaces } from '../order/races.ts'
+import { numberList, type Sql, storable, textList } from '../server/sql.ts'
+import { markUseful } from '../sessions/sessions.ts'
+import { answered, ended } from './answer.ts'
+import { claimTasks, lookAhead, lookOut } from './claim.ts'
+import { momentOf } from './moment.ts'
+import { Tally } from './tally.ts'
+import { rowid } from './task-records.ts'
+import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
+
+/** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
+const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
+
+/** What an exchange changed that others wait for. */
+export interface Effect {
+  answer: Exchanged
+  ended: string[]
+  requeued: boolean
+}
+
+/** In a transaction: hands in what is finished, then takes what is next. `spent`: batches of which nothing is left. */
+export async function exchangeTasks(
+  sql: Sql,
+  memory: Memory,
+  exchange: Exchange,
+  spent: readonly number[],
+  clockMs: number | null,
+): Promise<Effect> {
+  const { session, want } = exchange
+  const outlook = await lookOut(sql, memory, session, want, { locked: true })
+  memory.usual.note(session, outlook?.usual ?? false)
+  if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
+  const now = clockMs ?? outlook.now
+  const { limited } = outlook
+  const settled = await settle(sql, memory, exchange, spent, limited, now)
+  if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
+  const unknown = await handBackUnknown(sql, memory, exchange, limited, now)
+  const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
+  await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
+  await noteProgress(sql, exchange)
+  await appendLogs(sql, exchange)
+
+  const { claims, opening } =
+    want === null
+      ? { claims: [], opening: unlimited([]) }
+      : await claimTasks(sql, memory, outlook, session, want, now)
+  const requeued = settled.requeued || unknown
+  const answer = await answered(sql, memory, exchange, claims, refused, outlook, opening, requeued, now)
+  return { answer, ended: settled.ended, requeued }
+}
+
+/** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
+export async function lookOnly(
+  sql: Sql,
+  memory: Memory,
+  exchange: Exchange,
+  clockMs: number | null,
+): Promise<Exchanged | null> {
+  const { session, want } = exchange
+  const outlook = await lookOut(sql, memory, session, want, { locked: false })
+  if (!outlook?.live) return ended(exchange)
+  const now = clockMs ?? outlook.now
+  if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited([]), false, now)
+  const opening = outlook.limited
+    ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
+    : { ...unlimited(outlook.open), worthIt: false }
+  if (opening.worthIt) return null
+  const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
+  if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
+  if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
+  return answered(sql, memory, exchange, [], [], outlook, opening, false, now)
+}
+
+async function settle(
+  sql: Sql,
+  memory: Memory,
+  { session, outcomes, holding }: Exchange,
+  spent: readonly number[],
+  limited: boolean,
+  now: number,
+) {
+  const tally = new Tally()
+  const { ids: ended, lanes } = await completeMany(sql, session, outcomes, spent, limited, now)
+  for (const [lane, n] of lanes) tally.slots.freed(lane, n)
+  if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
+  const done = new Set(ended)
+  const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
+  let requeued = false
+  const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
+  const held = await heldAmong(
+    sql,
+    session,
+    others.map(({ id }) => id),
+  )
+  const decided: Decided[] = []
+  for (const { id, fence, outcome, startedAt } of others) {
+    const task = held.get(id)
+    if (task?.fence !== fence) {
+      refused.push(id)
+      continue
+    }
+    // Once: it is in nobody's hands then.
+    held.delete(id)
+    // A start that was not yet written down is known now; what is handed back unstarted has none.
+    if (outcome.kind !== 'returned')
+      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
+    const transition = decide(task, outcome)
+    decided.push({ task, transition })
+    if (transition.to === 'waiting') requeued = true
+    else ended.push(id)
+  }
+  await applyAll(sql, memory, decided, now, tally)
+  await tally.write(sql)
+  if (limited && (await tally.slots.write(sql))) requeued = true
+  return { refused, ended, requeued }
+}
+
+/** What an exchange claimed whose answer never arrived. */
+async function handBackUnknown(
+  sql: Sql,
+  memory: Memory,
+  { session, holding }: Exchange,
+  limited: boolean,
+  now: number,
+): Promise<boolean> {
+  if (holding === undefined) return false
+  const known = new Set(holding)
+  const unknown = (await allHeldBy(sql, [session])).filter((task) => !known.has(task.id))
+  const tally = new Tally()
+  const decided = unknown.map((task) => ({
+    task,
+    transition: decide({ ...task, started: false }, { kind: 'returned' }),
+  }))
+  await applyAll(sql, memory, decided, now, tally)
+  await tally.write(sql)
+  if (limited) await tally.slots.write(sql)
+  return unknown.length > 0
+}
+
+/**
+ * The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours.
+ * `now`: null for the time that the transaction keeps.
+ */
+export async function completeMany(
+  sql: Sql,
+  session: string,
+  outcomes: Exchange['outcomes'],
+  spent: readonly number[],
+  limited: boolean,
+  now: number | null,
+): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
+  const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
+    outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
+  )
+  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
+  const results = textList(completed.map((run) => run.result))
+  // Asked for only by those who have limits: by lane, how many.
+  const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
+  const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
+    `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
+         started_at = given.started_at, finished_at = (SELECT now FROM moment), result = given.result, error = NULL
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], ${results.read('$5')}) given(id, fence, started_at, result)
+       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane
+     ), together AS (
+       SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
+     ), counted AS (
+       INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
+     ), filed AS (
+       INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', now, tasks FROM together, moment
+     ), removed AS (
+       DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[]) AND (SELECT now FROM moment) IS NOT NULL
+     ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
+     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     FROM answer`,
+    [
+      now,
+      numberList(completed.map((run) => rowid(run.id))),
+      numberList(completed.map((run) => run.fence)),
+      numberList(completed.map((run) => run.startedAt)),
+      results.value,
+      session,
+      numberList(spent),
+    ],
+  )
+  const { all, ids } = answer!
+  return {
+    ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
+    lanes: answer!.lanes ?? [],
+  }
+}
+
+/** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
+async function completedBefore(
+  sql: Sql,
+  session: string,
+  outcomes: Exchange['outcomes'],
+  ended: readonly string[],
+): Promise<string[]> {
+  const unsure = outcomes.filter(({ id, outcome }) => outcome.kind === 'completed' && !ended.includes(id))
+  if (unsure.length === 0) return []
+  const rows = await sql.rows<{ id: string }>(
+    `SELECT tasks.id::text AS id FROM gleaner.tasks
+     JOIN unnest($1::bigint[], $2::bigint[]) run(id, started_at) USING (id, started_at)
+     WHERE session = $3 AND status = 'completed'`,
+    [unsure.map((run) => rowid(run.id)), unsure.map((run) => run.startedAt), session],
+  )
+  return rows.map((row) => row.id)
+}
+
+/** For `completeWith`: one task, in the transaction of its effects. Its lane; null: it was not ours. */
+export async function complete(
+  sql: Sql,
+  session: string,
+  run: Run,
+  result: string | null,
+  now: number,
+): Promise<number | null> {
+  const outcome = { kind: 'completed', result } as const
+  const { ids, lanes } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
+  return ids.length === 0 ? null : lanes[0]![0]
+}
+
+async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
+  if (starts.length === 0) return []
+  const rows = await sql.rows<{ id: string }>(
+    `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) given(id, fence, started_at)
+     WHERE ${HELD_AS_GIVEN} $4 RETURNING tasks.id::text AS id`,
+    [
+      numberList(starts.map((run) => rowid(run.id))),
+      numberList(starts.map((run) => run.fence)),
+      numberList(starts.map((run) => run.startedAt)),
+      session,
+    ],
+  )
+  const noted = new Set(rows.map((row) => row.id))
+  return starts.filter((run) => !noted.has(run.id)).map((run) => run.id)
+}
+
+async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<void> {
+  if (progress.length === 0) return
+  await sql.run(
+    `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
+     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) given(id, fence, fraction, message)
+     WHERE ${HELD_AS_GIVEN} $5`,
+    [
+      progress.map((p) => rowid(p.id)),
+      progress.map((p) => p.fence),
+      progress.map((p) => p.fraction),
+      progress.map((p) => (p.message === null ? null : storable(p.message))),
+      session,
+    ],
+  )
+}

@@ -1,0 +1,125 @@
+import type { Want } from '../../contract.ts'
+import { numberList, type Sql } from '../server/sql.ts'
+import type { Path } from './low-water.ts'
+import { momentOf } from './moment.ts'
+
+export const READY = 'in_line AND NOT suspect'
+/** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
+export const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
+export const SUSPECT = 'in_line AND suspect'
+const NOW = momentOf('$5')
+
+/** Suspects, but for those. */
+export function suspectsBut(avoid: readonly string[] = []): string {
+  const numbers = avoid.filter((id) => /^\d+$/.test(id))
+  return numbers.length === 0 ? SUSPECT : `${SUSPECT} AND tasks.id <> ALL('${numberList(numbers)}'::bigint[])`
+}
+
+/** Who claims. */
+export interface Claimer {
+  session: string
+  want: Want
+  now: number
+}
+
+/** What is asked of a walk. */
+export interface Asked extends Omit<Claimer, 'now'> {
+  /** Null: as its transaction keeps it. */
+  now: number | null
+  /** Whose turn the queue of each lane is. */
+  turns: ReadonlyMap<number, number>
+}
+
+export interface TakenRow {
+  id: number
+  fence: number
+  rank: number
+  lane: number
+  input: string | null
+  attempts: number
+  max_attempts: number
+  overrides: string | null
+  key: string | null
+  created_at: number
+  started: boolean
+  suspect: boolean
+  entries: number
+  position: number
+}
+
+/**
+ * The locked rows are found again by their place in the table, which the lock holds still: by id it would take a walk
+ * through an index for each.
+ */
+export async function take(
+  sql: Sql,
+  which: string,
+  path: Path,
+  { session, want, now, turns }: Asked,
+  count: number,
+): Promise<TakenRow[]> {
+  const rows = await sql.rows<TakenRow>(
+    `WITH next AS MATERIALIZED (${nextOf(which, path, turns)}), fence AS MATERIALIZED (
+       SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
+     ), batch AS (
+       INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $3, ARRAY(SELECT task FROM next) FROM fence
+     )
+     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1, in_line = false,
+       status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
+       started_at = CASE WHEN next.position <= $4 THEN (SELECT ${NOW}) ELSE started_at END
+     FROM next, fence WHERE tasks.ctid = next.place
+     RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
+       CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`,
+    [
+      path.lanes,
+      count,
+      session,
+      want.start,
+      now,
+      path.from,
+      path.to,
+      path.lanes.map((lane) => turns.get(lane)),
+      path.lastFirst,
+    ],
+  )
+  rows.sort((a, b) => a.position - b.position)
+  // The same for all, and told once.
+  const { fence, entries } = rows[0] ?? { fence: 0, entries: 0 }
+  return rows.map((row) => ({
+    ...row,
+    fence,
+    entries,
+    started: row.position <= want.start,
+    suspect: which !== READY,
+  }))
+}
+
+/**
+ * Each lane is in order already, one way or the other; what somebody else has just locked is passed over. The lanes of a
+ * queue are merged, and of several queues each gives one in turn.
+ */
+function nextOf(which: string, { lastFirst }: Path, turns: ReadonlyMap<number, number>): string {
+  const heads = [false, true]
+    .filter((backwards) => lastFirst.includes(backwards))
+    .map((backwards) => headsOf(which, backwards))
+    .join(' UNION ALL ')
+  if (new Set(turns.values()).size <= 1) {
+    return `SELECT place, task, row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
+      ORDER BY rank, id LIMIT $2`
+  }
+  return `SELECT place, task, row_number() OVER (ORDER BY nth, turn) AS position FROM (
+      SELECT place, task, turn, row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
+    ORDER BY nth, turn LIMIT $2`
+}
+
+/** Backwards, ranks and ids are turned round, so that all can be compared. */
+function headsOf(which: string, backwards: boolean): string {
+  const [sign, down] = backwards ? ['-', 'DESC'] : ['', '']
+  return `SELECT l.turn, t.place, t.id AS task, ${sign}t.rank AS rank, ${sign}t.id AS id
+    FROM unnest($1::int[], $6::bigint[], $7::bigint[], $8::int[], $9::boolean[]) l(lane, low, high, turn, backwards),
+    LATERAL (
+      SELECT ctid AS place, id, rank FROM gleaner.tasks
+      WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
+      ORDER BY rank ${down}, id ${down} LIMIT $2 FOR UPDATE SKIP LOCKED) t
+    WHERE l.backwards = ${backwards} AND ${NOW} IS NOT NULL`
+}

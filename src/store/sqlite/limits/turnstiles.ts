@@ -1,0 +1,218 @@
+import { Gate, type GateRow } from '../../gate.ts'
+import type { Lane } from '../../lane.ts'
+import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
+import { inTurn } from '../../turns.ts'
+import type { Statements } from '../file/statements.ts'
+import { inOrder, READY, SUSPECT } from '../tasks/heads.ts'
+import { enterGate, gateById, type LimitBook } from './gates.ts'
+
+/** A waiting task that its key's limit lets through. */
+export interface KeyedHead {
+  id: number
+  rank: number
+  queue: string
+  base: Lane
+  lane: number
+  gate: Gate
+}
+
+/** The turnstile of a key that may be served now. */
+interface Turnstile {
+  lane: number
+  turn: number
+  base: Lane
+  gate: Gate
+  first: KeyedHead
+}
+
+/** Something waits in a lane with a key: its turn comes after those that wait already. */
+export function arrive(db: Statements, lane: number): void {
+  db.sql(`UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL,
+            turn = max(turn, (SELECT value FROM gleaner_meta WHERE key = 'fence')) WHERE lane = ? AND ready = 0`).run(
+    lane,
+  )
+}
+
+/** Infinity: no key rests. */
+export function nextWakeAt(db: Statements): number {
+  const at = db.scalar('SELECT min(wake_at) FROM gleaner_turnstiles WHERE wake_at IS NOT NULL').get()
+  return (at as number | null) ?? Number.POSITIVE_INFINITY
+}
+
+/** Whether one of the keys of these lanes may have something to give. */
+export function someReady(db: Statements, bases: readonly Lane[]): boolean {
+  return bases.some(
+    ({ id }) =>
+      db.sql('SELECT 1 FROM gleaner_turnstiles WHERE base = ? AND ready = 1 LIMIT 1').get(id) !== undefined,
+  )
+}
+
+/** Those whose rate lets them through again, and those that nobody has used for long. */
+export function wakeKeys(db: Statements, now: number): void {
+  if (nextWakeAt(db) > now) return
+  db.sql(`UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL WHERE lane IN (
+            SELECT lane FROM gleaner_turnstiles WHERE wake_at <= ? ORDER BY wake_at LIMIT ${TURNS_MAX})`).run(
+    now,
+  )
+}
+
+/** The next tasks of those keys whose turn it is, in the order of turns: fair among keys, whatever each has waiting. */
+export function keyedHeads(
+  db: Statements,
+  limits: LimitBook,
+  bases: readonly Lane[],
+  lastFirst: boolean,
+  count: number,
+  now: number,
+): KeyedHead[] {
+  const gates = new Map<number, Gate>()
+  const keys = bases
+    .flatMap((base) => openOf(db, limits, gates, base, lastFirst, count, now))
+    .sort((a, b) => a.turn - b.turn || a.lane - b.lane)
+    .slice(0, count)
+  const share = Math.ceil(count / keys.length)
+  const lines = keys.map((key) => [key.first, ...headsOf(db, key, lastFirst, 1, share - 1, now)])
+  // Those with more have what others left of their share.
+  let left = count - lines.reduce((sum, line) => sum + line.length, 0)
+  for (const [i, key] of keys.entries()) {
+    if (left <= 0 || lines[i]!.length < share) continue
+    const more = headsOf(db, key, lastFirst, share, left, now)
+    lines[i]!.push(...more)
+    left -= more.length
+  }
+  return withinKeys(inTurn(lines, count), now)
+}
+
+/** Lanes of the same key with other requirements share its limit. */
+function withinKeys(heads: readonly KeyedHead[], now: number): KeyedHead[] {
+  return heads.filter(({ gate }) => {
+    const fits = gate.room(now) > 0
+    if (fits) gate.promised += 1
+    return fits
+  })
+}
+
+/** Of one lane's keys, by their turn; those without work, or at their limit, are shut on the way, and not met again. */
+function openOf(
+  db: Statements,
+  limits: LimitBook,
+  gates: Map<number, Gate>,
+  base: Lane,
+  lastFirst: boolean,
+  count: number,
+  now: number,
+): Turnstile[] {
+  const open: Turnstile[] = []
+  let after = { turn: -1, lane: 0 }
+  for (let seen = 0; seen < TURNS_MAX && open.length < count; ) {
+    const rows = db
+      .sql(`SELECT t.lane, t.turn, g.* FROM gleaner_turnstiles t CROSS JOIN gleaner_gates g ON g.id = t.gate
+            WHERE base = ? AND ready = 1 AND turn >= ? AND (turn, lane) > (?, ?) ORDER BY turn, lane LIMIT ?`)
+      .all(base.id, after.turn, after.turn, after.lane, count) as (GateRow & { lane: number; turn: number })[]
+    for (const row of rows) {
+      const { lane, turn } = row
+      const gate = gates.get(row.id) ?? new Gate(row, limits)
+      gates.set(row.id, gate)
+      if (shutIfClosed(db, gate, now)) continue
+      const key = { lane, turn, base, gate }
+      const [first] = headsOf(db, key, lastFirst, 0, 1, now)
+      if (first === undefined) rest(db, lane, gate, now)
+      else open.push({ ...key, first })
+    }
+    seen += rows.length
+    if (rows.length < count) break
+    after = rows.at(-1)!
+  }
+  return open
+}
+
+function headsOf(
+  db: Statements,
+  { lane, base, gate }: Omit<Turnstile, 'first'>,
+  lastFirst: boolean,
+  skip: number,
+  count: number,
+  now: number,
+): KeyedHead[] {
+  const most = Math.min(count, gate.room(now) - skip)
+  if (most <= 0) return []
+  const rows = db
+    .sql(
+      `SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ? OFFSET ?`,
+    )
+    .all(lane, most, skip) as { id: number; rank: number }[]
+  return rows.map(({ id, rank }) => ({ id, rank, queue: base.queue, base, lane, gate }))
+}
+
+/** Until somebody of this key ends, or its rate lets the next one through. */
+function shutIfClosed(db: Statements, gate: Gate, now: number): boolean {
+  const { room, opensAt } = gate.admission(now)
+  if (room > 0) return false
+  db.sql('UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE gate = ?').run(opensAt, gate.id)
+  return true
+}
+
+/** Nothing waits there now. What is not used for long is looked at again, and goes. */
+function rest(db: Statements, lane: number, gate: Gate, now: number): void {
+  if (gate.isIdle(now) && isUnused(db, lane)) return drop(db, lane, gate.id)
+  db.sql('UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE lane = ?').run(now + IDLE_KEY_MS, lane)
+}
+
+/** No task refers to it, waiting or finished. */
+function isUnused(db: Statements, lane: number): boolean {
+  return (
+    db.scalar('SELECT created FROM gleaner_lanes WHERE id = ?').get(lane) === 0 &&
+    db
+      .scalar(`SELECT 1 FROM gleaner_tasks WHERE lane = ?
+                 AND id > (SELECT value FROM gleaner_meta WHERE key = 'counted_through')`)
+      .get(lane) === undefined
+  )
+}
+
+function drop(db: Statements, lane: number, gate: number): void {
+  db.sql('DELETE FROM gleaner_turnstiles WHERE lane = ?').run(lane)
+  db.sql('DELETE FROM gleaner_lanes WHERE id = ?').run(lane)
+  // The same key may have other requirements.
+  db.sql(`DELETE FROM gleaner_gates WHERE id = ?
+            AND NOT EXISTS (SELECT 1 FROM gleaner_turnstiles t WHERE t.gate = gleaner_gates.id)`).run(gate)
+}
+
+/** They were claimed under this fence: each of their keys has had its turn. */
+export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: number, now: number): void {
+  const gates = new Map<Gate, number>()
+  for (const { gate } of passing) gates.set(gate, (gates.get(gate) ?? 0) + 1)
+  for (const lane of new Set(passing.map((head) => head.lane))) {
+    db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane = ?').run(fence, lane)
+  }
+  for (const [gate, count] of gates) {
+    enterGate(db, gate, count, now)
+    shutIfClosed(db, gate, now)
+  }
+}
+
+/** The first suspect of those keys that may be served now. There are few: a crash leaves what one process had in hand. */
+export function keyedSuspect(
+  db: Statements,
+  limits: LimitBook,
+  bases: readonly Lane[],
+  now: number,
+): KeyedHead | null {
+  const baseOf = new Map(bases.map((base) => [base.id, base]))
+  let lane = 0
+  for (let seen = 0; seen < TURNS_MAX; seen++) {
+    const head = db
+      .sql(`SELECT id, rank, lane FROM gleaner_tasks
+            WHERE ${SUSPECT} AND lane > ? ORDER BY lane, rank, id LIMIT 1`)
+      .get(lane) as { id: number; rank: number; lane: number } | undefined
+    if (head === undefined) return null
+    lane = head.lane
+    const row = db.sql('SELECT base, gate FROM gleaner_turnstiles WHERE lane = ?').get(lane) as
+      | { base: number; gate: number }
+      | undefined
+    const base = row === undefined ? undefined : baseOf.get(row.base)
+    if (row === undefined || base === undefined) continue
+    const gate = gateById(db, limits, row.gate)
+    if (gate.room(now) > 0) return { ...head, queue: base.queue, base, gate }
+  }
+  return null
+}

@@ -1,0 +1,67 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Diagnosis } from '../../diagnosis.ts'
+import { Connection } from '../file/connection.ts'
+import { versionOf } from '../file/migrate.ts'
+import { migrations } from '../migrations/index.ts'
+
+type Trouble = Diagnosis['troubles'][number]
+
+export async function diagnoseSqlite(path: string): Promise<Diagnosis> {
+  const known = { server: `SQLite ${sqliteVersion()}`, latest: migrations.at(-1)!.version }
+  if (path === ':memory:') {
+    const fix = "Use a file, e.g. 'sqlite:./app.db'."
+    const trouble = { message: 'a database in memory cannot be shared by processes', fix }
+    return { ...known, version: null, troubles: [trouble] }
+  }
+  const writable = writing(existsSync(path) ? [path, dirname(path)] : [dirname(path)])
+  if (!existsSync(path)) return { ...known, version: null, troubles: writable }
+  const connection = new Connection(path, { readonly: true })
+  try {
+    const { version, mode } = await connection.read(() => ({
+      version: versionOf(connection),
+      mode: connection.raw.pragma('journal_mode', { simple: true }),
+    }))
+    return { ...known, version, troubles: [...writable, ...(version > 0 ? logging(mode) : [])] }
+  } finally {
+    connection.close()
+  }
+}
+
+/** Beside the file there is its log, so that the folder must be writable as well. */
+function writing(paths: readonly string[]): Trouble[] {
+  const closed = paths.filter((path) => !mayWrite(path))
+  return closed.map((path) => ({
+    message: `${path} ${existsSync(path) ? 'may not be written' : 'does not exist'}`,
+    fix: existsSync(path) ? 'Give the user who runs this the right to write to it.' : 'Create the folder.',
+  }))
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function logging(mode: unknown): Trouble[] {
+  if (mode === 'wal') return []
+  return [
+    {
+      message: `its journal mode is ${mode}, not WAL`,
+      fix: 'Another program changed it; the next start sets it back. Network file systems have none: use a local disk.',
+    },
+  ]
+}
+
+function sqliteVersion(): string {
+  const db = new Database(':memory:')
+  try {
+    return db.prepare('SELECT sqlite_version()').pluck().get() as string
+  } finally {
+    db.close()
+  }
+}

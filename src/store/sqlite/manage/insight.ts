@@ -1,0 +1,53 @@
+import { firstMinute } from '../../../model/metrics.ts'
+import type { Change, Insight } from '../../contract.ts'
+import type { Durability } from '../file/connection.ts'
+import type { Statements } from '../file/statements.ts'
+import type { Memory } from '../memory.ts'
+import { noteHealth, readHealth } from '../sessions/health.ts'
+import { noteHoldups } from '../sessions/sessions.ts'
+import { holdsAhead } from '../tasks/held-ahead.ts'
+import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
+import { actions } from './actions.ts'
+import { changeTasks } from './bulk.ts'
+import { readCircumstances, readDemand } from './circumstances.ts'
+import { levels } from './levels.ts'
+import { addMetrics, readMetrics, readTotals } from './metrics.ts'
+
+export interface InsightServices {
+  db: Statements
+  memory: Memory
+  now: () => number
+  promised: Durability
+  read: <T>(look: () => T) => Promise<T>
+  write: <T>(durability: Durability, change: () => T) => Promise<T>
+  tell: (change: Change) => void
+}
+
+/** The verbs for whoever looks after many tasks. */
+export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {
+  return {
+    ...actions({ db, now, promised, read, write }),
+    ...levels({ db, now, read, write }),
+    circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
+    async changeTasks(step) {
+      const change = () => changeTasks(db, memory, step, now())
+      const done = await (step.dryRun === null ? write(promised, change) : read(change))
+      const { answer, ended, requested } = done
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (requested) tell({ kind: 'cancel' })
+      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
+      return answer
+    },
+    noteHoldups: (session, holdups) => write('normal', () => noteHoldups(db, Number(session), holdups)),
+    addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
+    demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
+    holdsAhead: (of) => read(() => holdsAhead(db, of)),
+    noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),
+    healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
+    readMetrics: (windowMs) =>
+      read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
+    readTotals: () => read(() => readTotals(db)),
+    sizes: () => read(() => sizes(db)),
+    migrations: () => read(() => appliedMigrations(db)),
+  }
+}

@@ -1,0 +1,41 @@
+import type { LogLine, Page } from '../../../model/task.ts'
+import type { Exchange, LogRequest } from '../../contract.ts'
+import { readCursor } from '../../cursor.ts'
+import { LOG_LINES_MAX, type LogRow, logPage } from '../../log-row.ts'
+import type { Statements } from '../file/statements.ts'
+
+export function appendLogs(db: Statements, session: number, logs: Exchange['logs']): void {
+  for (const { id, fence, lines } of logs) {
+    const task = Number(id)
+    if (!wasHeldBy(db, task, session, fence)) continue
+    let line = lastLine(db, task)
+    for (const { at, attempt, level, message, details } of lines) {
+      line += 1
+      db.sql(`INSERT INTO gleaner_logs (task, line, at, attempt, level, message, details)
+              VALUES (?, ?, ?, ?, ?, ?, ?)`).run(task, line, at, attempt, level, message, details)
+    }
+    db.sql('DELETE FROM gleaner_logs WHERE task = ? AND line <= ?').run(task, line - LOG_LINES_MAX)
+  }
+}
+
+/** The last words of an attempt come together with its outcome, which has just freed the task. */
+function wasHeldBy(db: Statements, task: number, session: number, fence: number): boolean {
+  return (
+    db
+      .sql('SELECT 1 FROM gleaner_tasks WHERE id = ? AND session = ? AND coalesce(fence, ?) = ?')
+      .get(task, session, fence, fence) !== undefined
+  )
+}
+
+function lastLine(db: Statements, task: number): number {
+  return db.scalar('SELECT coalesce(max(line), 0) FROM gleaner_logs WHERE task = ?').get(task) as number
+}
+
+export function readLogs(db: Statements, task: number, request: LogRequest): Page<LogLine> {
+  const [after = 0] = readCursor(request.cursor, 1)
+  const rows = db
+    .sql(`SELECT line, at, attempt, level, message, details FROM gleaner_logs
+          WHERE task = ? AND line > ? ORDER BY line LIMIT ?`)
+    .all(task, after, request.limit + 1) as LogRow[]
+  return logPage(rows, request)
+}

@@ -1,0 +1,34 @@
+import { isFinished, type TaskStatus } from '../../../model/task.ts'
+import type { Statements } from '../file/statements.ts'
+import { countAll, Tally } from '../tasks/tally.ts'
+
+/** What belongs to a task and is nothing without it. A `forever` key is: it outlives its task. */
+const BELONGINGS = ['gleaner_inputs', 'gleaner_logs', 'gleaner_attempts']
+
+/** Inside a write transaction: takes these tasks out, with all that belongs to them. Nobody may hold one. */
+export function removeRows(db: Statements, ids: readonly number[]): void {
+  if (ids.length === 0) return
+  const last = Math.max(...ids)
+  // A counter must hold a task before it can be taken off.
+  if (last > (db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'counted_through'`).get() as number))
+    countAll(db)
+  const list = JSON.stringify(ids)
+  const removed = db
+    .sql(`DELETE FROM gleaner_tasks WHERE id IN (SELECT value FROM json_each(?)) RETURNING lane, status`)
+    .all(list) as { lane: number; status: TaskStatus }[]
+  for (const table of BELONGINGS) {
+    db.sql(`DELETE FROM ${table} WHERE task IN (SELECT value FROM json_each(?))`).run(list)
+  }
+  db.sql(`UPDATE gleaner_meta SET value = max(value, ?) WHERE key = 'removed_through'`).run(last)
+  const tally = new Tally()
+  for (const { lane, status } of removed) {
+    tally.add(lane, 'created', -1)
+    if (status === 'scheduled' || isFinished(status)) tally.add(lane, status, -1)
+  }
+  tally.write(db)
+}
+
+/** Whether there was one. */
+export function freeForeverKey(db: Statements, task: number): boolean {
+  return db.sql('DELETE FROM gleaner_forever_keys WHERE task = ?').run(task).changes > 0
+}

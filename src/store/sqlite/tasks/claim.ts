@@ -1,0 +1,231 @@
+import { isLastFirst } from '../../../model/rank.ts'
+import type { Claim, Want } from '../../contract.ts'
+import { isFollower } from '../../follower.ts'
+import type { Lane } from '../../lane.ts'
+import { furthest, type Runner } from '../../runners.ts'
+import { userKey } from '../../task-row.ts'
+import { inTurn } from '../../turns.ts'
+import { isLimited, type Opening } from '../file/opening.ts'
+import type { Statements } from '../file/statements.ts'
+import { enter, nextWithinLimits } from '../limits/limited-claim.ts'
+import { keyedSuspect, nextWakeAt, someReady, wakeKeys } from '../limits/turnstiles.ts'
+import type { Memory } from '../memory.ts'
+import type { QueueBook } from '../order/queue-book.ts'
+import { INPUT_ELSEWHERE } from './enqueue.ts'
+import { headsOf, inOrder, isAny, READY, SUSPECT } from './heads.ts'
+import { takesOver } from './held-key.ts'
+import { Tally } from './tally.ts'
+
+/** Due tasks that one claim moves to their lanes; the next claim goes on. */
+const PROMOTE_MAX = 1_000
+
+/** Whether a claim would find anything: a look that takes no lock. */
+export function somethingToClaim(
+  db: Statements,
+  memory: Memory,
+  open: Opening,
+  want: Want,
+  now: number,
+): boolean {
+  if (nextDueAt(db) <= now) return true
+  if (open.lanes.some((lane) => isAny(db, READY, lane))) return true
+  if (open.keyed && (nextWakeAt(db) <= now || someReady(db, open.lanes))) return true
+  return want.empty && suspectsWaiting(db, memory, open, now)
+}
+
+/** Inside a write transaction: takes the next items of these lanes for this session. */
+export function claimTasks(
+  db: Statements,
+  memory: Memory,
+  open: Opening,
+  session: number,
+  want: Want,
+  now: number,
+): Claim[] {
+  const { lanes } = memory
+  promoteDue(db, memory, now)
+  if (open.keyed) wakeKeys(db, now)
+  const limited = isLimited(open) ? nextWithinLimits(db, memory, open, want, now) : null
+  const next = limited === null ? nextUnlimited(db, memory, open.lanes, want) : readWaiting(db, limited)
+  if (next.length === 0) return []
+  const fence = nextFence(db)
+  hold(db, next, session, fence, want.start, now)
+  if (limited !== null) enter(db, open, limited, fence, now)
+  lanes.remember(fence, next)
+  noteRace(memory, next, want.start)
+  const keyed = new Map(limited?.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
+  return next.map((row, position) => {
+    const lane = keyed.get(row.lane) ?? lanes.get(row.lane)
+    return claimOf(db, lane, row, fence, position < want.start)
+  })
+}
+
+/** Those whom no limit keeps back: others must not wait for them. */
+export function suspectsWaiting(db: Statements, { lanes }: Memory, open: Opening, now: number): boolean {
+  return (
+    open.lanes.some((lane) => isAny(db, SUSPECT, lane)) ||
+    (open.keyed && keyedSuspect(db, lanes.limits, open.lanes, now) !== null)
+  )
+}
+
+/** Infinity when nothing is scheduled. */
+export function nextDueAt(db: Statements): number {
+  const at = db.scalar(`SELECT min(run_after) FROM gleaner_tasks WHERE status = 'scheduled'`).get()
+  return (at as number | null) ?? Number.POSITIVE_INFINITY
+}
+
+function nextUnlimited(db: Statements, memory: Memory, open: readonly Lane[], want: Want): WaitingRow[] {
+  const { avoid = [] } = want
+  const suspects = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1 + avoid.length) : []
+  const suspect = suspects.filter(({ id }) => !avoid.includes(String(id))).slice(0, 1)
+  return suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
+}
+
+/** The next ones for this worker: one of each of its queues in turn, within a queue in its order. */
+function nextOf(
+  db: Statements,
+  { queues, turns }: Memory,
+  which: string,
+  open: readonly Lane[],
+  { able }: Want,
+  count: number,
+): WaitingRow[] {
+  const [only, another] = open
+  if (only === undefined) return []
+  if (another === undefined) {
+    // In order already: it is simply read.
+    const order = inOrder(isLastFirst(queues.of(only.queue)))
+    const rows = db
+      .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${which} ${order} LIMIT ?`)
+      .all(only.id, count) as WaitingRow[]
+    if (rows.length > 0) turns.served(able, only.queue)
+    return rows
+  }
+  const lines = turns.of(able).map((queue) => {
+    const lanes = open.filter((lane) => lane.queue === queue)
+    return headsOf(db, which, lanes, isLastFirst(queues.of(queue)), count)
+  })
+  const next = inTurn(lines, count)
+  if (next.length > 0) turns.served(able, next.at(-1)!.queue)
+  return readWaiting(db, next)
+}
+
+function readWaiting(db: Statements, next: readonly { id: number }[]): WaitingRow[] {
+  const rows = db
+    .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE id IN (SELECT value FROM json_each(?))`)
+    .all(idList(next)) as WaitingRow[]
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return next.map(({ id }) => byId.get(id)!)
+}
+
+function idList(rows: readonly { id: number }[]): string {
+  return JSON.stringify(rows.map((row) => row.id))
+}
+
+function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): void {
+  if (nextDueAt(db) > now) return
+  const due = db
+    .sql(`SELECT id, lane, priority, run_after, key FROM gleaner_tasks
+          WHERE status = 'scheduled' AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
+    .all(now) as { id: number; lane: number; priority: number; run_after: number; key: string | null }[]
+  const tally = new Tally()
+  queues.knowing()
+  for (const { id, lane, priority, run_after, key } of due) {
+    if (isFollower(key) && !takesOver(db, id, key, now)) continue
+    const rank = queues.draw(lanes.get(lane).queue, priority, run_after)
+    db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(rank, id)
+    tally.add(lane, 'scheduled', -1)
+    tally.arrived(lane)
+  }
+  tally.write(db)
+}
+
+/** Who starts at once moves the race on; who is held ahead does when he is started. */
+function noteRace({ lanes, queues, runners }: Memory, rows: readonly WaitingRow[], start: number): void {
+  if (!queues.isAnyWeighted) return
+  const started: Runner[] = []
+  for (const [position, { id, lane, rank }] of rows.entries()) {
+    const { queue } = lanes.get(lane)
+    if (queues.of(queue).strategy !== 'weighted') continue
+    const runner = { id: String(id), queue, rank }
+    if (position < start) started.push(runner)
+    else runners.holdAhead(runner)
+  }
+  advanceRaces(queues, started)
+}
+
+export function advanceRaces(queues: QueueBook, started: readonly Runner[]): void {
+  if (started.length === 0) return
+  queues.knowing()
+  for (const [queue, rank] of furthest(started)) queues.advance(queue, rank)
+}
+
+export function nextFence(db: Statements): number {
+  return db
+    .scalar(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'fence' RETURNING value`)
+    .get() as number
+}
+
+interface WaitingRow {
+  id: number
+  lane: number
+  rank: number
+  input: string | null
+  attempts: number
+  max_attempts: number
+  overrides: string | null
+  key: string | null
+  created_at: number
+  suspect: number
+}
+
+const WAITING = 'id, lane, rank, input, attempts, max_attempts, overrides, key, created_at, suspect'
+
+/** One statement for those that start at once, one for those held ahead: half the cost of one by one. */
+function hold(
+  db: Statements,
+  rows: readonly WaitingRow[],
+  session: number,
+  fence: number,
+  start: number,
+  now: number,
+): void {
+  db.sql('INSERT INTO gleaner_batches (fence, session, tasks, unsettled) VALUES (?, ?, ?, ?)').run(
+    fence,
+    session,
+    idList(rows),
+    rows.length,
+  )
+  db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1, status = 'running', started_at = ?
+          WHERE id IN (SELECT value FROM json_each(?))`).run(
+    session,
+    fence,
+    now,
+    idList(rows.slice(0, start)),
+  )
+  if (rows.length <= start) return
+  db.sql(`UPDATE gleaner_tasks SET session = ?, fence = ?, attempts = attempts + 1
+          WHERE id IN (SELECT value FROM json_each(?))`).run(session, fence, idList(rows.slice(start)))
+}
+
+function claimOf(db: Statements, lane: Lane, row: WaitingRow, fence: number, started: boolean): Claim {
+  return {
+    id: String(row.id),
+    fence,
+    name: lane.name,
+    queue: lane.queue,
+    input: inputOf(db, row.id, row.input),
+    attempt: row.attempts + 1,
+    maxAttempts: row.max_attempts,
+    overrides: row.overrides === null ? null : JSON.parse(row.overrides),
+    key: userKey(lane.name, row.key),
+    createdAt: row.created_at,
+    started,
+    suspect: row.suspect === 1,
+  }
+}
+
+export function inputOf(db: Statements, id: number, input: string | null): string | null {
+  if (input !== INPUT_ELSEWHERE) return input
+  return db.scalar('SELECT input FROM gleaner_inputs WHERE task = ?').get(id) as string
+}

@@ -1,0 +1,240 @@
+import type { Enqueued, NewTask } from '../../contract.ts'
+import { followerKey } from '../../follower.ts'
+import { storedKey } from '../../task-row.ts'
+import type { Statements } from '../file/statements.ts'
+import type { QueueBook } from '../order/queue-book.ts'
+import { alikeInARow } from './alike.ts'
+import { enqueueHeld } from './held-key.ts'
+import { countNewTasks, Tally } from './tally.ts'
+
+/** Beyond this, an input has a row of its own: a change of status rewrites the task's whole row. */
+const INLINE_INPUT_MAX = 2_048
+
+/** In `input`, which is JSON otherwise: look into gleaner_inputs. */
+export const INPUT_ELSEWHERE = ''
+
+/** Where new tasks go. */
+export interface Intended {
+  laneOf: (task: NewTask) => number
+  queues: QueueBook
+}
+
+/** Inside a write transaction, on our connection or on a user's own. */
+export function insertTasks(
+  db: Statements,
+  tasks: readonly NewTask[],
+  now: number,
+  { laneOf, queues }: Intended,
+): Enqueued[] {
+  const tally = new Tally()
+  const sequence = new IdSequence(db)
+  queues.knowing(sequence.queuesVersion)
+  const before = sequence.last
+  const answers: Enqueued[] = []
+  for (const alike of alikeInARow(tasks, differInInput)) {
+    const lane = laneOf(alike[0]!)
+    if (alike.length > 1) {
+      const racing = queues.of(alike[0]!.queue).strategy === 'weighted'
+      const insert = racing ? insertRacing : insertTogether
+      const places = insert(db, alike, sequence.last + 1, lane, queues, now)
+      for (const place of places) answers.push({ id: String(sequence.last + 1 + place), created: true })
+      sequence.last += alike.length
+      if (alike[0]!.limitKey !== undefined) tally.arrived(lane)
+    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, queues, now, tally))
+  }
+  tally.write(db)
+  countNewTasks(db, before, sequence.last)
+  return answers
+}
+
+/** Without anything of its own but its input, and that is short. */
+function isPlain({ runAfter, key, input }: NewTask): boolean {
+  return runAfter === null && key === null && isShort(input)
+}
+
+function isShort(input: string | null): boolean {
+  return input === null || input.length <= INLINE_INPUT_MAX
+}
+
+/** They differ in their input alone. */
+function differInInput(one: NewTask, next: NewTask): boolean {
+  return (
+    one.name === next.name &&
+    one.queue === next.queue &&
+    one.requires === next.requires &&
+    one.limitKey === next.limitKey &&
+    one.priority === next.priority &&
+    one.maxAttempts === next.maxAttempts &&
+    one.overrides === next.overrides &&
+    isPlain(one) &&
+    isPlain(next)
+  )
+}
+
+/** One value to bind for all inputs. Answers the place of each among the new ids. */
+function insertTogether(
+  db: Statements,
+  alike: readonly NewTask[],
+  firstId: number,
+  lane: number,
+  queues: QueueBook,
+  now: number,
+): Iterable<number> {
+  const { queue, priority, maxAttempts, overrides } = alike[0]!
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value, ? FROM json_each(?)`).run(
+    firstId,
+    lane,
+    priority,
+    queues.draw(queue, priority, now),
+    maxAttempts,
+    now,
+    storedOverrides(overrides),
+    JSON.stringify(alike.map((task) => task.input)),
+  )
+  return alike.keys()
+}
+
+/**
+ * For a weighted queue, where each has a rank of its own. Whoever is drawn first gets the lowest id: so what is claimed
+ * together lies together, instead of each on a page of its own that has to be written.
+ */
+function insertRacing(
+  db: Statements,
+  alike: readonly NewTask[],
+  firstId: number,
+  lane: number,
+  queues: QueueBook,
+  now: number,
+): Iterable<number> {
+  const { queue, priority, maxAttempts, overrides } = alike[0]!
+  const ranks = queues.drawMany(queue, priority, now, alike.length)
+  const inOrder = [...ranks.keys()].sort((a, b) => ranks[a]! - ranks[b]!)
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ? FROM json_each(?)`).run(
+    firstId,
+    lane,
+    priority,
+    maxAttempts,
+    now,
+    storedOverrides(overrides),
+    JSON.stringify(inOrder.map((one) => [ranks[one], alike[one]!.input])),
+  )
+  const places: number[] = []
+  for (const [place, one] of inOrder.entries()) places[one] = place
+  return places
+}
+
+function insertUnlessHeld(
+  db: Statements,
+  task: NewTask,
+  sequence: IdSequence,
+  lane: number,
+  queues: QueueBook,
+  now: number,
+  tally: Tally,
+): Enqueued {
+  const key = storedKey(task)
+  if (key !== null && task.whenHeld !== null) {
+    const insert = (one: NewTask, itsKey: string) => {
+      const id = sequence.next()
+      insertTask(db, one, id, itsKey, lane, queues, now, tally)
+      return id
+    }
+    return enqueueHeld(db, { ...task, whenHeld: task.whenHeld }, key, now, tally, insert, (id, input) =>
+      replaceInput(db, id, input),
+    )
+  }
+  const holder = key === null ? null : holderOf(db, key)
+  if (holder !== null) return { id: String(holder), created: false }
+  const id = sequence.next()
+  insertTask(db, task, id, key, lane, queues, now, tally)
+  return { id: String(id), created: true }
+}
+
+function insertTask(
+  db: Statements,
+  task: NewTask,
+  id: number,
+  key: string | null,
+  lane: number,
+  queues: QueueBook,
+  now: number,
+  tally: Tally,
+): void {
+  const dueAt = dueTime(task, now)
+  const delayed = dueAt !== null && dueAt > now
+  const elsewhere = !isShort(task.input)
+  db.sql(`INSERT INTO gleaner_tasks
+            (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    id,
+    lane,
+    delayed ? 'scheduled' : 'queued',
+    task.priority,
+    delayed ? null : queues.draw(task.queue, task.priority, now),
+    task.maxAttempts,
+    now,
+    elsewhere ? INPUT_ELSEWHERE : task.input,
+    dueAt,
+    key,
+    storedOverrides(task.overrides),
+  )
+  if (delayed) tally.add(lane, 'scheduled', 1)
+  else if (task.limitKey !== undefined) tally.arrived(lane)
+  if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
+  if (key !== null && task.keyScope === 'forever') {
+    db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)
+  }
+}
+
+function storedOverrides(overrides: NewTask['overrides']): string | null {
+  return overrides === null ? null : JSON.stringify(overrides)
+}
+
+function replaceInput(db: Statements, id: number, input: string | null): void {
+  const elsewhere = !isShort(input)
+  db.sql('UPDATE gleaner_tasks SET input = ? WHERE id = ?').run(elsewhere ? INPUT_ELSEWHERE : input, id)
+  db.sql('DELETE FROM gleaner_inputs WHERE task = ?').run(id)
+  if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, input)
+}
+
+function dueTime(task: NewTask, now: number): number | null {
+  if (task.runAfter === null) return null
+  return 'at' in task.runAfter ? task.runAfter.at : now + task.runAfter.ms
+}
+
+/** The task that holds a key: an unfinished one, the one that waits for it to be free, or whichever took it for ever. */
+export function holderOf(db: Statements, key: string): number | null {
+  const holding = (stored: string) =>
+    db
+      .scalar(`SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+      .get(stored) as number | undefined
+  const active = holding(key) ?? holding(followerKey(key))
+  const forever = db.scalar('SELECT task FROM gleaner_forever_keys WHERE key = ?').get(key) as
+    | number
+    | undefined
+  return active ?? forever ?? null
+}
+
+/** Ids grow, and one that was removed never comes back: somebody may still hold its handle. */
+class IdSequence {
+  last: number
+  /** Read along, for it costs nothing here. */
+  readonly queuesVersion: number
+
+  constructor(db: Statements) {
+    const { last, version } = db
+      .sql(`SELECT max(coalesce((SELECT max(id) FROM gleaner_tasks), 0),
+                 (SELECT value FROM gleaner_meta WHERE key = 'removed_through')) AS last,
+              (SELECT value FROM gleaner_meta WHERE key = 'queues') AS version`)
+      .get() as { last: number; version: number }
+    this.last = last
+    this.queuesVersion = version
+  }
+
+  next(): number {
+    this.last += 1
+    return this.last
+  }
+}

@@ -1,0 +1,164 @@
+import { decide } from '../../../model/outcome.ts'
+import type { Claim, Exchange, Exchanged, Want } from '../../contract.ts'
+import { NOTHING_OPEN, type Opening, openLanes, opensAt } from '../file/opening.ts'
+import type { Statements } from '../file/statements.ts'
+import { appendLogs } from '../manage/logs.ts'
+import type { Memory } from '../memory.ts'
+import { isLive, markUseful } from '../sessions/sessions.ts'
+import { advanceRaces, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
+import { type Completion, completeAll } from './complete.ts'
+import { Tally } from './tally.ts'
+import { allHeldBy, apply, heldBy } from './transition.ts'
+
+/** What an exchange changed that others wait for. `requeued`: something may be claimable that was not. */
+export interface Effect {
+  answer: Exchanged
+  ended: string[]
+  requeued: boolean
+}
+
+/** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
+export function lookOnly(db: Statements, memory: Memory, exchange: Exchange, now: number): Exchanged | null {
+  const session = Number(exchange.session)
+  if (!isLive(db, session)) return ended(exchange)
+  const { want } = exchange
+  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
+  if (want !== null && somethingToClaim(db, memory, open, want, now)) return null
+  return answered(db, memory, session, [], [], want, open, now)
+}
+
+/** Inside a write transaction: hands in what is finished, then takes what is next. */
+export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange, now: number): Effect {
+  const session = Number(exchange.session)
+  if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
+  const settled = settle(db, memory, session, exchange, now)
+  const unknown = handBackUnknown(db, memory, session, exchange, now)
+  noteStarts(db, session, exchange, settled.refused)
+  advanceRaces(memory.queues, memory.runners.begun(exchange))
+  noteProgress(db, session, exchange)
+  appendLogs(db, session, exchange.logs)
+
+  const { want } = exchange
+  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
+  const claims = want === null ? [] : claimTasks(db, memory, open, session, want, now)
+  const answer = answered(db, memory, session, claims, settled.refused, want, open, now)
+  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
+}
+
+function settle(db: Statements, memory: Memory, session: number, exchange: Exchange, now: number) {
+  const tally = new Tally()
+  const completions: Completion[] = []
+  const refused: string[] = []
+  const ended: string[] = []
+  let requeued = false
+  for (const handedIn of exchange.outcomes) {
+    if (isCompletion(handedIn)) {
+      completions.push(handedIn)
+      continue
+    }
+    const { id, fence, outcome, startedAt } = handedIn
+    const task = heldBy(db, session, Number(id), fence)
+    if (task === null) {
+      refused.push(id)
+      continue
+    }
+    // A start that was not yet written down is known now; what is handed back unstarted has none.
+    if (outcome.kind !== 'returned')
+      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
+    const transition = decide(task, outcome)
+    apply(db, memory, task, transition, now, tally)
+    if (transition.to === 'waiting') requeued = true
+    else ended.push(id)
+  }
+  const completed = completeAll(db, session, completions, now)
+  for (const group of completed) {
+    memory.lanes.countCompleted(group, tally)
+    for (const { id } of group) ended.push(id)
+  }
+  refused.push(...notAmong(completions, completed))
+  if (tally.write(db)) requeued = true
+  if (ended.length > 0) markUseful(db, session)
+  return { refused, ended, requeued }
+}
+
+function isCompletion(handedIn: Exchange['outcomes'][number]): handedIn is Completion {
+  return handedIn.outcome.kind === 'completed'
+}
+
+/** Almost always none. */
+function notAmong(
+  completions: readonly Completion[],
+  completed: readonly (readonly Completion[])[],
+): string[] {
+  const count = completed.reduce((sum, group) => sum + group.length, 0)
+  if (count === completions.length) return []
+  const done = new Set(completed.flat())
+  return completions.filter((completion) => !done.has(completion)).map(({ id }) => id)
+}
+
+/** What an exchange claimed whose answer never arrived. */
+function handBackUnknown(
+  db: Statements,
+  memory: Memory,
+  session: number,
+  { holding }: Exchange,
+  now: number,
+): boolean {
+  if (holding === undefined) return false
+  const known = new Set(holding)
+  const unknown = allHeldBy(db, session).filter((task) => !known.has(task.id))
+  const tally = new Tally()
+  for (const task of unknown)
+    apply(db, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+  tally.write(db)
+  return unknown.length > 0
+}
+
+function noteStarts(db: Statements, session: number, { starts }: Exchange, refused: string[]): void {
+  for (const { id, fence, startedAt } of starts) {
+    const { changes } = db
+      .sql(
+        `UPDATE gleaner_tasks SET status = 'running', started_at = ? WHERE id = ? AND fence = ? AND session = ?`,
+      )
+      .run(startedAt, Number(id), fence, session)
+    if (changes === 0) refused.push(id)
+  }
+}
+
+function noteProgress(db: Statements, session: number, { progress }: Exchange): void {
+  for (const { id, fence, fraction, message } of progress) {
+    db.sql(`UPDATE gleaner_tasks SET progress = ?, progress_message = ?
+            WHERE id = ? AND fence = ? AND session = ?`).run(fraction, message, Number(id), fence, session)
+  }
+}
+
+function answered(
+  db: Statements,
+  memory: Memory,
+  session: number,
+  claims: Claim[],
+  refused: string[],
+  want: Want | null,
+  open: Opening,
+  now: number,
+): Exchanged {
+  const cancels = db
+    .scalar('SELECT id FROM gleaner_tasks WHERE session = ? AND cancel_requested = 1 AND fence IS NOT NULL')
+    .all(session) as number[]
+  const satisfied = want === null || claims.length >= want.start
+  const dueAt = satisfied ? Number.POSITIVE_INFINITY : Math.min(nextDueAt(db), opensAt(db, open, now))
+  return {
+    claims,
+    refused,
+    cancels: cancels.map(String),
+    sessionEnded: false,
+    suspectsWaiting: want !== null && !want.empty && suspectsWaiting(db, memory, open, now),
+    nextDueInMs: dueAt === Number.POSITIVE_INFINITY ? null : Math.max(0, dueAt - now),
+    paused: want === null ? undefined : open.paused,
+  }
+}
+
+function ended(exchange: Exchange): Exchanged {
+  const refused = [...exchange.outcomes, ...exchange.starts].map((proof) => proof.id)
+  return { claims: [], refused, cancels: [], sessionEnded: true, suspectsWaiting: false, nextDueInMs: null }
+}

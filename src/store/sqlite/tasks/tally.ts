@@ -1,0 +1,98 @@
+import type { FinishedStatus } from '../../../model/task.ts'
+import type { Statements } from '../file/statements.ts'
+import { release } from '../limits/gates.ts'
+import { arrive } from '../limits/turnstiles.ts'
+
+type Counter = 'created' | 'scheduled' | FinishedStatus
+
+/** Tasks enqueued since the last count: bounded, because every reading of the counts adds them up. */
+const UNCOUNTED_MAX = 1_000
+
+interface LaneChange {
+  counters: Record<Counter, number>
+  /** Some of its counters change. */
+  counted: boolean
+  settled: number
+  arrived: boolean
+}
+
+/** The changes of the counters of lanes, batches and limits in one transaction, written once at its end. */
+export class Tally {
+  readonly #lanes = new Map<number, LaneChange>()
+  readonly #settled = new Map<number, number>()
+
+  add(lane: number, counter: Counter, change: number): void {
+    const changes = this.#changesOf(lane)
+    changes.counters[counter] += change
+    changes.counted = true
+  }
+
+  /** So many of those claimed under this fence are held no more: tasks of this lane. */
+  settled(fence: number, lane: number, count: number): void {
+    this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + count)
+    this.#changesOf(lane).settled += count
+  }
+
+  /** Something waits in it that did not before. */
+  arrived(lane: number): void {
+    this.#changesOf(lane).arrived = true
+  }
+
+  #changesOf(lane: number): LaneChange {
+    let changes = this.#lanes.get(lane)
+    if (changes === undefined) {
+      const counters = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }
+      changes = { counters, counted: false, settled: 0, arrived: false }
+      this.#lanes.set(lane, changes)
+    }
+    return changes
+  }
+
+  /** Whether a limit was reached that is not any more: somebody else may go on. */
+  write(db: Statements): boolean {
+    let freed = false
+    for (const [fence, count] of this.#settled) {
+      db.sql('UPDATE gleaner_batches SET unsettled = unsettled - ? WHERE fence = ?').run(count, fence)
+      db.sql('DELETE FROM gleaner_batches WHERE fence = ? AND unsettled = 0').run(fence)
+    }
+    for (const [lane, changes] of this.#lanes) {
+      const { queue_gate, key_gate } = writeCounters(db, lane, changes)
+      if (changes.settled > 0 && queue_gate !== null && release(db, queue_gate, changes.settled)) freed = true
+      if (key_gate === null) continue
+      if (changes.settled > 0 && release(db, key_gate, changes.settled)) freed = true
+      if (changes.arrived) arrive(db, lane)
+    }
+    return freed
+  }
+}
+
+/** Answers what the lane counts for: it is asked along with the write. */
+function writeCounters(db: Statements, lane: number, { counters: c, counted }: LaneChange) {
+  type Gates = { queue_gate: number | null; key_gate: number | null }
+  if (!counted)
+    return db.sql('SELECT queue_gate, key_gate FROM gleaner_lanes WHERE id = ?').get(lane) as Gates
+  return db
+    .sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
+            failed = failed + ?, cancelled = cancelled + ? WHERE id = ? RETURNING queue_gate, key_gate`)
+    .get(c.created, c.scheduled, c.completed, c.failed, c.cancelled, lane) as Gates
+}
+
+/**
+ * A single enqueue does not write the counters: that page would cost a third of it. New tasks are counted by the
+ * id they end at, a thousand at a time: by whoever makes the thousandth, which takes no look at what was counted.
+ */
+export function countNewTasks(db: Statements, lastIdBefore: number, lastId: number): void {
+  if (Math.floor(lastId / UNCOUNTED_MAX) > Math.floor(lastIdBefore / UNCOUNTED_MAX)) countAll(db)
+}
+
+export function countAll(db: Statements): void {
+  const uncounted = db
+    .sql(`SELECT lane, count(*) AS n FROM gleaner_tasks
+          WHERE id > (SELECT value FROM gleaner_meta WHERE key = 'counted_through') GROUP BY lane`)
+    .all() as { lane: number; n: number }[]
+  for (const { lane, n } of uncounted) {
+    db.sql('UPDATE gleaner_lanes SET created = created + ? WHERE id = ?').run(n, lane)
+  }
+  db.sql(`UPDATE gleaner_meta SET value = max(value, coalesce((SELECT max(id) FROM gleaner_tasks), 0))
+          WHERE key = 'counted_through'`).run()
+}

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { StoreError } from '../../../errors.ts'
+import { isRunning } from '../../../process-identity.ts'
+import type { Backup, UpkeepProgress } from '../../upkeep.ts'
+import { Connection } from '../file/connection.ts'
+import { emptyMemory } from '../memory.ts'
+import { endSession, readLiveSessions } from '../sessions/sessions.ts'
+import type { Chore } from './chores.ts'
+import { COMPANIONS, isSameFile, syncFile } from './database-files.ts'
+import { verifyBackup } from './verify.ts'
+
+type Tell = (progress: UpkeepProgress) => void
+
+/** 2 MB: progress is told after each. */
+const PAGES_PER_STEP = 512
+
+/**
+ * Page by page into a file beside the final name, which gets that name when it is whole, synced and was opened and checked.
+ * Not VACUUM INTO: it would number anew the rows of those tables of the app's that have no key of their own.
+ */
+export async function copyDatabase(
+  { database, path, overwrite, now }: Extract<Chore, { kind: 'backup' }>,
+  tell: Tell,
+): Promise<Backup> {
+  refusePlace(database, path, overwrite)
+  removeLeftovers(path)
+  const partial = `${path}.${partialMark()}${process.pid}-${randomBytes(4).toString('hex')}`
+  try {
+    await copyPages(database, partial, tell)
+    tell({ phase: 'verifying', fraction: 0 })
+    await settle(partial, now)
+    await verifyBackup(partial)
+    syncFile(partial)
+    putInPlace(partial, path, overwrite)
+  } catch (error) {
+    for (const suffix of ['', ...COMPANIONS]) rmSync(`${partial}${suffix}`, { force: true })
+    throw error
+  }
+  tell({ phase: 'verifying', fraction: 1 })
+  return { path, bytes: statSync(path).size, startedAt: now }
+}
+
+function refusePlace(database: string, path: string, overwrite: boolean): void {
+  if (!existsSync(dirname(path))) {
+    throw new StoreError(`backup: there is no folder for ${path}`, {
+      code: 'STORE_FAILED',
+      hint: 'Create it first.',
+    })
+  }
+  if (isSameFile(database, path) || COMPANIONS.some((suffix) => isSameFile(`${database}${suffix}`, path))) {
+    throw new StoreError(`backup: ${path} is the database itself`, {
+      code: 'BACKUP_EXISTS',
+      hint: 'Give the backup a name of its own.',
+    })
+  }
+  if (existsSync(path) && !overwrite) throw exists(path)
+  const companion = COMPANIONS.find((suffix) => existsSync(`${path}${suffix}`))
+  if (companion === undefined) return
+  throw new StoreError(`backup: there is a ${path}${companion}`, {
+    code: 'BACKUP_EXISTS',
+    hint: 'Somebody has an older backup of this name open, or left it so. Close it, or remove that file, or take another name.',
+  })
+}
+
+function exists(path: string): StoreError {
+  return new StoreError(`backup: ${path} exists`, {
+    code: 'BACKUP_EXISTS',
+    hint: 'Take another name, or say { overwrite: true }.',
+  })
+}
+
+/** On one snapshot: writers go on, and cannot make it begin again. */
+async function copyPages(database: string, partial: string, tell: Tell): Promise<void> {
+  const source = new Connection(database)
+  try {
+    await source.read(() => {
+      source.raw.exec('BEGIN')
+      source.raw.prepare('SELECT count(*) FROM sqlite_schema').get()
+    })
+    await source.raw.backup(partial, {
+      progress({ totalPages, remainingPages }) {
+        tell({ phase: 'copying', fraction: 1 - remainingPages / totalPages })
+        return PAGES_PER_STEP
+      },
+    })
+    tell({ phase: 'copying', fraction: 1 })
+  } finally {
+    source.close()
+  }
+}
+
+/**
+ * Workers of the original live on, on this machine perhaps: their processes would be found alive by whoever opens the copy.
+ * So their sessions end in it, as if they had been stopped, and what they held goes back. One file, without a log beside it.
+ */
+async function settle(partial: string, now: number): Promise<void> {
+  const copy = new Connection(partial)
+  try {
+    const db = copy.statements
+    const memory = emptyMemory(db, Math.random)
+    await copy.transaction(() => {
+      memory.queues.knowing()
+      for (const { id } of readLiveSessions(db)) endSession(db, memory, Number(id), 'stop', undefined, now)
+    })
+    copy.raw.pragma('journal_mode = DELETE')
+  } finally {
+    copy.close()
+  }
+}
+
+function putInPlace(partial: string, path: string, overwrite: boolean): void {
+  if (overwrite) renameSync(partial, path)
+  else linkInPlace(partial, path)
+  // Otherwise a power cut may take the name away. Not every system lets one do it.
+  try {
+    syncFile(dirname(path))
+  } catch {}
+}
+
+/** A link never replaces anything, whoever was faster; a rename does. */
+function linkInPlace(partial: string, path: string): void {
+  try {
+    linkSync(partial, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || existsSync(path)) throw exists(path)
+    // A file system without links.
+    return renameSync(partial, path)
+  }
+  rmSync(partial)
+}
+
+function partialMark(): string {
+  return `partial-${hostname().replaceAll(/\W/g, '_')}-`
+}
+
+/** Of backups to this name whose process was killed. */
+function removeLeftovers(path: string): void {
+  const beginning = `${basename(path)}.${partialMark()}`
+  for (const name of readdirSync(dirname(path))) {
+    if (!name.startsWith(beginning)) continue
+    const pid = Number.parseInt(name.slice(beginning.length), 10)
+    if (!isRunning(pid)) rmSync(join(dirname(path), name), { force: true })
+  }
+}

@@ -1,0 +1,78 @@
+import { Worker as Thread } from 'node:worker_threads'
+import { type ErrorCode, StoreError } from '../../../errors.ts'
+import type { RowCounts } from '../../../model/row.ts'
+import type { DiscoverySource } from '../../rows.ts'
+import type {
+  Backup,
+  Checkpointed,
+  Finding,
+  Optimized,
+  OptimizeOptions,
+  UpkeepProgress,
+} from '../../upkeep.ts'
+
+/** What takes too long for the event loop. Crosses a thread boundary, so it is plain data. */
+export type Chore =
+  | { kind: 'check'; database: string }
+  | { kind: 'checkpoint'; database: string }
+  | { kind: 'optimize'; database: string; options: OptimizeOptions }
+  | { kind: 'backup'; database: string; path: string; overwrite: boolean; now: number }
+  | { kind: 'verify'; path: string }
+  | { kind: 'restore'; database: string; path: string }
+  | { kind: 'count-rows'; database: string; source: DiscoverySource; now: number }
+
+export interface ChoreAnswers {
+  check: Finding[]
+  checkpoint: Checkpointed
+  optimize: Optimized
+  backup: Backup
+  verify: null
+  restore: null
+  'count-rows': RowCounts
+}
+
+/** Of an error only its words would survive the way between two threads. */
+export interface PlainError {
+  message: string
+  code: ErrorCode
+  hint: string | undefined
+}
+
+export type FromChore = { progress: UpkeepProgress } | { answer: unknown } | { error: PlainError }
+
+/** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
+const THREAD = new URL(`./chore-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** Does it in a thread of its own, on connections of its own. */
+export function doChore<C extends Chore>(
+  chore: C,
+  onProgress: (progress: UpkeepProgress) => void = () => {},
+): Promise<ChoreAnswers[C['kind']]> {
+  return new Promise((resolve, reject) => {
+    const thread = new Thread(THREAD, { workerData: chore, execArgv: [] })
+    let last: FromChore | undefined
+    let thrown: { error: unknown } | undefined
+    thread.on('message', (message: FromChore) => {
+      last = message
+      if (!('progress' in message) || thrown !== undefined) return
+      try {
+        onProgress(message.progress)
+      } catch (error) {
+        // The caller's own, for the caller to see: here it would take the process down.
+        thrown = { error }
+      }
+    })
+    thread.once('error', reject)
+    // Not at its last word: only when it is gone has it left the database.
+    thread.once('exit', () => {
+      if (thrown !== undefined) reject(thrown.error)
+      else if (last !== undefined && 'answer' in last) resolve(last.answer as ChoreAnswers[C['kind']])
+      else reject(failureOf(last))
+    })
+  })
+}
+
+function failureOf(last: FromChore | undefined): StoreError {
+  if (last !== undefined && 'error' in last) return new StoreError(last.error.message, last.error)
+  return new StoreError('the thread of a chore ended early', { code: 'STORE_FAILED' })
+}
