@@ -75,6 +75,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   { name: 'ledger', key: ['discovery', 'row_key'], instead: { row_version: 'NULL', row_hash: '0' } },
   { name: 'row_waits', key: ['discovery'] },
   { name: 'minutes', key: ['minute', 'queue', 'name'] },
+  { name: 'levels', key: ['name', 'minute'] },
   { name: 'health', key: ['id'] },
   { name: 'actions', key: ['id'] },
 ]
@@ -83,6 +84,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 export const NOT_COPIED: Readonly<Record<string, string>> = {
   meta: 'read as settings; fence and removed_through set the sequences',
   inputs: 'read with their tasks',
+  backups: 'of the file that is left behind',
   batches: 'nobody holds anything',
   claims: 'nobody holds anything',
   gate_news: 'of those who hold something, or did a moment ago',

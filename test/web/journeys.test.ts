@@ -141,7 +141,7 @@ test('a worker that is killed is seen to end, why, and to come back', async () =
   await until('another process is there', async () => ((await worker()).pid ?? pid) !== pid)
   await lane.getByText(`pid ${(await worker()).pid}`).waitFor()
   await lane.getByText('processing').first().waitFor()
-  expect(await lane.getByRole('img').getAttribute('aria-label')).toMatch(/ended once/)
+  await expect.poll(() => lane.getByRole('img').getAttribute('aria-label')).toMatch(/ended once/)
   expect(complaintsOf(page)).toEqual([])
 })
 

@@ -7,7 +7,7 @@ import type { Loss } from './proxy.ts'
 const COMMIT = /^COMMIT$/
 const HANDING_IN = /SET status = 'completed'/
 /** Everything at once, the completions among it. */
-const IN_ONE_JOURNEY = /AS kept.*SET status = 'completed'.*SET session = \$3, fence = fence.value/s
+const IN_ONE_JOURNEY = /AS kept.*SET session = \$3, fence = fence.value.*SET status = 'completed'/s
 const CLAIMING = /SET session = \$3, fence = fence.value/
 const LOSSES: readonly [Loss, string][] = [
   ['answer', 'whose answer is lost'],
