@@ -6,7 +6,7 @@ import { type Bench, type Entry, PER_SECOND, type Scenario, type Target } from '
 
 const contender = 'gleaner-rows'
 const TASKS = 50_000
-const SHARED = 100_000
+const SHARED = 300_000
 const MILLION = 1_000_000
 
 export const drainRows: Scenario = {
@@ -32,7 +32,7 @@ export const drainRows: Scenario = {
 export const drainRowsTogether: Scenario = {
   id: 'rows-processes',
   title: 'Drain rows with 4 processes',
-  meaning: '100 000 rows shared by processes that start together; the rate is the total.',
+  meaning: '300 000 rows, as many as the tasks above, shared by processes that start together; the rate is the total.',
   metrics: [PER_SECOND, LEAST_SHARE],
   entries: (bench) =>
     everyone(SHARED, [contender]).flatMap((runner) =>
