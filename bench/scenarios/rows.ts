@@ -32,7 +32,8 @@ export const drainRows: Scenario = {
 export const drainRowsTogether: Scenario = {
   id: 'rows-processes',
   title: 'Drain rows with 4 processes',
-  meaning: '300 000 rows, as many as the tasks above, shared by processes that start together; the rate is the total.',
+  meaning:
+    '300 000 rows, as many as the tasks above, shared by processes that start together; the rate is the total.',
   metrics: [PER_SECOND, LEAST_SHARE],
   entries: (bench) =>
     everyone(SHARED, [contender]).flatMap((runner) =>
