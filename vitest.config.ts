@@ -1,12 +1,22 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes a minute or more begins first: last, it would leave the other cores idle. */
+/** What takes a quarter of a minute or more begins first: last, it would leave the other cores idle. */
 const LONG = [
   'torture/kill-points',
   'store/postgres.conformance',
   'examples/examples',
+  'torture/random-kills',
+  'web/journeys',
   'store/postgres.model',
+  'cli/everywhere',
+  'torture/row-kills',
+  'store/postgres.rows-model',
+  'house/guards',
+  'web/pages',
+  'supervisor/bad-times',
+  'house/package',
+  'store/sqlite.conformance',
 ]
 
 class LongestFirst extends BaseSequencer {
