@@ -1,14 +1,17 @@
+// For Node and browsers alike (Chromium 114, Firefox 135, Safari 18.4). A browser from before that reads what a number makes of it, as it
+// does everywhere else.
+
 /** The parts of JSON that the library of our TypeScript does not know yet. */
 const exact = JSON as typeof JSON & {
   rawJSON(text: string): unknown
   parse(
     text: string,
-    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+    reviver: (key: string, value: unknown, context?: { source?: string }) => unknown,
   ): unknown
 }
 
-/** A number of 16 digits or more may be one that JavaScript cannot hold. */
-const MAYBE_CHANGED = /\d{16}/
+/** A number of 16 digits or more may be one that JavaScript cannot hold. Decimals are none of ours: there are many where there are some. */
+const MAYBE_CHANGED = /(?<![.\d])\d{16}/
 
 /**
  * JSON that somebody stored or sent. An integer that a number would change is a BigInt; all others are numbers, also large ones
@@ -18,15 +21,20 @@ export function readExactly(text: string): unknown {
   return MAYBE_CHANGED.test(text) ? exact.parse(text, exactInteger) : JSON.parse(text)
 }
 
-function exactInteger(_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
+function exactInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source ?? ''
   const isChanged = typeof value === 'number' && !Number.isSafeInteger(value) && String(value) !== source
   return isChanged && /^-?\d+$/.test(source) ? BigInt(source) : value
 }
 
 /** A BigInt is written as the integer it is, with all its digits. */
 export function writeExactly(value: unknown, indent = 0): string {
-  const digits = (_key: string, one: unknown) => (typeof one === 'bigint' ? exact.rawJSON(String(one)) : one)
-  return JSON.stringify(value, digits, indent)
+  return JSON.stringify(value, (_key, one) => writable(one), indent)
+}
+
+/** A value that JSON.stringify can write: of a BigInt, its digits. */
+export function writable(value: unknown): unknown {
+  return typeof value === 'bigint' ? exact.rawJSON(String(value)) : value
 }
 
 export interface Unholdable {

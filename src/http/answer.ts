@@ -31,13 +31,16 @@ const HEADERS = {
   'cache-control': 'no-store',
 }
 
+/** What somebody wants, before there is anything to tell of it. */
+type Question = Omit<Asked, 'tell'>
+
 /** Steps of a route's answer, in the order that keeps the unknown out. */
 export function answering(route: Route, office: Office): (c: Context) => Promise<Response> {
   return (c) =>
     answered(office, async () => {
       const visit = visitOf(c)
       const caller = await admitted(office, route, visit)
-      const asked: Omit<Asked, 'tell'> = {
+      const asked: Question = {
         params: check(route.params, c.req.param(), 'path'),
         query: check(route.query, queryOf(visit.request), 'query'),
         body: check(route.body, await bodyIn(route, visit, office), 'body'),
@@ -47,15 +50,22 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
       }
       refuseUnaskedQuery(route, visit)
       await noted(office, route, asked)
-      const work = (tell: Asked['tell']) =>
-        office.turns.take(() => handled(route, office, { ...asked, tell }))
+      const work = (tell: Asked['tell']) => office.turns.take(() => done(route, office, { ...asked, tell }))
       if (route.tells && wantsLines(visit.request)) return inLines(work, wordingOf(office))
       const answer = await work(() => {})
-      if (route.action !== undefined) office.desk.hub.acted()
       if (answer instanceof Response) return answer
       const status = route.status ?? (route.answer === null ? 204 : 200)
       return status === 204 ? new Response(null, { status }) : json(office, answer, status)
     })
+}
+
+/** Who acts looks at what comes of it, also when it failed half-way. */
+async function done(route: Route, office: Office, asked: Asked): Promise<unknown> {
+  try {
+    return await handled(route, office, asked)
+  } finally {
+    if (route.action !== undefined) office.desk.hub.acted()
+  }
 }
 
 /** What is enqueued belongs to the trace that the request is a part of. */
@@ -138,7 +148,7 @@ function refuseUnaskedQuery(route: Route, { request }: Visit): void {
 async function noted(
   { desk, redact }: Office,
   route: Route,
-  { params, body, caller }: Omit<Asked, 'tell'>,
+  { params, body, caller }: Question,
 ): Promise<void> {
   if (route.action === undefined || (body as { dryRun?: boolean } | undefined)?.dryRun === true) return
   const target = Object.values((params ?? {}) as Record<string, string>).join('/')

@@ -1,3 +1,4 @@
+import { readExactly, writable, writeExactly } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 
 /** What a program in another language is told, on a line of its stdin. */
@@ -36,22 +37,18 @@ export function encodeMessage(message: ToProgram): string {
   return `${PREFIX}${JSON.stringify(message, plain)}\n`
 }
 
-/** Node has it, TypeScript does not know it yet. */
-const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }
-
 /** A row may hold what JSON has no words for: a large integer is written as one, bytes in base64. */
 function plain(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return rawJson(String(value))
   // What it is before its own toJSON has been asked.
   const held = this[key]
-  return held instanceof Uint8Array ? Buffer.from(held).toString('base64') : value
+  return held instanceof Uint8Array ? Buffer.from(held).toString('base64') : writable(value)
 }
 
 export function decodeMessage(line: string): FromProgram | Other | Bad {
   if (!line.startsWith(PREFIX)) return { type: 'other' }
   const said = parsed(line.slice(PREFIX.length))
   if (said === undefined) return bad('it is not a JSON object')
-  const id = typeof said.id === 'number' ? String(said.id) : said.id
+  const id = typeof said.id === 'number' || typeof said.id === 'bigint' ? String(said.id) : said.id
   if (typeof id !== 'string' || id === '') return bad('it has no id')
   switch (said.type) {
     case 'done':
@@ -104,7 +101,7 @@ function bad(why: string): Bad {
 
 function parsed(json: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(json)
+    const value = readExactly(json)
     return isObject(value) ? value : undefined
   } catch {
     return undefined
@@ -117,5 +114,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function text(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : writeExactly(value)
 }

@@ -111,7 +111,8 @@ export function endingOf(
   if (row === undefined) return { status: 'gone', result: null, error: null }
   if (row.finished_at === null) return null
   const status = row.status as FinishedStatus
-  return { status, result: json(row.result), error: json(row.error) as Failure | null }
+  const result = row.result === null ? null : readExactly(row.result)
+  return { status, result, error: json(row.error) as Failure | null }
 }
 
 function json(text: string | null): unknown {

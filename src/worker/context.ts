@@ -1,6 +1,7 @@
 import { shown } from '../define/names.ts'
 import type { Context, Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
+import { writeExactly } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 import type { Desk } from './desk.ts'
 import type { Execution } from './execution.ts'
@@ -139,7 +140,7 @@ export class RunContext implements Context {
 function detailsJson(details: object | undefined): string | null {
   if (details === undefined) return null
   try {
-    const text = JSON.stringify(details)
+    const text = writeExactly(details)
     return text.length <= DETAILS_MAX
       ? text
       : JSON.stringify({ dropped: `${text.length} characters of details` })

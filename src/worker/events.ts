@@ -1,4 +1,5 @@
 import type { GleanerError } from '../errors.ts'
+import { readExactly } from '../exact-json.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
 import type { NewLogLine } from '../store/contract.ts'
@@ -47,7 +48,7 @@ export interface Events {
 }
 
 export function logEvent(event: TaskEvent, { level, message, details }: NewLogLine): Events['log'] {
-  return { ...event, level, message, details: details === null ? null : JSON.parse(details) }
+  return { ...event, level, message, details: details === null ? null : readExactly(details) }
 }
 
 type Listener = (event: any) => void

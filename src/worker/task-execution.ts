@@ -3,6 +3,7 @@ import type { Uses } from '../define/resource.ts'
 import { checkAgainst } from '../define/schema.ts'
 import type { TaskDefinition } from '../define/task.ts'
 import type { Carrier } from '../define/telemetry.ts'
+import { readExactly } from '../exact-json.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Claim } from '../store/contract.ts'
@@ -46,7 +47,7 @@ export class TaskExecution extends Execution {
 
   protected input(): unknown {
     const { input: schema, name } = this.#definition
-    const input = this.claim.input === null ? undefined : JSON.parse(this.claim.input)
+    const input = this.claim.input === null ? undefined : readExactly(this.claim.input)
     return schema === undefined ? input : checkAgainst(schema, input, `input of ${name}`)
   }
 

@@ -18,7 +18,7 @@ const CONFIG = `import { defineConfig, defineDiscovery, defineTask } from ${GLEA
   const job = defineTask({ name: 'job', queue: 'py' })
   const files = defineDiscovery({
     name: 'tag-files', table: 'files', key: 'id', where: 'tagged = 0',
-    done: (result) => ({ tagged: 1, title: result.title }),
+    done: (result) => ({ tagged: 1, ...result }),
   })
   export default defineConfig({
     database: 'sqlite:./app.db', tasks: [job], discoveries: [files],
@@ -43,7 +43,7 @@ for m in told():
     row = m["input"]
     if m["name"] == "job": say("done", m["id"], result=os.environ["GLEANER_COMPONENT_ID"])
     elif row["path"] == "bad": say("failed", m["id"], error="no such file", retry=False)
-    else: say("done", m["id"], result={"title": "%s %d %s" % (row["path"].upper(), row["size"] + 1, row["hash"])})`,
+    else: say("done", m["id"], result={"title": row["path"].upper() + " " + row["hash"], "size": row["size"] + 2})`,
   })
   const db = new Database(join(folder, 'app.db'))
   onTestFinished(() => void db.close())
@@ -57,8 +57,13 @@ for m in told():
   insert.run('bad', 1, null)
   const start = new Journey(folder, 'start')
   expect(await (await app.enqueue(job)).result(WAIT)).toBe('worker:py:0')
-  const titles = db.prepare('SELECT title FROM files ORDER BY id').pluck()
-  await expect.poll(() => titles.all(), { timeout: 20_000 }).toEqual(['A.FLAC 9007199254740994 aGk=', null])
+  const files = db.prepare('SELECT title, size FROM files ORDER BY id').raw().safeIntegers()
+  await expect
+    .poll(() => files.all(), { timeout: 20_000 })
+    .toEqual([
+      ['A.FLAC aGk=', 9007199254740995n],
+      [null, 1n],
+    ])
   start.signal('SIGTERM')
   expect((await start.ended).code).toBe(0)
 })

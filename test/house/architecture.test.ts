@@ -157,7 +157,10 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       says: ["web/app.tsx:1  imports '../src/http/wire.ts'  [web-sees-wire-types]"],
     },
     {
-      plan: { 'web/app.tsx': 'import { openGleaner } from "gleaner"' },
+      plan: {
+        'src/exact-json.ts': '',
+        'web/app.tsx': 'import { openGleaner } from "gleaner"\nimport { x } from "../src/exact-json.ts"',
+      },
       says: ["web/app.tsx:1  imports 'gleaner'  [web-sees-wire-types]"],
     },
   ],

@@ -5,6 +5,7 @@ import { remoteOperations } from '../../src/cli/operations/remote.ts'
 import { connect } from '../../src/http/client.ts'
 import { type RunningServer, serve } from '../../src/http/index.ts'
 import { inLines } from '../../src/http/progress-lines.ts'
+import { listen } from './listener.ts'
 import { openServer, plain } from './server.ts'
 
 const WORDING = { write: JSON.stringify, failed: (error: unknown) => ({ error: String(error) }) }
@@ -55,7 +56,7 @@ function operationsOf({ url }: Pick<RunningServer, 'url'>) {
   return remoteOperations(connect(url, undefined)).tasks
 }
 
-test('a bulk change through a server tells how far it is while it goes on', { timeout: 30_000 }, async () => {
+test('a bulk change through a server tells how far it is while it goes on, and is seen at once', async () => {
   const { gleaner } = await openServer()
   const go = Promise.withResolvers<void>()
   const tasks: typeof gleaner.tasks = {
@@ -66,9 +67,12 @@ test('a bulk change through a server tells how far it is while it goes on', { ti
       return gleaner.tasks.cancelAll(filter, options)
     },
   }
-  const server = await serve({ ...gleaner, tasks }, { port: 0 })
+  // Who looks rests an hour afterwards, unless somebody has acted.
+  const server = await serve({ ...gleaner, tasks }, { port: 0, timings: { lookMs: 3_600_000 } })
   onTestFinished(() => server.close())
   await gleaner.enqueueMany(plain, Array(300).fill(undefined))
+  const events = await listen(`${server.url}/api/v1/events?topics=counts`)
+  await events.until(({ data }) => data.counts.queued === 300)
   const seen: number[] = []
   const answer = await operationsOf(server).cancelAll(
     { name: 'plain' },
@@ -82,7 +86,8 @@ test('a bulk change through a server tells how far it is while it goes on', { ti
   expect(answer).toEqual({ changed: 300, refused: 0, refusals: [], dryRun: false })
   expect(seen[0]).toBe(0)
   expect(seen.at(-1)).toBe(300)
-})
+  await events.until(({ data }) => data.counts.cancelled === 300)
+}, 30_000)
 
 test('what is refused is refused as ever, and an answer that breaks off is no success', async () => {
   const server = await openServer()

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { count } from '../../examples/python/tasks.ts'
@@ -10,7 +11,7 @@ import { type ForeignOptions, ForeignProgram, type ProgramEnd } from '../../src/
 import { doneByProgram } from '../../src/process/foreign-tasks.ts'
 import type { Frame } from '../../src/process/frame.ts'
 import { checkout } from '../config/files.ts'
-import { openTemp } from '../temp-database.ts'
+import { openTemp, tempDatabase } from '../temp-database.ts'
 
 const LINE_MAX = 100_000
 const job = defineTask({ name: 'job', queue: 'py', input: z.any(), retry: { attempts: 2, base: '1h' } })
@@ -45,7 +46,7 @@ interface Stage {
 async function stage(
   command: readonly string[],
   tasks: readonly Task[] = [job, short, typed],
-  options: { concurrency?: number; graceMs?: number } = {},
+  options: { concurrency?: number; graceMs?: number; path?: string } = {},
 ): Promise<Stage> {
   const frames: Frame[] = []
   const output: string[] = []
@@ -61,7 +62,8 @@ async function stage(
     onOutput: (line) => output.push(line),
     onCrash,
   } satisfies ForeignOptions)
-  const gleaner = await openTemp({ tasks: doneByProgram(tasks, program), timings: { grace: '5s' } })
+  const { path = tempDatabase() } = options
+  const gleaner = await openTemp({ path, tasks: doneByProgram(tasks, program), timings: { grace: '5s' } })
   const worker = gleaner.work({ queues: ['py'], concurrency: options.concurrency ?? 1 })
   onTestFinished(async () => {
     await worker.stop({ drain: 0 })
@@ -123,6 +125,40 @@ describe('a foreign program', () => {
       deadline_ms: expect.any(Number),
     })
     expect(told.deadline_ms).toBeGreaterThanOrEqual(before + 60_000)
+  })
+
+  test('gets and gives integers of any length, with all their digits', async () => {
+    const path = tempDatabase()
+    const db = new Database(path)
+    onTestFinished(() => void db.close())
+    const { gleaner } = await stage(
+      python(`
+for m in told():
+    if m["type"] != "run": exit()
+    say("progress", m["id"], fraction=0.5, message=m["input"]["n"])
+    say("log", m["id"], level="info", message=m["input"]["n"], details=m["input"])
+    more = m["input"]["n"] + 2
+    say("done", m["id"], result={"was": m["input"], "more": more, "small": 1} if m["name"] == "job" else {"n": more})`),
+      [job, typed],
+      { path },
+    )
+    const N = 9007199254740993n
+    const progress = Promise.withResolvers<string | null>()
+    gleaner.on('progress', ({ message }) => progress.resolve(message))
+    await gleaner.queues.pause('py')
+    const handle = await gleaner.enqueue(job, {})
+    // As somebody may have written it who has such integers.
+    db.prepare('UPDATE gleaner_tasks SET input = ? WHERE id = ?').run(`{"n":${N}}`, Number(handle.id))
+    await gleaner.queues.resume('py')
+    const result = { was: { n: N }, more: N + 2n, small: 1 }
+    expect(await handle.result(WAIT)).toEqual(result)
+    expect(await gleaner.tasks.get(handle.id)).toMatchObject({ input: { n: N }, result })
+    const { items } = await gleaner.tasks.logs(handle.id)
+    expect(items).toMatchObject([{ message: String(N), details: { n: N } }])
+    expect(await progress.promise).toBe(String(N))
+    // `output` says what it should be: rounded, it would fit.
+    const strict = await gleaner.enqueue(typed, { n: 2 ** 53 - 1 })
+    await expect(strict.result(WAIT)).rejects.toMatchObject({ kind: 'permanent' })
   })
 
   test('fails a task: to be tried again by its policy, after a time of its own, or never', async () => {

@@ -73,7 +73,7 @@ export const DASHBOARD: readonly Guard[] = [
     name: 'dashboard: the form keeps the digits of large integers',
     promise: 'What is typed into a form arrives as it was typed, or is refused.',
     file: 'web/parts/schema-value.ts',
-    find: 'readJson(String(BigInt(text)))',
+    find: 'readExactly(String(BigInt(text)))',
     replace: 'number',
     test: { file: JOURNEYS, title: 'a task is enqueued from a form, whose fields say what is wrong' },
   },

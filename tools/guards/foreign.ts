@@ -76,4 +76,20 @@ export const FOREIGN: readonly Guard[] = [
         'after its first frame it is expected to go on: silent for 10 s it is unhealthy, for 30 s it is hung',
     },
   },
+  {
+    name: 'a program gives integers of any length',
+    promise: 'What a program answers is kept with all its digits.',
+    file: 'src/process/foreign-protocol.ts',
+    find: 'const value = readExactly(json)',
+    replace: 'const value: unknown = JSON.parse(json)',
+    test: { file: TEST, title: 'gets and gives integers of any length, with all their digits' },
+  },
+  {
+    name: 'a program gets integers of any length',
+    promise: 'What is stored reaches a program with all its digits.',
+    file: 'src/worker/task-execution.ts',
+    find: 'undefined : readExactly(this.claim.input)',
+    replace: 'undefined : JSON.parse(this.claim.input)',
+    test: { file: TEST, title: 'gets and gives integers of any length, with all their digits' },
+  },
 ]

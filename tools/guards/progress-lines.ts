@@ -9,7 +9,10 @@ export const PROGRESS_LINES: readonly Guard[] = [
     file: 'src/cli/operations/remote.ts',
     find: '{ filter, dryRun, all }, onProgress)',
     replace: '{ filter, dryRun, all }, void onProgress)',
-    test: { file: TEST, title: 'a bulk change through a server tells how far it is while it goes on' },
+    test: {
+      file: TEST,
+      title: 'a bulk change through a server tells how far it is while it goes on, and is seen at once',
+    },
   },
   {
     name: 'progress lines: what is refused has a status',
@@ -39,6 +42,17 @@ export const PROGRESS_LINES: readonly Guard[] = [
     test: {
       file: TEST,
       title: 'what is refused is refused as ever, and an answer that breaks off is no success',
+    },
+  },
+  {
+    name: 'progress lines: a change is seen at once',
+    promise: 'Who changes much at a time sees it as soon as who changes one.',
+    file: 'src/http/answer.ts',
+    find: '        office.turns.take(() => done(route, office, { ...asked, tell }))\n',
+    replace: '        office.turns.take(() => handled(route, office, { ...asked, tell }))\n',
+    test: {
+      file: TEST,
+      title: 'a bulk change through a server tells how far it is while it goes on, and is seen at once',
     },
   },
 ]

@@ -15,6 +15,7 @@ function isOld(): boolean {
   const sources = readdirSync(join(checkout, 'web'), { recursive: true, withFileTypes: true })
   return [
     ...sources.map((entry) => join(entry.parentPath, entry.name)),
+    join(checkout, 'src/exact-json.ts'),
     join(checkout, 'package-lock.json'),
   ].some((path) => existsSync(path) && statSync(path).mtimeMs > builtAt)
 }

@@ -1,5 +1,5 @@
+import { readExactly, writeExactly } from '../../src/exact-json.ts'
 import type { ErrorBody, Info } from '../../src/http/wire.ts'
-import { readJson, writeJson } from './exact-json.ts'
 import { API } from './place.ts'
 import { setSession, token } from './session.ts'
 
@@ -20,9 +20,9 @@ export class ApiError extends Error {
 }
 
 export async function ask<T>(path: string, method: Method = 'GET', body?: unknown): Promise<T> {
-  const response = await send(path, { method, body: body === undefined ? undefined : writeJson(body, 0) })
+  const response = await send(path, { method, body: body === undefined ? undefined : writeExactly(body) })
   const text = await response.text()
-  return (text === '' ? null : readJson(text)) as T
+  return (text === '' ? null : readExactly(text)) as T
 }
 
 /** Answers with a success, or throws. Also for what is no JSON. */

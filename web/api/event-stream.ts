@@ -1,5 +1,5 @@
+import { readExactly } from '../../src/exact-json.ts'
 import { send } from './client.ts'
-import { readJson } from './exact-json.ts'
 
 /**
  * One stream of events that comes back by itself and goes on where it was. A browser's own EventSource could not send a token.
@@ -113,6 +113,6 @@ export class EventStream {
     const id = fields.get('id')
     if (id !== undefined) this.#lastId = id
     const event = fields.get('event')
-    if (event !== undefined) this.#handlers.onEvent(event, readJson(fields.get('data') ?? 'null'))
+    if (event !== undefined) this.#handlers.onEvent(event, readExactly(fields.get('data') ?? 'null'))
   }
 }

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Discovery, Explanation, Lane, Page, Row } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -7,6 +7,7 @@ import { Badge, toneOf } from '../parts/badge.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ExplanationView } from '../parts/explanation.tsx'
+import { Pager, usePages } from '../parts/pager.tsx'
 import { Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Answered, Empty, Failed, Loading } from '../parts/states.tsx'
 import { useSteadyList } from '../parts/steady-list.ts'
@@ -125,13 +126,11 @@ function WhatItIs({ discovery }: { discovery: Told }) {
 function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAttempts: number | null }) {
   const [filters, setFilters] = useFilters()
   const state = STATES.find((one) => one === filters.get('state')) ?? null
-  const [trail, setTrail] = useState<string[]>([])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another state begins anew
-  useEffect(() => setTrail([]), [state])
+  const pages = usePages(state ?? '')
   const search = new URLSearchParams({
     limit: '50',
     ...(state === null ? {} : { state }),
-    ...(trail.length === 0 ? {} : { cursor: trail.at(-1)! }),
+    ...(pages.cursor === undefined ? {} : { cursor: pages.cursor }),
   })
   const query = useQuery<Page<Row>>(`${path}/rows?${search}`)
   const identified = useMemo(
@@ -193,31 +192,7 @@ function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAtte
           )
         }
       </Answered>
-      {(trail.length > 0 || next !== null) && (
-        <footer className="table-foot">
-          <span />
-          <span className="pager">
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={trail.length === 0}
-              onClick={() => setTrail(trail.slice(0, -1))}
-            >
-              Before
-            </button>
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={next === null}
-              onClick={() => setTrail([...trail, next!])}
-            >
-              More
-            </button>
-          </span>
-        </footer>
-      )}
+      <Pager pages={pages} next={next} words={['Before', 'More']} />
       {explained !== null && <ExplainRow path={path} rowKey={explained} onClose={() => setExplained(null)} />}
     </section>
   )

@@ -1,7 +1,7 @@
 import { type FormEvent, useId, useState } from 'react'
+import { readExactly, writeExactly } from '../../src/exact-json.ts'
 import type { Definition, Enqueued } from '../../src/http/wire.ts'
 import { type ApiError, ask } from '../api/client.ts'
-import { readJson, writeJson } from '../api/exact-json.ts'
 import { somethingChanged } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -91,7 +91,7 @@ function EnqueueForm({ definition: { name, input, hasInput } }: { definition: De
     setBusy(true)
     try {
       const value =
-        !hasInput && text.trim() === '' ? undefined : asJson ? readJson(text) : enteredIn(schema, draft)
+        !hasInput && text.trim() === '' ? undefined : asJson ? readExactly(text) : enteredIn(schema, draft)
       const { id, created } = await ask<Enqueued>('/tasks', 'POST', {
         name,
         input: value,
@@ -107,7 +107,7 @@ function EnqueueForm({ definition: { name, input, hasInput } }: { definition: De
     }
   }
   const switchOver = () => {
-    if (!asJson) setText(writeJson(enteredIn(schema, draft) ?? {}))
+    if (!asJson) setText(writeExactly(enteredIn(schema, draft) ?? {}, 2))
     setAsJson(!asJson)
   }
   const issues = error?.issues ?? []

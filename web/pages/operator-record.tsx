@@ -1,18 +1,17 @@
-import { useState } from 'react'
+import { writeExactly } from '../../src/exact-json.ts'
 import type { Action as ActionRecord, Page } from '../../src/http/wire.ts'
-import { writeJson } from '../api/exact-json.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Ago } from '../parts/now.tsx'
+import { Pager, usePages } from '../parts/pager.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
 
 /** Who asked for what, page by page. */
 export function OperatorRecord() {
-  const [trail, setTrail] = useState<string[]>([])
+  const pages = usePages()
   const query = useQuery<Page<ActionRecord>>(
-    `/actions?limit=25${trail.length === 0 ? '' : `&cursor=${trail.at(-1)}`}`,
+    `/actions?limit=25${pages.cursor === undefined ? '' : `&cursor=${pages.cursor}`}`,
   )
-  const next = query.data?.next ?? null
   return (
     <Panel title="What operators did" note="only ever added to" flush>
       <Answered query={query} rows={3}>
@@ -37,7 +36,7 @@ export function OperatorRecord() {
                     <td>{target ?? <span className="muted">all</span>}</td>
                     <td>{user ?? address ?? 'unknown'}</td>
                     <td className="task-what">
-                      <span className="cut mono muted">{details === null ? '' : writeJson(details, 0)}</span>
+                      <span className="cut mono muted">{details === null ? '' : writeExactly(details)}</span>
                     </td>
                     <td className="right num">
                       <Ago at={at} />
@@ -49,31 +48,7 @@ export function OperatorRecord() {
           )
         }
       </Answered>
-      {(next !== null || trail.length > 0) && (
-        <footer className="table-foot">
-          <span />
-          <span className="pager">
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={trail.length === 0}
-              onClick={() => setTrail(trail.slice(0, -1))}
-            >
-              Newer
-            </button>
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={next === null}
-              onClick={() => setTrail([...trail, next!])}
-            >
-              Older
-            </button>
-          </span>
-        </footer>
-      )}
+      <Pager pages={pages} next={query.data?.next ?? null} />
     </Panel>
   )
 }

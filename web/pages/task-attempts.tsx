@@ -1,5 +1,5 @@
+import { writeExactly } from '../../src/exact-json.ts'
 import type { Attempt, LogLine, Page, Task } from '../../src/http/wire.ts'
-import { writeJson } from '../api/exact-json.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Badge } from '../parts/badge.tsx'
 import { At } from '../parts/now.tsx'
@@ -80,7 +80,7 @@ function AttemptView({
               <span className="log-level">{line.level}</span>
               <span className="log-text">
                 {line.message}
-                {hasDetails(line.details) && <span className="muted"> {writeJson(line.details, 0)}</span>}
+                {hasDetails(line.details) && <span className="muted"> {writeExactly(line.details)}</span>}
               </span>
             </li>
           ))}

@@ -3,6 +3,7 @@ import type { Page, Task } from '../../src/http/wire.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Icon } from '../parts/icon.tsx'
+import { Pager, usePages } from '../parts/pager.tsx'
 import { PageHead } from '../parts/panel.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
 import { useSteadyList } from '../parts/steady-list.ts'
@@ -19,19 +20,15 @@ export function TasksPage() {
   const mayAct = useMayAct()
   const filter = useMemo(() => filterOf(filters), [filters])
   const words = JSON.stringify(filter)
-  // Pages that lie before this one.
-  const [trail, setTrail] = useState<string[]>([])
+  const pages = usePages(words)
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   // biome-ignore lint/correctness/useExhaustiveDependencies: other filters begin anew
-  useEffect(() => {
-    setTrail([])
-    setSelected(new Set())
-  }, [words])
-  const query = useQuery<Page<Task>>(listPath(filter, trail.at(-1)))
+  useEffect(() => setSelected(new Set()), [words])
+  const query = useQuery<Page<Task>>(listPath(filter, pages.cursor))
   const { items, held, fresh, hold, catchUp } = useSteadyList(
     query.data?.items ?? [],
     selected.size > 0,
-    `${words}${trail.at(-1)}`,
+    `${words}${pages.cursor}`,
   )
   const next = query.data?.next ?? null
 
@@ -63,37 +60,15 @@ export function TasksPage() {
             )
           }
         </Answered>
-        <footer className="table-foot">
-          <span className="muted" aria-live="polite">
-            {held && fresh > 0 ? (
-              <button type="button" className="button" data-small onClick={catchUp}>
-                Show {plural(fresh, 'change')}
-              </button>
-            ) : (
-              query.data !== null && `${plural(items.length, 'task')} on this page`
-            )}
-          </span>
-          <span className="pager">
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={trail.length === 0}
-              onClick={() => setTrail(trail.slice(0, -1))}
-            >
-              Newer
+        <Pager pages={pages} next={next}>
+          {held && fresh > 0 ? (
+            <button type="button" className="button" data-small onClick={catchUp}>
+              Show {plural(fresh, 'change')}
             </button>
-            <button
-              type="button"
-              className="button"
-              data-small
-              disabled={next === null}
-              onClick={() => setTrail([...trail, next!])}
-            >
-              Older
-            </button>
-          </span>
-        </footer>
+          ) : (
+            query.data !== null && `${plural(items.length, 'task')} on this page`
+          )}
+        </Pager>
       </section>
     </>
   )

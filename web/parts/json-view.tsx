@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { writeJson } from '../api/exact-json.ts'
+import { writeExactly } from '../../src/exact-json.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** More than that is cut: a browser should not choke on what somebody stored. */
@@ -8,7 +8,7 @@ const TOKENS = /("(?:\\.|[^"\\])*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b
 
 /** JSON as it is, with all its digits. Text stays text, whatever it says. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  const text = useMemo(() => (value === undefined ? 'null' : writeJson(value)), [value])
+  const text = useMemo(() => (value === undefined ? 'null' : writeExactly(value, 2)), [value])
   const shown = text.slice(0, SHOWN_MAX)
   return (
     <div className="json">

@@ -1,4 +1,4 @@
-import { readJson } from '../api/exact-json.ts'
+import { readExactly } from '../../src/exact-json.ts'
 
 /** What of JSON Schema a form can ask for. Anything else is asked for as JSON. */
 export interface Schema {
@@ -76,7 +76,7 @@ export function enteredIn(schema: Schema, draft: Draft): unknown {
     case 'number':
       return draft === '' ? undefined : numberOf(draft as string)
     case 'json':
-      return draft === '' ? undefined : readJson(draft as string)
+      return draft === '' ? undefined : readExactly(draft as string)
     case 'text':
       return draft === '' ? undefined : draft
   }
@@ -94,5 +94,5 @@ function objectOf(schema: Schema, draft: Record<string, Draft>): Record<string, 
 function numberOf(text: string): unknown {
   const number = Number(text)
   if (text.trim() === '' || !Number.isFinite(number)) return text
-  return /^\s*-?\d+\s*$/.test(text) ? readJson(String(BigInt(text))) : number
+  return /^\s*-?\d+\s*$/.test(text) ? readExactly(String(BigInt(text))) : number
 }

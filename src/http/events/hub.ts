@@ -128,6 +128,8 @@ export class Hub {
 
   /** Somebody has changed something here, and looks at what comes of it. */
   acted(): void {
+    // Nor does a topic rest that is read less often than others.
+    this.#readAt.clear()
     if (this.#clients.size > 0) for (const lookout of this.#lookouts) lookout.atOnce()
   }
 

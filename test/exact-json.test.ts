@@ -1,0 +1,21 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readExactly, writeExactly } from '../src/exact-json.ts'
+
+test('integers keep all their digits, read and written', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }), fc.string(), (number, text) => {
+      const json = `{"n":${number},"list":[${number},1.5,null],"text":${JSON.stringify(text)}}`
+      expect(writeExactly(readExactly(json))).toBe(json)
+    }),
+  )
+})
+
+test('text that looks like a number, or like JSON, stays what it is', () => {
+  for (const text of ['9007199254740993', '"9007199254740993"', '{"rawJSON":"1"}', '$&'])
+    expect(readExactly(writeExactly({ text, n: 9007199254740993n }))).toEqual({ text, n: 9007199254740993n })
+  expect(readExactly('{"n":1e400,"m":1234567890123456.5}')).toEqual({
+    n: Number.POSITIVE_INFINITY,
+    m: 1234567890123456.5,
+  })
+})
