@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useLive } from './api/live.ts'
 import { setSession, setToken, token, useSession } from './api/session.ts'
 import mark from './mark.svg'
+import { Action } from './parts/action.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Since } from './parts/now.tsx'
 import { Link, usePlace } from './router.tsx'
@@ -31,7 +32,10 @@ export function Shell({ children }: { children: ReactNode }) {
         <Navigation />
         <Corner />
       </header>
-      <Disconnected />
+      <div className="banners">
+        <Disconnected />
+        <AllPaused />
+      </div>
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -111,9 +115,29 @@ function Disconnected() {
     <div className="banner" role="alert">
       <Icon name="warning" />
       <p>
-        The server has not answered for <Since at={since} />. What you see is how things were then; it goes on
-        by itself.
+        The server does not answer
+        {/* Whoever is read to hears it once, not each second. */}
+        <span aria-hidden="true">
+          {' '}
+          (<Since at={since} />)
+        </span>
+        . What you see is how things were before; it goes on by itself.
       </p>
+    </div>
+  )
+}
+
+/** The first thing to know for whoever wonders why nothing runs. */
+function AllPaused() {
+  const isPaused = useLive((live) => live.counts?.paused ?? false)
+  if (!isPaused) return null
+  return (
+    <div className="banner" role="status">
+      <Icon name="pause" />
+      <p>Everything is paused: no worker begins anything new.</p>
+      <Action path="/resume" icon="resume" small done="Everything goes on">
+        Resume everything
+      </Action>
     </div>
   )
 }

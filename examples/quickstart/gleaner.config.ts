@@ -1,10 +1,11 @@
 // What `gleaner start` keeps alive: three worker processes in two pools; and, while the dashboard is shown, one in Python and
-// one for photos, of which one is poison.
+// one for photos, of which one is poison, a task that recurs, and a limit.
 import { join } from 'node:path'
 import { defineConfig } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { count } from '../python/tasks.ts'
 import { describe } from './catalogue.ts'
 import { tagPhotos } from './photos.ts'
+import { digest } from './recurring.ts'
 import * as tasks from './tasks.ts'
 
 const database = process.env.GLEANER_DATABASE || 'sqlite:./quickstart.db'
@@ -23,8 +24,9 @@ const more = {
 
 export default defineConfig({
   database,
-  tasks: [...Object.values(tasks), count],
+  tasks: [...Object.values(tasks), count, ...(port === null ? [] : [digest])],
   discoveries: port === null ? [products] : [products, photos],
+  queues: port === null ? {} : { media: { concurrency: 3 } },
   pools: {
     // Two pools, so that slow media tasks never keep the others waiting. The first one also looks after the products:
     // what needs work is found in their table, and nobody enqueues it.

@@ -31,6 +31,7 @@ export const resize = defineTask({
     for (const [done, width] of widths.entries()) {
       await ctx.progress(done / widths.length, `${width} px`)
       await pretend(ctx, number, 90, 220)
+      ctx.log.info(`${width} px wide`)
     }
     return { sizes: widths.length }
   },
@@ -42,6 +43,7 @@ export const webhook = defineTask({
   input: numbered,
   retry: { attempts: 4, backoff: 'exponential', base: '300ms', jitter: 0.1 },
   async run({ number }, ctx) {
+    ctx.log.info(`POST https://shop-${number}.example/orders`, { order: number })
     await pretend(ctx, number, 20, 60)
     const failures = number % 10 === 9 ? 99 : number % 3
     if (ctx.attempt <= failures) throw new Error(`503 from shop-${number}.example`)
@@ -100,6 +102,7 @@ export const film = defineTask({
   async run(_input, ctx) {
     for (let frame = 0; frame < 200; frame++) {
       await ctx.progress(frame / 200, `frame ${frame}`)
+      if (frame % 50 === 0) ctx.log.info('a new scene begins', { frame })
       await sleep(100, undefined, { signal: ctx.signal })
     }
     return { frames: 200 }

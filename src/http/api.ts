@@ -9,6 +9,7 @@ import { admitted, answered, answering, type Office, visitOf } from './answer.ts
 import { Dashboard } from './dashboard.ts'
 import { Hub, type HubTimings, type Topic } from './events/hub.ts'
 import { eventRoutes } from './events/routes.ts'
+import { Lanes } from './lanes.ts'
 import { openApi } from './openapi.ts'
 import { Problem } from './problem.ts'
 import { prometheusText } from './prometheus.ts'
@@ -92,7 +93,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
     hub,
     startedAt: Date.now(),
     alerts,
-    timeline: options.timeline ?? new Timeline(),
+    lanes: new Lanes(options.timeline ?? new Timeline(), inside.store),
   }
   return {
     desk,
@@ -105,10 +106,14 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
 }
 
 function topicsOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Record<string, Topic> {
-  const { gleaner } = desk
+  const { gleaner, inside } = desk
   return {
     counts: {
-      read: async () => ({ counts: await gleaner.tasks.counts(), queues: await gleaner.queues.list() }),
+      read: async () => ({
+        counts: await gleaner.tasks.counts(),
+        queues: await gleaner.queues.list(),
+        paused: await inside.store.everythingIsPaused(),
+      }),
     },
     workers: { read: async () => ({ workers: await gleaner.workers.list() }), everyMs: 500 },
     discoveries: {

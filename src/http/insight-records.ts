@@ -80,6 +80,9 @@ export const limitState: z.ZodType<LimitState> = z
 export const lane: z.ZodType<Lane> = z
   .object({
     worker: z.string(),
+    recorded: z
+      .array(z.object({ from: time, to: time, health: z.enum(HEALTHS) }))
+      .describe('Before the first stretch: what the history of health tells'),
     stretches: z.array(
       z.object({
         from: time,

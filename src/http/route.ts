@@ -4,9 +4,9 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import type { Inside } from '../engine/inside.ts'
 import type { Role } from '../model/action.ts'
 import type { AlertLimits } from '../model/alerts.ts'
-import type { Timeline } from '../model/timeline.ts'
 import type { Caller } from './access.ts'
 import type { Hub } from './events/hub.ts'
+import type { Lanes } from './lanes.ts'
 
 /** What routes work with. */
 export interface Desk {
@@ -16,8 +16,8 @@ export interface Desk {
   startedAt: number
   /** From when on something is an alert. */
   alerts: AlertLimits
-  /** What was seen of workers; empty where nobody tells. */
-  timeline: Timeline
+  /** What is known of workers over time. */
+  lanes: Lanes
 }
 
 /** A request whose every part fits its schema. */

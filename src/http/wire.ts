@@ -149,8 +149,8 @@ export interface HealthReport {
 
 /** An event of the stream, by its name. */
 export interface ServerEvents {
-  /** How many tasks there are in each status, over all and in each queue. */
-  counts: { counts: Counts; queues: QueueRecord[] }
+  /** How many tasks there are in each status, over all and in each queue; and whether everything is paused. */
+  counts: { counts: Counts; queues: QueueRecord[]; paused: boolean }
   discoveries: { discoveries: Omit<Discovery, 'asOf'>[] }
   workers: { workers: WorkerRecord[] }
   health: HealthReport

@@ -9,9 +9,17 @@ export interface Stretch {
   pid: number | null
 }
 
+/** From before anybody here looked: what was written down is how it was, not what it did. */
+export interface Recorded {
+  from: number
+  to: number
+  health: Health
+}
+
 /** What a worker did, and how its processes ended: the newest last. A stretch lasts until the next one begins. */
 export interface Lane {
   worker: string
+  recorded: Recorded[]
   stretches: Stretch[]
   exits: (LastExit & { pid: number | null; items: string[] })[]
 }
@@ -31,7 +39,7 @@ export class Timeline {
 
   /** Told of a worker as often as one likes: only what differs is kept. */
   saw(record: WorkerRecord, now: number): void {
-    const lane = this.#lanes.get(record.id) ?? { worker: record.id, stretches: [], exits: [] }
+    const lane = this.#lanes.get(record.id) ?? { worker: record.id, recorded: [], stretches: [], exits: [] }
     this.#lanes.set(record.id, lane)
     const before = this.#last.get(record.id)
     this.#last.set(record.id, record)

@@ -85,6 +85,7 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>
+  everythingIsPaused(): Promise<boolean>
   /** Writes down what was said of these queues. What waits in one whose order has changed is then re-ranked. */
   configureQueues(settings: readonly QueueSettings[]): Promise<void>
   /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */

@@ -139,7 +139,7 @@ test('a topic that takes long keeps no other waiting, and who has acted sees it 
   const client = hub.subscribe({ topics: ['slow', 'counts'], tasks: [] }, null)
   expect(await nextEvent(client)).toContain('data: 0')
   hub.changed()
-  // It rests an hour, unless somebody waits.
+  // Who looks rests an hour, and so does the topic, unless somebody waits.
   hub.acted()
   expect(await nextEvent(client)).toContain('data: 1')
 }, 30_000)
@@ -218,8 +218,9 @@ function hubOf(read: () => Promise<unknown>, readSlowly?: () => Promise<unknown>
   const slow: Record<string, Topic> =
     readSlowly === undefined ? {} : { slow: { read: readSlowly, isSlow: true } }
   // The slow one first: it is asked in the order of the topics.
-  const topics = { ...slow, counts: { read } }
-  const timings = { lookMs: readSlowly === undefined ? 0 : 3_600_000, pollMs: 30_000 }
+  const restMs = readSlowly === undefined ? 0 : 3_600_000
+  const topics = { ...slow, counts: { read, everyMs: restMs } }
+  const timings = { lookMs: restMs, pollMs: 30_000 }
   const hub = new Hub({ store, topics, redact: (value) => value, timings })
   onTestFinished(() => hub.close())
   return Object.assign(hub, {

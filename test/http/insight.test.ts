@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { insideOf } from '../../src/engine/inside.ts'
 import { jsonSchemaOf } from '../../src/http/json-schema.ts'
 import { defineTask } from '../../src/index.ts'
 import { historyOf } from '../../src/model/metrics-history.ts'
+import { recordedOf, withRecorded } from '../../src/model/recorded-lane.ts'
 import { rowHistoryOf } from '../../src/model/row-history.ts'
 import { Timeline } from '../../src/model/timeline.ts'
-import type { WorkerRecord } from '../../src/model/worker.ts'
+import type { Health, WorkerRecord } from '../../src/model/worker.ts'
 import { tempDatabase } from '../temp-database.ts'
 import { until } from '../until.ts'
 import { openServer } from './server.ts'
@@ -194,6 +196,57 @@ test('a timeline keeps what changed, and how processes ended, and never grows be
   for (let at = 6; at < 2_000; at++) timeline.saw({ ...record, pid: at, lastExit: { ...lastExit, at } }, at)
   expect([lane!.stretches.length, lane!.exits.length]).toEqual([300, 50])
 })
+
+test('before what was seen, and of workers of others, a lane tells what was written down', async () => {
+  const note = (component: string, status: Health, at: number) => ({
+    component,
+    status,
+    changedFrom: null,
+    at,
+  })
+  const S = 1_000
+  const notes = [
+    note('worker:ml:0', 'healthy', 0),
+    // For an hour nobody watched it.
+    note('worker:ml:0', 'healthy', 3600 * S),
+    note('worker:ml:0', 'healthy', 3630 * S),
+    note('worker:ml:0', 'unhealthy', 3640 * S),
+    note('worker:mail:0', 'healthy', 3650 * S),
+    note('worker:ml:0', 'unhealthy', 3670 * S),
+    note('worker:ml:0', 'healthy', 3700 * S),
+  ]
+  const lanes = withRecorded(seenSince(3660 * S).lanes, recordedOf(notes.toReversed()))
+  expect(lanes.map(({ worker, recorded, stretches }) => [worker, recorded, stretches.length])).toEqual([
+    [
+      'worker:ml:0',
+      [
+        { from: 0, to: 0, health: 'healthy' },
+        { from: 3600 * S, to: 3640 * S, health: 'healthy' },
+        { from: 3640 * S, to: 3660 * S, health: 'unhealthy' },
+      ],
+      1,
+    ],
+    ['worker:mail:0', [{ from: 3650 * S, to: 3650 * S, health: 'healthy' }], 0],
+  ])
+  const { gleaner, get } = await openServer({ timeline: seenSince(Date.now()) })
+  await insideOf(gleaner).store.noteHealth(
+    [5, 3, 1].map((hours) => ({
+      component: 'worker:ml:0',
+      status: 'healthy',
+      changedFrom: null,
+      agoMs: hours * 60 * MINUTE,
+    })),
+  )
+  const { items } = await get('/api/v1/workers/timeline')
+  expect(items[0].recorded).toHaveLength(2)
+})
+
+function seenSince(at: number): Timeline {
+  const timeline = new Timeline()
+  const record = { id: 'worker:ml:0', status: 'running', health: 'healthy', current: [], lastExit: null }
+  timeline.saw({ ...record, phase: 'idle', pid: 7 } as unknown as WorkerRecord, at)
+  return timeline
+}
 
 test('a lane reaches back to its beginning, with the fewer details the longer ago', () => {
   const timeline = new Timeline()

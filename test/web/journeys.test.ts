@@ -25,7 +25,17 @@ test('what is changed elsewhere is seen at once, without a reload', async () => 
   await queue.getByText('paused').waitFor()
   await queue.getByRole('button', { name: 'Resume' }).click()
   await queue.getByRole('button', { name: 'Pause' }).waitFor()
-  expect((await house.get('/queues')).items.find(({ name }: any) => name === 'default').paused).toBe(false)
+  const isPaused = async () =>
+    (await house.get('/queues')).items.find(({ name }: any) => name === 'default').paused
+  expect(await isPaused()).toBe(false)
+  // That everything is paused is said on every page, and no queue offers what would not help.
+  await house.post('/pause')
+  const banner = page.getByText('Everything is paused')
+  await banner.waitFor()
+  expect(await queue.getByRole('button').count()).toBe(0)
+  await page.getByRole('status').getByRole('button', { name: 'Resume everything' }).click()
+  await banner.waitFor({ state: 'detached' })
+  expect(await isPaused()).toBe(false)
   expect(complaintsOf(page)).toEqual([])
 })
 
@@ -151,7 +161,7 @@ test('a connection that breaks is said, and what was missed is there when it is 
   const page = await house.visit('/tasks?status=scheduled', { url: line.url })
   await page.locator('.connection[data-state=live]').waitFor()
   await line.cut()
-  const banner = page.getByText(/The server has not answered for/)
+  const banner = page.getByText(/The server does not answer/)
   await banner.waitFor()
   const id = await enqueue('mail.send', { to: 'later', kind: 'welcome' }, { runAfter: '1h' })
   await line.mend()

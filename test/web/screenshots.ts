@@ -23,16 +23,18 @@ const SETTLED_MS = 1_500
 const HEIGHT_MAX = 4_000
 
 const get = async (path: string) => (await fetch(`${values.url}/api/v1${path}`)).json() as Promise<any>
-const firstOf = async (status: string) => (await get(`/tasks?status=${status}&limit=1`)).items[0]?.id
+const firstOf = async (status: string) =>
+  `/tasks/${(await get(`/tasks?status=${status}&limit=1`)).items[0]?.id}`
 const discovery = (await get('/discoveries')).items[0]?.name
-const pages: Record<string, string> = {
+/** Asked for when it is wanted: by then another one may be in that state. */
+const pages: Record<string, string | (() => Promise<string>)> = {
   overview: '/',
   tasks: '/tasks',
   'tasks-failed': '/tasks?status=failed',
-  'task-failed': `/tasks/${await firstOf('failed')}`,
-  'task-waiting': `/tasks/${await firstOf('scheduled')}`,
-  'task-running': `/tasks/${await firstOf('running')}`,
-  'task-completed': `/tasks/${await firstOf('completed')}`,
+  'task-failed': () => firstOf('failed'),
+  'task-waiting': () => firstOf('scheduled'),
+  'task-running': () => firstOf('running'),
+  'task-completed': () => firstOf('completed'),
   enqueue: '/enqueue',
   queues: '/queues',
   discoveries: '/discoveries',
@@ -62,7 +64,7 @@ async function shootAll(suffix: string, look: BrowserContextOptions): Promise<vo
     name.includes(values.only) ? shot(browser, look, join(values.to, `${name}-${suffix}.png`), arrange) : null
   for (const [name, path] of Object.entries(pages))
     await shoot(name, async (page) => {
-      await page.goto(values.url + path)
+      await page.goto(values.url + (typeof path === 'string' ? path : await path()))
       await page.locator('.connection[data-state=live]').waitFor()
     })
   for (const path of EMPTY_PAGES)
@@ -81,7 +83,7 @@ async function shootAll(suffix: string, look: BrowserContextOptions): Promise<vo
     await page.goto(line.url)
     await page.locator('.connection[data-state=live]').waitFor()
     await line.cut()
-    await page.getByText(/The server has not answered for/).waitFor()
+    await page.getByText(/The server does not answer/).waitFor()
   })
   await shoot('state-unauthorised', async (page) => {
     const body = { error: { code: 'UNAUTHORIZED', message: 'who are you?', hint: null } }

@@ -133,4 +133,26 @@ export const DASHBOARD: readonly Guard[] = [
       title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',
     },
   },
+  {
+    name: 'dashboard: lanes do not tell of what nobody watched',
+    promise: 'A lane shows what is known of a worker, and nothing else.',
+    file: 'src/model/recorded-lane.ts',
+    find: 'at - last.to <= UNWATCHED_MS',
+    replace: 'at > last.to',
+    test: {
+      file: INSIGHT,
+      title: 'before what was seen, and of workers of others, a lane tells what was written down',
+    },
+  },
+  {
+    name: 'dashboard: who has acted sees costly topics, too',
+    promise: 'Actions are seen within 300 ms, also by those who look at workers.',
+    file: 'src/http/events/hub.ts',
+    find: '    this.#readAt.clear()\n',
+    replace: '',
+    test: {
+      file: 'test/http/events.test.ts',
+      title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',
+    },
+  },
 ]

@@ -47,7 +47,7 @@ function Chooser({ definitions }: { definitions: Definition[] }) {
     <div className="split">
       <Panel title="Task">
         <label className="field">
-          <span>Which</span>
+          <span>Name</span>
           <select value={chosen.name} onChange={(event) => setFilters({ task: event.target.value })}>
             {definitions.map(({ name }) => (
               <option key={name}>{name}</option>
@@ -183,7 +183,7 @@ function JsonField({
 
 const OPTIONS: readonly { name: keyof Options; label: string; hint: string }[] = [
   { name: 'priority', label: 'Priority', hint: '1 (first) to 1000; 100 unless said' },
-  { name: 'runAfter', label: 'Run after', hint: '5m, 2h, or a time like 2030-01-31T08:00:00Z' },
+  { name: 'runAfter', label: 'Run after', hint: '5m, 2h, or 2030-01-31T08:00Z' },
   { name: 'key', label: 'Key', hint: 'no second one while this is unfinished' },
 ]
 

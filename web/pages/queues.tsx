@@ -11,16 +11,20 @@ import { count, duration, exactCount, rate } from '../text/format.ts'
 
 export function QueuesPage() {
   const queues = useLive((live) => live.counts?.queues)
+  const allPaused = useLive((live) => live.counts?.paused ?? false)
   const stats = useQuery<Stats>('/stats?window=5m')
   return (
     <>
       <PageHead title="Queues and schedules">
-        <Action path="/pause" icon="pause" done="Everything is paused">
-          Pause everything
-        </Action>
-        <Action path="/resume" icon="resume" done="Claims go on">
-          Resume
-        </Action>
+        {allPaused ? (
+          <Action path="/resume" icon="resume" tone="primary" done="Everything goes on">
+            Resume everything
+          </Action>
+        ) : (
+          <Action path="/pause" icon="pause" done="Everything is paused">
+            Pause everything
+          </Action>
+        )}
       </PageHead>
       {queues === undefined ? (
         <Loading />
@@ -31,7 +35,7 @@ export function QueuesPage() {
       ) : (
         <div className="cards">
           {queues.map((queue) => (
-            <QueueCard key={queue.name} queue={queue} stats={stats.data} />
+            <QueueCard key={queue.name} queue={queue} stats={stats.data} allPaused={allPaused} />
           ))}
         </div>
       )}
@@ -42,7 +46,7 @@ export function QueuesPage() {
 
 const SHOWN = ['queued', 'running', 'scheduled', 'failed'] as const
 
-function QueueCard({ queue, stats }: { queue: Queue; stats: Stats | null }) {
+function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | null; allPaused: boolean }) {
   const { name, paused, strategy, ageingMs } = queue
   const path = `/queues/${encodeURIComponent(name)}`
   const limits = useQuery<{ items: LimitState[] }>(`${path}/limits`)
@@ -53,7 +57,8 @@ function QueueCard({ queue, stats }: { queue: Queue; stats: Stats | null }) {
       title={name}
       note={paused ? <Badge status="paused" /> : undefined}
       actions={
-        paused ? (
+        // Alone it would not go on.
+        allPaused ? undefined : paused ? (
           <Action path={`${path}/resume`} icon="resume" small done={`${name} goes on`}>
             Resume
           </Action>

@@ -190,7 +190,7 @@ function Supervisors({ system: { supervisors } }: { system: System }) {
                 <td className="task-name">{name}</td>
                 <td>
                   <Badge status={left ? 'stopped' : unseenMs > UNSEEN_MS ? 'unhealthy' : 'running'}>
-                    {left ? 'left' : unseenMs > UNSEEN_MS ? `unheard for ${duration(unseenMs)}` : 'in office'}
+                    {left ? 'left' : unseenMs > UNSEEN_MS ? `unheard for ${duration(unseenMs)}` : 'active'}
                   </Badge>
                 </td>
                 <td>

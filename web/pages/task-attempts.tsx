@@ -1,6 +1,6 @@
 import { writeExactly } from '../../src/exact-json.ts'
 import type { Attempt, LogLine, Page, Task } from '../../src/http/wire.ts'
-import { useQuery } from '../api/use-query.ts'
+import { type Query, useQuery } from '../api/use-query.ts'
 import { Badge } from '../parts/badge.tsx'
 import { At } from '../parts/now.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -10,8 +10,13 @@ import { duration, fullTime, time } from '../text/format.ts'
 const LINES_MAX = 200
 
 /** Each attempt with what it logged, the newest first. */
-export function AttemptsAndLogs({ task: { id } }: { task: Task }) {
-  const attempts = useQuery<{ items: Attempt[] }>(`/tasks/${id}/attempts`)
+export function AttemptsAndLogs({
+  task: { id },
+  attempts,
+}: {
+  task: Task
+  attempts: Query<{ items: Attempt[] }>
+}) {
   const logs = useQuery<Page<LogLine>>(`/tasks/${id}/logs?limit=${LINES_MAX}`)
   const lines = logs.data?.items ?? []
   return (

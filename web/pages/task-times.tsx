@@ -1,4 +1,4 @@
-import type { Task } from '../../src/http/wire.ts'
+import type { Attempt, Task } from '../../src/http/wire.ts'
 import { At, useNow } from '../parts/now.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { duration } from '../text/format.ts'
@@ -6,30 +6,36 @@ import { duration } from '../text/format.ts'
 interface Stretch {
   label: string
   tone: string
-  ms: number
+  from: number
+  to: number
 }
 
 /** Where its time went. */
-export function TaskTimes({ task }: { task: Task }) {
+export function TaskTimes({ task, attempts }: { task: Task; attempts: readonly Attempt[] | null }) {
   const now = useNow()
-  const stretches = stretchesOf(task, now)
-  const total = Math.max(
-    1,
-    stretches.reduce((sum, { ms }) => sum + ms, 0),
-  )
+  const stretches = stretchesOf(task, attempts ?? [lastOf(task)], now)
+  const total = Math.max(1, totalMs(stretches))
   return (
     <Panel title="Timeline">
       <div className="times-bar" aria-hidden="true">
-        {stretches.map(({ label, tone, ms }) => (
-          <i key={label} data-tone={tone} style={{ flexGrow: Math.max(ms / total, 0.01) }} />
+        {stretches.map(({ label, tone, from, to }) => (
+          <i
+            key={from}
+            data-tone={tone}
+            title={`${label} ${duration(to - from)}`}
+            style={{ flexGrow: Math.max((to - from) / total, 0.01) }}
+          />
         ))}
       </div>
       <ol className="times">
         <Moment label="Enqueued" at={task.createdAt} />
-        {stretches.map(({ label, tone, ms }) => (
-          <li key={label} className="times-span" data-tone={tone}>
-            <span>{label}</span>
-            <span className="num">{duration(ms)}</span>
+        {[...Map.groupBy(stretches, ({ label }) => label)].map(([label, alike]) => (
+          <li key={label} className="times-span" data-tone={alike[0]!.tone}>
+            <span>
+              {label}
+              {alike.length > 1 && <span className="num">{` × ${alike.length}`}</span>}
+            </span>
+            <span className="num">{duration(totalMs(alike))}</span>
           </li>
         ))}
         {task.finishedAt !== null && (
@@ -38,6 +44,10 @@ export function TaskTimes({ task }: { task: Task }) {
       </ol>
     </Panel>
   )
+}
+
+function totalMs(stretches: readonly Stretch[]): number {
+  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
 }
 
 function Moment({ label, at }: { label: string; at: number }) {
@@ -49,25 +59,41 @@ function Moment({ label, at }: { label: string; at: number }) {
   )
 }
 
-function stretchesOf(
-  { createdAt, runAfter, startedAt, finishedAt, status, attempts }: Task,
-  now: number,
-): Stretch[] {
-  const dueAt = Math.max(createdAt, attempts <= 1 ? (runAfter ?? createdAt) : createdAt)
-  const waitsUntil = startedAt ?? finishedAt ?? now
-  const all: Stretch[] = [
-    { label: 'delayed', tone: 'slate', ms: Math.min(dueAt, waitsUntil) - createdAt },
-    {
-      label: attempts > 1 ? 'waited, and earlier attempts' : 'waited',
-      tone: 'violet',
-      ms: waitsUntil - Math.min(dueAt, waitsUntil),
-    },
-  ]
-  if (startedAt !== null && (finishedAt !== null || status === 'running'))
-    all.push({
-      label: status === 'running' ? 'running' : 'ran',
-      tone: status === 'failed' ? 'red' : 'blue',
-      ms: (finishedAt ?? now) - startedAt,
-    })
-  return all.filter(({ ms }) => ms >= 1)
+/** What the task itself tells, until its attempts are there. */
+function lastOf({
+  startedAt,
+  finishedAt,
+  status,
+}: Task): Pick<Attempt, 'startedAt' | 'finishedAt' | 'outcome'> {
+  const outcome = status === 'running' || status === 'completed' ? status : 'error'
+  return { startedAt, finishedAt: finishedAt ?? (status === 'running' ? null : startedAt), outcome }
+}
+
+/** Attempts as they were, and what lies before and between them. */
+function stretchesOf(task: Task, attempts: readonly ReturnType<typeof lastOf>[], now: number): Stretch[] {
+  const { createdAt, runAfter, finishedAt, attempts: begun } = task
+  // When it was first to be due is known until it is tried again.
+  const dueAt = begun <= 1 ? Math.max(createdAt, runAfter ?? createdAt) : createdAt
+  const all: Stretch[] = []
+  let until = createdAt
+  const waitsTo = (to: number) => {
+    const due = Math.min(Math.max(until, dueAt), to)
+    all.push({ label: 'delayed', tone: 'slate', from: until, to: due })
+    all.push({ label: 'waited', tone: 'violet', from: due, to })
+    until = Math.max(until, to)
+  }
+  for (const { startedAt, finishedAt: ended, outcome } of attempts) {
+    if (startedAt === null) continue
+    waitsTo(startedAt)
+    const to = ended ?? now
+    all.push({ ...lookOf(outcome), from: until, to })
+    until = Math.max(until, to)
+  }
+  waitsTo(finishedAt ?? Math.max(now, until))
+  return all.filter(({ from, to }) => to - from >= 1)
+}
+
+function lookOf(outcome: Attempt['outcome']): Pick<Stretch, 'label' | 'tone'> {
+  if (outcome === 'running') return { label: 'running', tone: 'blue' }
+  return outcome === 'completed' ? { label: 'ran', tone: 'blue' } : { label: 'ran in vain', tone: 'red' }
 }

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import type { Explanation, Task } from '../../src/http/wire.ts'
+import type { Attempt, Explanation, Task } from '../../src/http/wire.ts'
 import { useLive, watchTasks } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'
@@ -53,6 +53,7 @@ export function TaskPage({ id }: { id: string }) {
 function TaskView({ task }: { task: Task }) {
   const { id, name, status, progress, error, input, result } = task
   const isFinished = task.finishedAt !== null
+  const attempts = useQuery<{ items: Attempt[] }>(`/tasks/${id}/attempts`)
   return (
     <>
       <p className="crumbs">
@@ -85,19 +86,21 @@ function TaskView({ task }: { task: Task }) {
       )}
       <div className="split">
         <div className="stack">
-          {!isFinished && <Explain id={id} />}
-          <AttemptsAndLogs task={task} />
+          {status !== 'running' && !isFinished && <Explain id={id} />}
+          <AttemptsAndLogs task={task} attempts={attempts} />
+          <div className="columns">
+            <Panel title="Input">
+              <JsonView value={input} label="Input" />
+            </Panel>
+            {status === 'completed' && (
+              <Panel title="Result">
+                <JsonView value={result} label="Result" />
+              </Panel>
+            )}
+          </div>
         </div>
         <div className="stack">
-          <TaskTimes task={task} />
-          <Panel title="Input">
-            <JsonView value={input} label="Input" />
-          </Panel>
-          {status === 'completed' && (
-            <Panel title="Result">
-              <JsonView value={result} label="Result" />
-            </Panel>
-          )}
+          <TaskTimes task={task} attempts={attempts.data?.items ?? null} />
           <Panel title="Details">
             <Details task={task} />
           </Panel>

@@ -44,7 +44,9 @@ export function TasksPage() {
       <StatusTabs />
       <TaskFilters />
       <section className="panel" aria-label="Tasks">
-        <BulkBar filter={filter} tasks={items} selected={selected} onClear={() => setSelected(new Set())} />
+        {items.length > 0 && (
+          <BulkBar filter={filter} tasks={items} selected={selected} onClear={() => setSelected(new Set())} />
+        )}
         <Answered query={query} rows={10}>
           {() =>
             items.length === 0 && next === null ? (

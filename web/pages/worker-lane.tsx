@@ -1,4 +1,4 @@
-import type { Lane, Worker } from '../../src/http/wire.ts'
+import type { Lane, Stretch, Worker } from '../../src/http/wire.ts'
 import { toneOf } from '../parts/badge.tsx'
 import { duration, time } from '../text/format.ts'
 
@@ -13,6 +13,8 @@ interface Piece {
   from: number
   to: number
   what: string
+  /** Nobody here saw it: the history of health has it. */
+  isRecorded?: boolean
 }
 
 /** What a worker did over time, and where its processes ended. */
@@ -27,7 +29,8 @@ export function LaneView({ lane, worker, from, to }: LaneProps) {
           key={piece.from}
           data-tone={toneOf(piece.what)}
           data-phase={piece.what}
-          title={`${piece.what.replaceAll('_', ' ')}, ${time(piece.from)}, ${duration(piece.to - piece.from)}`}
+          data-recorded={piece.isRecorded}
+          title={titleOf(piece)}
           style={{
             insetInlineStart: place(piece.from),
             inlineSize: `${(100 * (piece.to - piece.from)) / (to - from)}%`,
@@ -46,18 +49,39 @@ export function LaneView({ lane, worker, from, to }: LaneProps) {
   )
 }
 
-/** What the supervisor did not tell (of a worker inside a program) is only known for now. */
+function titleOf({ what, from, to, isRecorded }: Piece): string {
+  const words = `${what.replaceAll('_', ' ')}, ${time(from)}, ${duration(to - from)}`
+  return isRecorded ? `${words}, from the history of health` : words
+}
+
+/** What this supervisor saw, and before that what was written down. */
 function piecesOf(lane: Lane | undefined, worker: Worker, from: number, to: number): Piece[] {
-  const stretches = lane?.stretches ?? []
-  if (stretches.length === 0)
-    return [{ from: to - (to - from) * 0.01, to, what: worker.phase ?? worker.status }]
-  return stretches
-    .map(({ from: began, status, phase }, index) => ({
-      from: Math.max(from, began),
-      to: Math.min(to, stretches[index + 1]?.from ?? to),
-      what: status === 'running' ? (phase ?? status) : status === 'starting' ? 'initializing' : status,
-    }))
+  const recorded = (lane?.recorded ?? []).map((one) => ({
+    from: one.from,
+    to: one.to,
+    what: one.health as string,
+    isRecorded: true,
+  }))
+  const seen = lane === undefined || lane.stretches.length === 0 ? [] : seenOf(lane.stretches, to)
+  // Of a worker that another supervisor has, or a program itself, the moment is known.
+  if (seen.length === 0) {
+    const since = Math.max(recorded.at(-1)?.to ?? 0, to - JUST_NOW_MS)
+    seen.push({ from: Math.min(since, to - (to - from) / 100), to, what: worker.phase ?? worker.status })
+  }
+  return [...recorded, ...seen]
+    .map((piece) => ({ ...piece, from: Math.max(from, piece.from), to: Math.min(to, piece.to) }))
     .filter((piece) => piece.to > piece.from)
+}
+
+/** As often as health is written down, and a bit. */
+const JUST_NOW_MS = 40_000
+
+function seenOf(stretches: readonly Stretch[], to: number): Piece[] {
+  return stretches.map(({ from, status, phase }, index) => ({
+    from,
+    to: stretches[index + 1]?.from ?? to,
+    what: status === 'running' ? (phase ?? status) : status === 'starting' ? 'initializing' : status,
+  }))
 }
 
 function saidOf(pieces: Piece[], exits: number): string {

@@ -35,15 +35,23 @@ export function WorkersPage() {
           value={span.value}
           onChange={(value) => setFilters({ span: value === '5m' ? null : value })}
         />
-        <Action path="/workers/pause" icon="pause" done="All workers are pausing">
-          Pause all
-        </Action>
-        <Action path="/workers/resume" icon="resume" done="All workers go on">
-          Resume all
-        </Action>
-        <Action path="/workers/restart" icon="retry" done="All workers are being replaced">
-          Restart all
-        </Action>
+        {workers?.some(isSupervised) && (
+          <>
+            {!workers.every(isResting) && (
+              <Action path="/workers/pause" icon="pause" done="All workers are pausing">
+                Pause all
+              </Action>
+            )}
+            {workers.some(isResting) && (
+              <Action path="/workers/resume" icon="resume" done="All workers go on">
+                Resume all
+              </Action>
+            )}
+            <Action path="/workers/restart" icon="retry" done="All workers are being replaced">
+              Restart all
+            </Action>
+          </>
+        )}
       </PageHead>
       {workers === null ? (
         <Loading />
@@ -61,6 +69,15 @@ export function WorkersPage() {
   )
 }
 
+/** It has a supervisor, who can be asked. */
+function isSupervised({ pool }: Worker): boolean {
+  return pool !== ''
+}
+
+function isResting({ status }: Worker): boolean {
+  return status === 'paused' || status === 'failed'
+}
+
 function Lanes({
   workers,
   lanes,
@@ -75,7 +92,11 @@ function Lanes({
   const now = useNow()
   const pools = [...Map.groupBy(workers, ({ pool }) => pool)]
   return (
-    <Panel title="Lanes" note={<Legend />} flush>
+    <Panel
+      title="Lanes"
+      note={<Legend hasRecorded={lanes.some((lane) => lane.recorded.some((one) => one.to > now - spanMs))} />}
+      flush
+    >
       <div className="lanes" style={{ '--part': `${100 / parts}%` } as CSSProperties}>
         {pools.map(([pool, members]) => (
           <div key={pool} className="lane-pool">
@@ -99,7 +120,7 @@ function Lanes({
 
 const PHASES = ['processing', 'idle', 'loading_models', 'paused', 'backing_off', 'crashed'] as const
 
-function Legend() {
+function Legend({ hasRecorded }: { hasRecorded: boolean }) {
   return (
     <span className="legend">
       {PHASES.map((phase) => (
@@ -107,6 +128,11 @@ function Legend() {
           {phase.replaceAll('_', ' ')}
         </span>
       ))}
+      {hasRecorded && (
+        <span data-tone={toneOf('healthy')} data-phase="recorded">
+          healthy, from the record
+        </span>
+      )}
     </span>
   )
 }
@@ -122,10 +148,8 @@ function WorkerLane({
   from: number
   to: number
 }) {
-  const { id, pool, status, health, phase, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } =
-    worker
+  const { id, status, health, phase, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } = worker
   const path = `/workers/${encodeURIComponent(id)}`
-  const isSupervised = pool !== ''
   return (
     <article className="lane" aria-label={id}>
       <div className="lane-who">
@@ -162,9 +186,9 @@ function WorkerLane({
           </span>
         )}
       </p>
-      {isSupervised && (
+      {isSupervised(worker) && (
         <div className="lane-actions">
-          {status === 'paused' || status === 'failed' ? (
+          {isResting(worker) ? (
             <Action
               path={`${path}/resume`}
               icon="resume"

@@ -64,9 +64,10 @@ export const insightRoutes: readonly Route[] = [
     method: 'get',
     path: '/workers/timeline',
     role: 'viewer',
-    summary: 'What the workers of this supervisor did since it was started, and how their processes ended',
+    summary:
+      'What the workers of this supervisor did since it was started, how their processes ended, and what was written down of all in the last four hours',
     answer: z.object({ now: z.int(), items: z.array(lane) }),
-    handle: ({ timeline }) => ({ now: Date.now(), items: timeline.lanes }),
+    handle: async ({ lanes }) => ({ now: Date.now(), items: await lanes.all() }),
   }),
   route({
     method: 'get',

@@ -17,7 +17,7 @@ import {
   rerank,
   watchAgain,
 } from './order/ordering.ts'
-import { countTasks, listQueues, setPaused } from './order/queues.ts'
+import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { advanceRaces } from './order/races.ts'
 import { postgresRows } from './rows/index.ts'
 import { recurring } from './schedules/recurring.ts'
@@ -230,6 +230,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     endings: (ids) => read(() => readEndings(sql, ids)),
 
     listQueues: () => read(() => listQueues(sql, clockMs())),
+    everythingIsPaused: () => read(() => everythingIsPaused(sql)),
     async setPaused(queue, paused) {
       await write((own) => setPaused(own, queue, paused))
       spread({ kind: 'work' })

@@ -14,7 +14,7 @@ import { readLogs } from './manage/logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
-import { countTasks, listQueues, setPaused } from './order/queues.ts'
+import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
 import { recurring } from './schedules/recurring.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions/sessions.ts'
@@ -212,6 +212,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     endings: (ids) => read(() => readEndings(db, ids)),
 
     listQueues: () => read(() => listQueues(db, memory, clock.now())),
+    everythingIsPaused: () => read(() => everythingIsPaused(db)),
     setPaused: (queue, paused) =>
       writeAndTell(
         () => setPaused(db, queue, paused),

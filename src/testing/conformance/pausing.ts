@@ -45,9 +45,12 @@ export const pausing: Theme = (specify, expect) => {
     await world.enqueue()
     await world.store.setPaused(null, true)
     await world.enqueue({ queue: 'late' })
-    const worker = await world.worker({ queues: ['default', 'late'] }, await world.database.open())
+    const other = await world.database.open()
+    const worker = await world.worker({ queues: ['default', 'late'] }, other)
     expect(await worker.claim(5)).toEqual([])
+    expect(await other.everythingIsPaused()).toBe(true)
     await world.store.setPaused(null, false)
+    expect(await other.everythingIsPaused()).toBe(false)
     expect(await worker.claim(5)).toHaveLength(2)
   })
 

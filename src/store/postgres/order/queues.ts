@@ -56,16 +56,19 @@ export async function countTasks(
 export async function listQueues(sql: Sql, clockMs: number | null): Promise<QueueRecord[]> {
   const lanes = await countByLane(sql, clockMs)
   const rows = await sql.rows<QueueRow>(`SELECT ${QUEUE_COLUMNS} FROM gleaner.queues`)
-  const everything = await sql.row<{ value: number }>(
-    `SELECT value FROM gleaner.settings WHERE key = 'paused'`,
-  )
+  const everything = await everythingIsPaused(sql)
   const known = new Map(rows.map((row) => [row.name, queueOf(row)]))
   const names = new Set([...lanes.map((lane) => lane.queue), ...known.keys()])
   return [...names].sort().map((name) => {
     const queue = known.get(name) ?? plainQueue(name)
-    const paused = everything?.value !== 0 || queue.paused
+    const paused = everything || queue.paused
     return queueRecord({ ...queue, paused }, sumOf(lanes.filter((lane) => lane.queue === name)))
   })
+}
+
+export async function everythingIsPaused(sql: Sql): Promise<boolean> {
+  const row = await sql.row<{ value: number }>(`SELECT value FROM gleaner.settings WHERE key = 'paused'`)
+  return row?.value !== 0
 }
 
 export async function setPaused(sql: Sql, queue: string | null, paused: boolean): Promise<void> {

@@ -66,7 +66,7 @@ function added(a: Counts, b: Counts): Counts {
 export function listQueues(db: Statements, { lanes, queues }: Memory, now: number): QueueRecord[] {
   const byLane = countByLane(db, now)
   queues.knowing()
-  const everything = db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
+  const everything = everythingIsPaused(db)
   const all = lanes.matching({})
   const names = new Set([...all.map((lane) => lane.queue), ...queues.all().map((queue) => queue.name)])
   return [...names].sort().map((name) => {
@@ -76,6 +76,10 @@ export function listQueues(db: Statements, { lanes, queues }: Memory, now: numbe
       .reduce((sum, lane) => added(sum, byLane.get(lane.id) ?? NONE), NONE)
     return queueRecord({ ...queue, paused: everything || queue.paused }, counts)
   })
+}
+
+export function everythingIsPaused(db: Statements): boolean {
+  return db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
 }
 
 export function setPaused(db: Statements, queue: string | null, paused: boolean): void {
