@@ -3,6 +3,14 @@ import { cancelled, decide, type Held, returned, type Transition } from './outco
 /** Why a session ended. `lease`: nobody knows what became of its worker. */
 export type EndCause = 'crash' | 'stop' | 'lease'
 
+/** What whoever ends a session knows of it. */
+export interface EndKnowledge {
+  /** As it was when it was judged: renewed since, it lives. */
+  renewals?: number
+  /** Of a crash: by which signal or code its process ended, and how large it was. For people. */
+  signature?: string
+}
+
 /** Crashes of one item before it is put aside. */
 export const CRASH_LIMIT = 3
 
@@ -19,23 +27,20 @@ export interface GiveBack {
   workerBroken: boolean
 }
 
-/**
- * What happens to everything a session held when it ends.
- * `blamedBefore`: the items its worker's last sessions crashed on, newest first, up to the last session
- * that ended otherwise or had completed anything.
- */
-export function giveBack(
-  cause: EndCause,
-  held: readonly Held[],
-  blamedBefore: readonly string[] = [],
-): GiveBack {
+interface CrashFacts extends Pick<EndKnowledge, 'signature'> {
+  /** The items its worker's last sessions crashed on, newest first, up to the last session that ended otherwise or had completed anything. */
+  blamedBefore?: readonly string[]
+}
+
+/** What happens to everything a session held when it ends. */
+export function giveBack(cause: EndCause, held: readonly Held[], facts: CrashFacts = {}): GiveBack {
   switch (cause) {
     case 'stop':
       return uncharged(held, (task) => decide(task, { kind: 'returned' }))
     case 'lease':
       return uncharged(held, afterLostLease)
     case 'crash':
-      return afterCrash(held, blamedBefore)
+      return afterCrash(held, facts)
   }
 }
 
@@ -60,7 +65,7 @@ function afterLostLease(task: Held): Transition {
   return { ...returned(task, 'lease'), attempts, failure }
 }
 
-function afterCrash(held: readonly Held[], blamedBefore: readonly string[]): GiveBack {
+function afterCrash(held: readonly Held[], { blamedBefore = [], signature }: CrashFacts): GiveBack {
   const [only, another] = held
   if (only === undefined || another !== undefined) return uncharged(held, suspected)
   if (!only.started) return uncharged(held, (task) => decide(task, { kind: 'returned' }))
@@ -68,7 +73,7 @@ function afterCrash(held: readonly Held[], blamedBefore: readonly string[]): Giv
   const row = [only.id, ...blamedBefore].slice(0, BROKEN_WORKER_CRASHES)
   const workerBroken = row.length === BROKEN_WORKER_CRASHES && new Set(row).size === BROKEN_WORKER_CRASHES
   if (workerBroken) return { ...uncharged(held, suspected), forgiven: [...blamedBefore], workerBroken }
-  return { ...uncharged(held, charged), blamed: only.id }
+  return { ...uncharged(held, (task) => charged(task, signature)), blamed: only.id }
 }
 
 /**
@@ -81,13 +86,13 @@ function suspected(task: Held): Transition {
   return { ...returned(task, task.started ? 'crash' : null), suspect: true }
 }
 
-function charged(task: Held): Transition {
+function charged(task: Held, signature: string | undefined): Transition {
   if (task.cancelRequested) return cancelled(task)
   const { crashLimit = CRASH_LIMIT } = task
   const crashes = task.crashes + 1
   const failure = {
     kind: 'crash',
-    message: `the worker died while running it (${crashes} of ${crashLimit} crashes)`,
+    message: `the worker died while running it (${crashes} of ${crashLimit} crashes)${signature === undefined ? '' : `: ${signature}`}`,
     stack: null,
   } as const
   if (crashes >= crashLimit || task.attempts >= task.maxAttempts) {

@@ -5,7 +5,7 @@ import type { LimitState, PlannedLimit } from '../model/limit.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { QueueRecord, QueueSettings } from '../model/queue.ts'
 import type { Firing, NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
-import type { EndCause } from '../model/session.ts'
+import type { EndCause, EndKnowledge } from '../model/session.ts'
 import type {
   AttemptRecord,
   Counts,
@@ -59,7 +59,7 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
   /** All live sessions, so that a sweeper can tell who is gone; `show`: for people, without waiting for those who write. */
   liveSessions(purpose?: 'judge' | 'show'): Promise<LiveSession[]>
   /** Ends a session and gives back all it held, in one transaction. Null: it had ended, or was renewed since. */
-  endSession(id: string, cause: EndCause, condition?: { renewals: number }): Promise<SessionEnd | null>
+  endSession(id: string, cause: EndCause, known?: EndKnowledge): Promise<SessionEnd | null>
   /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
   renewal(): RenewalPlan | null
 

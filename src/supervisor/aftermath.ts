@@ -5,7 +5,7 @@ import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
 import { isSameProcess, type ProcessIdentity } from '../process-identity.ts'
 import type { SessionEnd, Store } from '../store/contract.ts'
-import type { Ending } from './child.ts'
+import type { Child, Ending } from './child.ts'
 import type { SupervisorOptions } from './contract.ts'
 import type { Logger } from './logger.ts'
 
@@ -17,6 +17,8 @@ export interface Legacy {
   blamed: string | null
   workerBroken: boolean
 }
+
+type Deceased = Pick<Child, 'identity' | 'ending' | 'signature'>
 
 const NOTHING: Legacy = { inFlight: false, blamed: null, workerBroken: false }
 const TRY_AGAIN_MS = 1_000
@@ -47,11 +49,11 @@ export class Aftermath {
     this.#stopped = true
   }
 
-  async settle(identity: ProcessIdentity | null, ending: Ending | null): Promise<Legacy> {
+  async settle({ identity, ending, signature }: Deceased): Promise<Legacy> {
     if (identity === null) return NOTHING
     while (!this.#stopped) {
       try {
-        return await this.#settle(identity, ending)
+        return await this.#settle(identity, ending, signature)
       } catch (error) {
         this.#logger.warn({ pid: identity.pid, err: error }, 'what a worker held could not be given back yet')
         await new Promise<void>((resolve) => this.#clock.after(TRY_AGAIN_MS, resolve))
@@ -60,14 +62,14 @@ export class Aftermath {
     return NOTHING
   }
 
-  async #settle(identity: ProcessIdentity, ending: Ending | null): Promise<Legacy> {
+  async #settle(identity: ProcessIdentity, ending: Ending | null, signature?: string): Promise<Legacy> {
     const live = await this.#store.liveSessions()
     const sessions = live.filter(({ process }) => isSameProcess(process, identity))
     const legacy = { ...NOTHING }
     for (const { id } of sessions) {
       if (ending?.kind === 'overdue') await this.#timeOut(id, ending.items)
       const cause = causeOf(ending)
-      const end = await this.#store.endSession(id, cause)
+      const end = await this.#store.endSession(id, cause, { signature })
       if (end !== null && cause === 'crash') void this.#count(end)
       legacy.inFlight ||= end !== null && (end.returned > 0 || end.blamed !== null)
       legacy.blamed ??= end?.blamed ?? null

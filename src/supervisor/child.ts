@@ -90,6 +90,14 @@ export class Child {
     return this.pid !== null && this.#process.exitCode === null && this.#process.signalCode === null
   }
 
+  /** By what it ended, and how large it was when it was last heard of. */
+  get signature(): string | undefined {
+    const { signalCode, exitCode } = this.#process
+    if (this.alive || (signalCode === null && exitCode === null)) return undefined
+    const size = this.frame?.rss == null ? [] : [`${Math.round(this.frame.rss / 1e6)} MB`]
+    return [signalCode ?? `exit code ${exitCode}`, `pid ${this.pid}`, ...size].join(', ')
+  }
+
   tell(control: Control): void {
     const pipe = this.#process.stdio[3] as Duplex | undefined
     if (pipe?.writable) pipe.write(encodeControl(control))

@@ -61,7 +61,7 @@ export class Leavers {
 
   /** Gives back what it held. */
   settle(child: Child): Promise<Legacy> {
-    const settled = this.#services.aftermath.settle(child.identity, child.ending)
+    const settled = this.#services.aftermath.settle(child)
     this.#settling.add(settled)
     void settled.finally(() => this.#settling.delete(settled))
     return settled

@@ -91,7 +91,7 @@ test('a crash with several in hand makes all of them suspects and charges none, 
 })
 
 describe('a worker that crashes on one after the other', () => {
-  const crashAfter = (...ids: string[]) => giveBack('crash', [heldTask({ id: '5' })], ids)
+  const crashAfter = (...ids: string[]) => giveBack('crash', [heldTask({ id: '5' })], { blamedBefore: ids })
 
   test('is broken at the fifth that is different, and then nobody is charged', () => {
     const verdict = crashAfter('4', '3', '2', '1')

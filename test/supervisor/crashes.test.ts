@@ -20,6 +20,8 @@ test('a task whose worker is killed runs again in another one in the blink of an
   estate.touch('go')
   expect(await handle.result()).toBe(again.pid)
   expect(await gleaner.tasks.get(handle.id)).toMatchObject({ attempts: 2, crashes: 1 })
+  const [crash] = await gleaner.tasks.attempts(handle.id)
+  expect(crash?.error?.message).toContain(`: SIGKILL, pid ${first.pid}, `)
   const { store } = insideOf(gleaner)
   const rescued = async () => (await store.readTotals()).find(({ name }) => name === 'crash')?.incidents
   await until('the rescue is counted', async () => (await rescued()) !== undefined)

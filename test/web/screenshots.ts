@@ -23,8 +23,12 @@ const SETTLED_MS = 1_500
 const HEIGHT_MAX = 4_000
 
 const get = async (path: string) => (await fetch(`${values.url}/api/v1${path}`)).json() as Promise<any>
-const firstOf = async (status: string) =>
-  `/tasks/${(await get(`/tasks?status=${status}&limit=1`)).items[0]?.id}`
+const firstOf = async (status: string) => {
+  const { items } = await get(`/tasks?status=${status}&limit=50`)
+  // The one that stays so for the longest.
+  const last = items.toSorted((a: any, b: any) => (b.runAfter ?? 0) - (a.runAfter ?? 0))[0]
+  return `/tasks/${last?.id}`
+}
 const discovery = (await get('/discoveries')).items[0]?.name
 /** Asked for when it is wanted: by then another one may be in that state. */
 const pages: Record<string, string | (() => Promise<string>)> = {

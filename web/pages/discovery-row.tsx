@@ -1,22 +1,16 @@
-import type { Lane, Row } from '../../src/http/wire.ts'
+import type { Row } from '../../src/http/wire.ts'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Ago } from '../parts/now.tsx'
-import { bytes } from '../text/format.ts'
-
-export type Exit = Lane['exits'][number] & { worker: string }
 
 export function RowLine({
   row,
   path,
-  exits,
   maxAttempts,
   onExplain,
 }: {
   row: Row
   path: string
-  /** Of processes that had this row in their hands. */
-  exits: readonly Exit[]
   maxAttempts: number | null
   onExplain: (key: string) => void
 }) {
@@ -29,29 +23,30 @@ export function RowLine({
           {key}
         </span>
         <RowWhat row={row} />
-        {crashes > 0 && <Signatures exits={exits} />}
       </td>
       <td>
         <Badge status={state} />
       </td>
       <td className="right num">
         {attempts} / {maxAttempts ?? '…'}
-        {crashes > 0 && <span className="error-text">, {crashes} crashed</span>}
+        {crashes > 0 && <span className="row-crashes error-text">{crashes} crashed</span>}
       </td>
-      <td className="right row-actions">
-        <button type="button" className="button" data-small onClick={() => onExplain(key)}>
-          Explain
-        </button>
-        {state === 'quarantined' && (
-          <Action path={`${rowPath}/release`} icon="release" small done={`Row ${key} is released`}>
-            Release
-          </Action>
-        )}
-        {state === 'backing-off' && (
-          <Action path={`${rowPath}/retry`} icon="retry" small done={`Row ${key} is tried again`}>
-            Retry
-          </Action>
-        )}
+      <td className="right">
+        <div className="row-actions">
+          <button type="button" className="button" data-small onClick={() => onExplain(key)}>
+            Explain
+          </button>
+          {state === 'quarantined' && (
+            <Action path={`${rowPath}/release`} icon="release" small done={`Row ${key} is released`}>
+              Release
+            </Action>
+          )}
+          {state === 'backing-off' && (
+            <Action path={`${rowPath}/retry`} icon="retry" small done={`Row ${key} is tried again`}>
+              Retry
+            </Action>
+          )}
+        </div>
       </td>
     </tr>
   )
@@ -91,25 +86,5 @@ function RowWhat({ row: { error, worker, since, nextAt, state, history } }: { ro
         </span>
       )}
     </>
-  )
-}
-
-const SIGNATURES_MAX = 3
-
-/** How the processes ended that it took down: a signal, a code, their memory then. */
-function Signatures({ exits }: { exits: readonly Exit[] }) {
-  if (exits.length === 0) return null
-  return (
-    <ul className="row-signatures">
-      {exits.slice(-SIGNATURES_MAX).map(({ at, worker, pid, signal, code, rss }) => (
-        <li key={`${worker} ${at}`}>
-          <Badge status="crash">{signal ?? `exit ${code ?? '?'}`}</Badge> {worker.replace(/^worker:/, '')}{' '}
-          <span className="num">
-            pid {pid ?? '?'}
-            {rss !== null && `, ${bytes(rss)}`}, <Ago at={at} />
-          </span>
-        </li>
-      ))}
-    </ul>
   )
 }

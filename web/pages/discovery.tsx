@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { Discovery, Explanation, Lane, Page, Row } from '../../src/http/wire.ts'
+import type { Discovery, Explanation, Page, Row } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'
@@ -12,7 +12,7 @@ import { Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Answered, Empty, Failed, Loading } from '../parts/states.tsx'
 import { useSteadyList } from '../parts/steady-list.ts'
 import { Link, useFilters } from '../router.tsx'
-import { type Exit, RowLine } from './discovery-row.tsx'
+import { RowLine } from './discovery-row.tsx'
 import { InflowChart } from './inflow-chart.tsx'
 import { RowTallies } from './row-tallies.tsx'
 
@@ -49,7 +49,7 @@ export function DiscoveryPage({ name }: { name: string }) {
       </PageHead>
       {discovery?.createIndex && <IndexAdvice statement={discovery.createIndex} />}
       <div className="split">
-        <Rows path={path} name={name} maxAttempts={discovery?.maxAttempts ?? null} />
+        <Rows path={path} maxAttempts={discovery?.maxAttempts ?? null} />
         <div className="stack">
           <Panel title="How it goes">
             {discovery === null ? (
@@ -123,7 +123,7 @@ function WhatItIs({ discovery }: { discovery: Told }) {
   )
 }
 
-function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAttempts: number | null }) {
+function Rows({ path, maxAttempts }: { path: string; maxAttempts: number | null }) {
   const [filters, setFilters] = useFilters()
   const state = STATES.find((one) => one === filters.get('state')) ?? null
   const pages = usePages(state ?? '')
@@ -138,7 +138,6 @@ function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAtte
     [query.data],
   )
   const { items, hold } = useSteadyList(identified, false, `${search}`)
-  const exits = useExits(items.some(({ crashes }) => crashes > 0))
   const [explained, setExplained] = useState<string | null>(null)
   const next = query.data?.next ?? null
   return (
@@ -182,7 +181,6 @@ function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAtte
                     key={row.key}
                     row={row}
                     path={path}
-                    exits={exits.filter(({ items }) => items.includes(`${name}/${row.key}`))}
                     maxAttempts={maxAttempts}
                     onExplain={setExplained}
                   />
@@ -195,18 +193,6 @@ function Rows({ path, name, maxAttempts }: { path: string; name: string; maxAtte
       <Pager pages={pages} next={next} words={['Before', 'More']} />
       {explained !== null && <ExplainRow path={path} rowKey={explained} onClose={() => setExplained(null)} />}
     </section>
-  )
-}
-
-/** What the supervisor saw of processes that ended, the oldest first. */
-function useExits(wanted: boolean): Exit[] {
-  const timeline = useQuery<{ items: Lane[] }>(wanted ? '/workers/timeline' : null)
-  return useMemo(
-    () =>
-      (timeline.data?.items ?? [])
-        .flatMap(({ worker, exits }) => exits.map((exit) => ({ ...exit, worker })))
-        .sort((a, b) => a.at - b.at),
-    [timeline.data],
   )
 }
 

@@ -93,7 +93,13 @@ function stretchesOf(task: Task, attempts: readonly ReturnType<typeof lastOf>[],
   return all.filter(({ from, to }) => to - from >= 1)
 }
 
+/** Nothing is wrong with the task: a worker stopped, or it asked for another time. */
+const CUT_SHORT: readonly Attempt['outcome'][] = ['returned', 'later', 'lease', 'cancelled']
+
 function lookOf(outcome: Attempt['outcome']): Pick<Stretch, 'label' | 'tone'> {
   if (outcome === 'running') return { label: 'running', tone: 'blue' }
-  return outcome === 'completed' ? { label: 'ran', tone: 'blue' } : { label: 'ran in vain', tone: 'red' }
+  if (outcome === 'completed') return { label: 'ran', tone: 'blue' }
+  return CUT_SHORT.includes(outcome)
+    ? { label: 'cut short', tone: 'amber' }
+    : { label: 'failed run', tone: 'red' }
 }

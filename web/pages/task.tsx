@@ -88,7 +88,7 @@ function TaskView({ task }: { task: Task }) {
         <div className="stack">
           {status !== 'running' && !isFinished && <Explain id={id} />}
           <AttemptsAndLogs task={task} attempts={attempts} />
-          <div className="columns">
+          <div className="pair">
             <Panel title="Input">
               <JsonView value={input} label="Input" />
             </Panel>

@@ -1,6 +1,7 @@
 import type { CSSProperties } from 'react'
 import type { Lane, Worker } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
+import { useSession } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'
 import { Badge, toneOf } from '../parts/badge.tsx'
@@ -69,6 +70,17 @@ export function WorkersPage() {
   )
 }
 
+/** One that stopped with its supervisor is of no interest once another one has its place. */
+function isNotReplaced(worker: Worker, _index: number, all: readonly Worker[]): boolean {
+  return worker.status !== 'stopped' || !all.some((one) => one.id === worker.id && one.status !== 'stopped')
+}
+
+/** Supervisors on several hosts may name their workers alike: what was seen is of those that this server stands beside. */
+function isOurs(worker: Worker, all: readonly Worker[], host: string | undefined): boolean {
+  const namesakes = all.filter((one) => one.id === worker.id && isNotReplaced(one, 0, all))
+  return namesakes.length === 1 || worker.host === host
+}
+
 /** It has a supervisor, who can be asked. */
 function isSupervised({ pool }: Worker): boolean {
   return pool !== ''
@@ -90,7 +102,10 @@ function Lanes({
   parts: number
 }) {
   const now = useNow()
-  const pools = [...Map.groupBy(workers, ({ pool }) => pool)]
+  const { info } = useSession()
+  const pools = [...Map.groupBy(workers.filter(isNotReplaced), ({ pool }) => pool)]
+  const laneOf = (worker: Worker) =>
+    isOurs(worker, workers, info?.host) ? lanes.find((one) => one.worker === worker.id) : undefined
   return (
     <Panel
       title="Lanes"
@@ -105,7 +120,7 @@ function Lanes({
               <WorkerLane
                 key={`${worker.id} ${worker.host} ${worker.pool === '' ? worker.incarnation : ''}`}
                 worker={worker}
-                lane={lanes.find((one) => one.worker === worker.id)}
+                lane={laneOf(worker)}
                 from={now - spanMs}
                 to={now}
               />

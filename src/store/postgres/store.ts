@@ -148,8 +148,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
     openSession: (session) => read(() => insertSession(sql, session, clockMs())),
     liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
-    async endSession(id, cause, condition) {
-      const end = await write((own) => endSession(own, memory, rowid(id), cause, condition, clockMs()), {
+    async endSession(id, cause, known) {
+      const end = await write((own) => endSession(own, memory, rowid(id), cause, known, clockMs()), {
         durable: false,
       })
       batches.ended(rowid(id))

@@ -133,10 +133,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     // Judged with the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
     liveSessions: (purpose = 'judge') =>
       purpose === 'show' ? read(() => readLiveSessions(db)) : write('normal', () => readLiveSessions(db)),
-    async endSession(id, cause, condition) {
-      const end = await write('normal', () =>
-        endSession(db, memory, rowid(id), cause, condition, clock.now()),
-      )
+    async endSession(id, cause, known) {
+      const end = await write('normal', () => endSession(db, memory, rowid(id), cause, known, clock.now()))
       if (end === null) return null
       const { ended, freed, ...answer } = end
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })

@@ -170,8 +170,13 @@ export const crashes: Theme = (specify, expect) => {
     const id = await world.enqueue({ maxAttempts: 1 })
     const worker = await world.worker()
     await worker.claimOne()
-    await worker.end('crash')
-    expect(await world.task(id)).toMatchObject({ status: 'failed', crashes: 1, error: { kind: 'crash' } })
+    await world.store.endSession(worker.session, 'crash', { signature: 'SIGKILL, pid 7' })
+    const message = 'the worker died while running it (1 of 3 crashes): SIGKILL, pid 7'
+    expect(await world.task(id)).toMatchObject({
+      status: 'failed',
+      crashes: 1,
+      error: { kind: 'crash', message },
+    })
   })
 
   specify('a quarantined task that is retried by hand starts anew, and alone', async (world) => {

@@ -7,12 +7,15 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await withFiles(world, 1)
     const worker = await rowWorker(world)
     await worker.claimOne()
-    expect(await worker.end('crash')).toEqual({ returned: 1, blamed: 'tag-files/1', workerBroken: false })
+    const ended = await world.store.endSession(worker.session, 'crash', { signature: 'SIGKILL, pid 7' })
+    expect(ended).toEqual({ returned: 1, blamed: 'tag-files/1', workerBroken: false })
+    const message = 'the worker died while running it (1 of 3 crashes): SIGKILL, pid 7'
     expect(await row(world, '1')).toMatchObject({
       state: 'waiting',
       attempts: 1,
       crashes: 1,
-      error: { kind: 'crash' },
+      error: { kind: 'crash', message },
+      history: [{ outcome: 'crash', message }],
     })
     expect(await (await rowWorker(world)).claimOne()).toMatchObject({ key: '1', attempt: 2, suspect: true })
   })

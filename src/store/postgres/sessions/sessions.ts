@@ -1,6 +1,6 @@
 import type { Holdup } from '../../../model/holdup.ts'
 import { readRowId } from '../../../model/row.ts'
-import { BROKEN_WORKER_CRASHES, type EndCause, giveBack } from '../../../model/session.ts'
+import { BROKEN_WORKER_CRASHES, type EndCause, type EndKnowledge, giveBack } from '../../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../../contract.ts'
 import { supervisorOf, supervisorText } from '../../session-row.ts'
 import type { Memory } from '../memory.ts'
@@ -115,7 +115,7 @@ export async function endSession(
   memory: Memory,
   id: string,
   cause: EndCause,
-  condition: { renewals: number } | undefined,
+  known: EndKnowledge | undefined,
   clockMs: number | null,
 ): Promise<(SessionEnd & { ended: string[]; freed: boolean }) | null> {
   // A crash takes the whole process, and so all its sessions: what they held is judged together.
@@ -123,7 +123,7 @@ export async function endSession(
   const session = sessions.find((one) => String(one.id) === id)
   if (session === undefined) return null
   // Renewed since it was last looked at: it lives.
-  if (condition !== undefined && condition.renewals !== session.renewals) return null
+  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null
 
   const now = clockMs ?? session.now
   const ids = sessions.map((one) => one.id)
@@ -132,7 +132,10 @@ export async function endSession(
   const held = [...tasks, ...rows.map((row) => ({ ...row.held, session: row.session }))]
   const culprit = sessions.find((one) => one.id === held[0]?.session) ?? session
   const useless = cause === 'crash' && sessions.every((one) => one.completed === 0)
-  const verdict = giveBack(cause, held, useless ? await blamedBefore(sql, culprit) : [])
+  const verdict = giveBack(cause, held, {
+    blamedBefore: useless ? await blamedBefore(sql, culprit) : [],
+    signature: known?.signature,
+  })
   const tally = new Tally()
   const ended: string[] = []
   const decided = tasks.map((task) => ({ task, transition: verdict.transitions.get(task.id)! }))

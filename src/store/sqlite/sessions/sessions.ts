@@ -1,6 +1,12 @@
 import type { Holdup } from '../../../model/holdup.ts'
 import { readRowId } from '../../../model/row.ts'
-import { BROKEN_WORKER_CRASHES, type EndCause, type GiveBack, giveBack } from '../../../model/session.ts'
+import {
+  BROKEN_WORKER_CRASHES,
+  type EndCause,
+  type EndKnowledge,
+  type GiveBack,
+  giveBack,
+} from '../../../model/session.ts'
 import type { ProcessIdentity } from '../../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../../contract.ts'
 import { supervisorOf, supervisorText } from '../../session-row.ts'
@@ -89,13 +95,13 @@ export function endSession(
   memory: Memory,
   id: number,
   cause: EndCause,
-  condition: { renewals: number } | undefined,
+  known: EndKnowledge | undefined,
   now: number,
 ): (SessionEnd & { ended: string[]; freed: boolean }) | null {
   const session = liveSession(db, id)
   if (session === undefined) return null
   // Renewed since it was last looked at: it lives.
-  if (condition !== undefined && condition.renewals !== session.renewals) return null
+  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null
 
   // A crash takes the whole process, and so all its sessions: what they held is judged together.
   const sessions = cause === 'crash' ? sessionsOfProcess(db, id) : [session]
@@ -104,7 +110,10 @@ export function endSession(
   const held = [...tasks, ...rows]
   const culprit = sessions.find((one) => one.id === held[0]?.session) ?? session
   const useless = cause === 'crash' && sessions.every((one) => one.completed === 0)
-  const verdict = giveBack(cause, held, useless ? blamedBefore(db, culprit.worker, culprit.id) : [])
+  const verdict = giveBack(cause, held, {
+    blamedBefore: useless ? blamedBefore(db, culprit.worker, culprit.id) : [],
+    signature: known?.signature,
+  })
   const tally = new Tally()
   const ended: string[] = []
   for (const task of tasks) {
