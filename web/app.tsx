@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { introduce } from './api/client.ts'
 import { listen, stopListening, useLive } from './api/live.ts'
 import { useSession } from './api/session.ts'
@@ -35,7 +35,18 @@ function Page(): ReactNode {
   useEffect(() => {
     document.title = `${title} · Gleaner`
   }, [title])
+  useFocusOnArrival(path)
   return page
+}
+
+/** What had the focus is gone with the page before: whoever uses the keyboard, or is read to, goes on where the new one begins. */
+function useFocusOnArrival(path: string): void {
+  const before = useRef(path)
+  useEffect(() => {
+    if (before.current === path) return
+    before.current = path
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }, [path])
 }
 
 /** Until the server answers: it may be about to start. */

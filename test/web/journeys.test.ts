@@ -20,9 +20,12 @@ test('what is changed elsewhere is seen at once, without a reload', async () => 
   const id = await enqueue('mail.send', { to: 'somebody', kind: 'welcome' })
   await page.getByRole('row', { name: new RegExp(`mail.send ${id}.*completed`) }).waitFor()
   await house.post('/queues/default/pause')
-  await page.getByRole('link', { name: 'Queues' }).click()
+  await page.getByRole('link', { name: 'Queues' }).press('Enter')
   const queue = page.getByRole('region', { name: 'default' })
   await queue.getByText('paused').waitFor()
+  // By the keyboard alone: what comes next is on the new page.
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Pause everything')
   await queue.getByRole('button', { name: 'Resume' }).click()
   await queue.getByRole('button', { name: 'Pause' }).waitFor()
   const isPaused = async () =>

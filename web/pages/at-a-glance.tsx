@@ -7,6 +7,7 @@ import { Panel } from '../parts/panel.tsx'
 import { Empty, Loading, sentence } from '../parts/states.tsx'
 import { Link } from '../router.tsx'
 import { count, duration } from '../text/format.ts'
+import { presentOf } from './present-workers.ts'
 
 /** Parts of the overview that tell where to look further. */
 
@@ -51,15 +52,17 @@ export function WorkersAtAGlance() {
         </Empty>
       ) : (
         <ul className="glance">
-          {workers.slice(0, WORKERS_SHOWN).map((worker) => (
-            <li key={`${worker.id} ${worker.host}`}>
-              <span className="dot" data-tone={toneOf(worker.health)} />
-              <span className="glance-name">{worker.id.replace(/^worker:/, '')}</span>
-              <span className="glance-note glance-doing">
-                <Doing worker={worker} />
-              </span>
-            </li>
-          ))}
+          {presentOf(workers)
+            .slice(0, WORKERS_SHOWN)
+            .map((worker) => (
+              <li key={`${worker.id} ${worker.host}`}>
+                <span className="dot" data-tone={toneOf(worker.health)} />
+                <span className="glance-name">{worker.id.replace(/^worker:/, '')}</span>
+                <span className="glance-note glance-doing">
+                  <Doing worker={worker} />
+                </span>
+              </li>
+            ))}
         </ul>
       )}
     </Panel>

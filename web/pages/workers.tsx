@@ -1,4 +1,4 @@
-import type { CSSProperties } from 'react'
+import { type CSSProperties, useMemo } from 'react'
 import type { Lane, Worker } from '../../src/http/wire.ts'
 import { useLive } from '../api/live.ts'
 import { useSession } from '../api/session.ts'
@@ -11,6 +11,7 @@ import { Segments } from '../parts/segments.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
 import { bytes, duration } from '../text/format.ts'
+import { isOurs, presentOf } from './present-workers.ts'
 import { Exits, HealthHistory } from './worker-history.tsx'
 import { LaneView, TimeAxis } from './worker-lane.tsx'
 
@@ -24,7 +25,8 @@ type Span = (typeof SPANS)[number]['value']
 export function WorkersPage() {
   const [filters, setFilters] = useFilters()
   const span = SPANS.find(({ value }) => value === filters.get('span')) ?? SPANS[0]
-  const workers = useLive((live) => live.workers)
+  const listed = useLive((live) => live.workers)
+  const workers = useMemo(() => listed && presentOf(listed), [listed])
   const timeline = useQuery<{ now: number; items: Lane[] }>('/workers/timeline')
   const lanes = timeline.data?.items ?? []
   return (
@@ -64,21 +66,10 @@ export function WorkersPage() {
       ) : (
         <Lanes workers={workers} lanes={lanes} spanMs={span.ms} parts={span.parts} />
       )}
-      <Exits workers={workers ?? []} lanes={lanes} />
+      <Exits workers={listed ?? []} lanes={lanes} />
       <HealthHistory />
     </>
   )
-}
-
-/** One that stopped with its supervisor is of no interest once another one has its place. */
-function isNotReplaced(worker: Worker, _index: number, all: readonly Worker[]): boolean {
-  return worker.status !== 'stopped' || !all.some((one) => one.id === worker.id && one.status !== 'stopped')
-}
-
-/** Supervisors on several hosts may name their workers alike: what was seen is of those that this server stands beside. */
-function isOurs(worker: Worker, all: readonly Worker[], host: string | undefined): boolean {
-  const namesakes = all.filter((one) => one.id === worker.id && isNotReplaced(one, 0, all))
-  return namesakes.length === 1 || worker.host === host
 }
 
 /** It has a supervisor, who can be asked. */
@@ -103,7 +94,7 @@ function Lanes({
 }) {
   const now = useNow()
   const { info } = useSession()
-  const pools = [...Map.groupBy(workers.filter(isNotReplaced), ({ pool }) => pool)]
+  const pools = [...Map.groupBy(workers, ({ pool }) => pool)]
   const laneOf = (worker: Worker) =>
     isOurs(worker, workers, info?.host) ? lanes.find((one) => one.worker === worker.id) : undefined
   return (
