@@ -376,7 +376,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
     file: 'src/store/sqlite/sessions/sessions.ts',
-    find: '  if (condition !== undefined && condition.renewals !== session.renewals) return null\n',
+    find: '  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -967,8 +967,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'a cancelled task whose worker died is not run again',
     promise: 'A cancel is not forgotten with the worker that it was meant for.',
     file: 'src/model/session.ts',
-    find: 'function charged(task: Held): Transition {\n  if (task.cancelRequested) return cancelled(task)',
-    replace: 'function charged(task: Held): Transition {',
+    find: 'function charged(task: Held, signature: string | undefined): Transition {\n  if (task.cancelRequested) return cancelled(task)',
+    replace: 'function charged(task: Held, signature: string | undefined): Transition {',
     test: {
       file: 'test/journeys/cancelling.test.ts',
       title: 'a task whose worker dies after the cancel is cancelled, not run again',
@@ -1189,7 +1189,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
     file: 'src/store/postgres/sessions/sessions.ts',
-    find: '  if (condition !== undefined && condition.renewals !== session.renewals) return null\n',
+    find: '  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',

@@ -325,4 +325,15 @@ export const SUPERVISOR: Guard[] = [
     ],
   ),
   ...ON_STORES,
+  {
+    name: 'supervisor: how a process ended is kept with what took it down',
+    promise: 'What is in quarantine tells by what its processes ended, also after a deploy.',
+    file: 'src/supervisor/aftermath.ts',
+    find: 'endSession(id, cause, { signature })',
+    replace: 'endSession(id, cause)',
+    test: {
+      file: 'test/supervisor/crashes.test.ts',
+      title: 'a task whose worker is killed runs again in another one in the blink of an eye',
+    },
+  },
 ]
