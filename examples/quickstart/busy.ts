@@ -29,6 +29,6 @@ async function enqueueSome(gleaner: Gleaner, round: number): Promise<void> {
   await gleaner.enqueueMany(tasks.resize, numbers(2))
   await gleaner.enqueueMany(count, [{ text: TEXT.repeat(2_000) }])
   if (round % 3 === 0) await gleaner.enqueueMany(tasks.charge, numbers(3), { priority: 10 })
-  if (round % 8 === 0) await gleaner.enqueue(tasks.film, { number: round })
+  if (round % 12 === 0) await gleaner.enqueue(tasks.film, { number: round })
   await gleaner.enqueue(tasks.report, { number: round }, { runAfter: '20s' })
 }

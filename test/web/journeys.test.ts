@@ -74,7 +74,7 @@ test('why a task does not run is said, with what to do', async () => {
   const page = await house.visit(`/tasks/${id}`)
   const why = page.getByRole('region', { name: 'Why is it not running?' })
   await why
-    .getByText(/no live worker serves queue gpu/)
+    .getByText(/no live worker serves queue gpu/i)
     .first()
     .waitFor()
   await why.getByText(/Start one: gleaner\.work/).waitFor()
@@ -123,7 +123,7 @@ test('a row is released from quarantine, and is done once it is mended', async (
   await row.getByRole('button', { name: 'Explain' }).click()
   await page
     .getByRole('dialog')
-    .getByText(/it was put aside/)
+    .getByText(/it was put aside/i)
     .first()
     .waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()

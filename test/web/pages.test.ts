@@ -41,7 +41,7 @@ const PAGES: { name: string; path: () => string; shows: string | RegExp }[] = [
   {
     name: 'a task that nobody serves',
     path: () => `/tasks/${unserved}`,
-    shows: /no live worker serves queue gpu/,
+    shows: /no live worker serves queue gpu/i,
   },
   { name: 'enqueue', path: () => '/enqueue?task=mail.send', shows: 'Enqueue mail.send' },
   { name: 'queues', path: () => '/queues', shows: 'Trigger now' },

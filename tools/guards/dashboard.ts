@@ -126,8 +126,8 @@ export const DASHBOARD: readonly Guard[] = [
     name: 'dashboard: who has acted waits for no rest',
     promise: 'Actions are seen within 300 ms.',
     file: 'src/http/events/lookout.ts',
-    find: 'this.#hurried ? 0 : ',
-    replace: '',
+    find: '(this.#wantedMs ?? this.#notBefore)',
+    replace: 'this.#notBefore',
     test: {
       file: 'test/http/events.test.ts',
       title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',

@@ -9,6 +9,8 @@ export interface Live {
   since: number
   counts: ServerEvents['counts'] | null
   discoveries: ServerEvents['discoveries']['discoveries'] | null
+  /** When they were told of: what was read after that is newer. */
+  discoveriesAt: number
   workers: ServerEvents['workers']['workers'] | null
   health: ServerEvents['health'] | null
   /** The tasks that are watched. */
@@ -24,6 +26,7 @@ const NOTHING: Live = {
   since: Date.now(),
   counts: null,
   discoveries: null,
+  discoveriesAt: 0,
   workers: null,
   health: null,
   tasks: {},
@@ -83,7 +86,10 @@ function onEvent(event: string, data: unknown): void {
   if (event === 'counts') change({ counts: data as ServerEvents['counts'] })
   else if (event === 'health') change({ health: data as ServerEvents['health'] })
   else if (event === 'workers') change({ workers: (data as ServerEvents['workers']).workers })
-  else if (event === 'discoveries') change({ discoveries: (data as ServerEvents['discoveries']).discoveries })
+  else if (event === 'discoveries') {
+    const { discoveries } = data as ServerEvents['discoveries']
+    change({ discoveries, discoveriesAt: performance.now() })
+  }
   reviseSoon()
 }
 

@@ -22,6 +22,7 @@ export function DiscoveryPage({ name }: { name: string }) {
   const path = `/discoveries/${encodeURIComponent(name)}`
   const query = useQuery<Discovery>(path)
   const told = useLive((live) => live.discoveries?.find((one) => one.name === name))
+  const toldAt = useLive((live) => live.discoveriesAt)
   if (query.error?.code === 'UNKNOWN_DISCOVERY' || query.error?.code === 'BAD_REQUEST')
     return (
       <Empty icon="search" title="There is no such discovery" isPage>
@@ -29,7 +30,7 @@ export function DiscoveryPage({ name }: { name: string }) {
       </Empty>
     )
   // Counting the rows of a large table takes a while; listing some does not.
-  const discovery = query.data === null ? (told ?? null) : { ...query.data, ...told }
+  const discovery = query.data === null || query.at < toldAt ? merged(query.data, told) : query.data
   if (discovery === null && query.error !== null)
     return <Failed error={query.error} onRetry={query.refetch} />
   return (
@@ -64,6 +65,10 @@ export function DiscoveryPage({ name }: { name: string }) {
       </div>
     </>
   )
+}
+
+function merged(read: Discovery | null, told: Told | undefined): Told | null {
+  return read === null || told === undefined ? (told ?? read) : { ...read, ...told }
 }
 
 /** As it is told: the time of the numbers is no news. */

@@ -97,7 +97,7 @@ function Totals({ system: { totals } }: { system: System }) {
           ['Retried', exactCount(totals.retried)],
           ['Rows done', exactCount(totals.rowsDone)],
           ['Workers lost', exactCount(incidents.lost ?? 0)],
-          ['Items rescued from them', exactCount(incidents.rescued ?? 0)],
+          ['Items rescued', exactCount(incidents.rescued ?? 0)],
           ['Timed out', exactCount(incidents.timeout ?? 0)],
           ['Late writes refused', exactCount(incidents.fenced ?? 0)],
         ]}

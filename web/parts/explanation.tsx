@@ -1,5 +1,7 @@
 import type { Explanation } from '../../src/http/wire.ts'
+import { localTimes } from '../text/format.ts'
 import { Icon } from './icon.tsx'
+import { sentence } from './states.tsx'
 
 /** Why it does not run: each condition in order, and what to do about those that fail. */
 export function ExplanationView({ explanation: { runnable, reasons } }: { explanation: Explanation }) {
@@ -9,7 +11,7 @@ export function ExplanationView({ explanation: { runnable, reasons } }: { explan
       <p className="explanation-verdict" data-tone={runnable ? 'green' : 'amber'}>
         {runnable
           ? 'Nothing stands in its way: the next free worker takes it.'
-          : (blocking[0]?.detail ?? 'It has nothing left to do.')}
+          : readable(blocking[0]?.detail ?? 'it has nothing left to do')}
       </p>
       <ol>
         {reasons.map(({ check, ok, detail, fix }, index) => (
@@ -19,7 +21,7 @@ export function ExplanationView({ explanation: { runnable, reasons } }: { explan
             <div>
               <p>
                 <span className="visually-hidden">{ok ? 'Passed: ' : 'Blocks: '}</span>
-                {detail}
+                {readable(detail)}
               </p>
               {!ok && fix !== null && <p className="fix">{fix}</p>}
             </div>
@@ -28,4 +30,8 @@ export function ExplanationView({ explanation: { runnable, reasons } }: { explan
       </ol>
     </div>
   )
+}
+
+function readable(detail: string): string {
+  return sentence(localTimes(detail))
 }

@@ -77,6 +77,11 @@ export function time(at: number): string {
   return isToday ? clock.format(at) : `${day.format(at)} ${clockShort.format(at)}`
 }
 
+/** What the server says in its own words has times for machines. */
+export function localTimes(text: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => time(Date.parse(iso)))
+}
+
 export function timeShort(at: number): string {
   return clockShort.format(at)
 }

@@ -36,6 +36,7 @@ export const WATCHED_MAX = 100
 const WATCHED_BY_ALL_MAX = 1_000
 /** A page that is loaded anew shows how things were a moment ago, until the next look. */
 const REMEMBERED_MS = 15_000
+const AFTER_ANSWERS_MS = 150
 
 /**
  * Looks how things are when something has changed, here or elsewhere, as long as anybody listens; and tells what is new. One
@@ -53,7 +54,7 @@ export class Hub {
   #stopListening: (() => void) | undefined
   #poll: NodeJS.Timeout | undefined
   /** What takes long is looked at by another one: nobody who has paused a queue waits for a table to be counted. */
-  readonly #lookouts: readonly Lookout[]
+  readonly #lookouts: readonly [topics: Lookout, tasks: Lookout, slow: Lookout]
   /** When the last client left. */
   #leftMs = Number.NEGATIVE_INFINITY
 
@@ -128,9 +129,14 @@ export class Hub {
 
   /** Somebody has changed something here, and looks at what comes of it. */
   acted(): void {
+    if (this.#clients.size === 0) return
     // Nor does a topic rest that is read less often than others.
     this.#readAt.clear()
-    if (this.#clients.size > 0) for (const lookout of this.#lookouts) lookout.atOnce()
+    const [topics, tasks, slow] = this.#lookouts
+    topics.hurry(0)
+    tasks.hurry(0)
+    // What takes long keeps nobody waiting who asks himself what came of it.
+    slow.hurry(AFTER_ANSWERS_MS)
   }
 
   #soon(): void {

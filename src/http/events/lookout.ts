@@ -8,7 +8,8 @@ export class Lookout {
   #timer: NodeJS.Timeout | undefined
   #looking = false
   #again = false
-  #hurried = false
+  /** When somebody waits for it: no rest is longer. */
+  #wantedMs: number | null = null
   #notBefore = 0
 
   constructor(look: () => Promise<void>, everyMs: number) {
@@ -23,8 +24,8 @@ export class Lookout {
   }
 
   /** Somebody has done something and waits to see it: that is worth a look without a rest. */
-  atOnce(): void {
-    this.#hurried = true
+  hurry(withinMs: number): void {
+    this.#wantedMs = performance.now() + withinMs
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.soon()
@@ -37,14 +38,15 @@ export class Lookout {
   }
 
   #restMs(): number {
-    return this.#hurried ? 0 : Math.max(0, this.#notBefore - performance.now())
+    return Math.max(0, (this.#wantedMs ?? this.#notBefore) - performance.now())
   }
 
   async #now(): Promise<void> {
     const sinceMs = performance.now()
     this.#timer = undefined
     this.#looking = true
-    this.#again = this.#hurried = false
+    this.#again = false
+    this.#wantedMs = null
     await this.#look()
     const endedMs = performance.now()
     this.#notBefore = Math.max(sinceMs + this.#everyMs, endedMs + RESTS_PER_LOOK * (endedMs - sinceMs))
