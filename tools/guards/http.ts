@@ -155,7 +155,7 @@ export const HTTP: readonly Guard[] = [
     name: 'http: a topic is told at most four times a second',
     promise: 'Events are coalesced.',
     file: 'src/http/events/lookout.ts',
-    find: 'Math.max(0, this.#notBefore - performance.now())',
+    find: 'Math.max(0, (this.#wantedMs ?? this.#notBefore) - performance.now())',
     replace: '0',
     test: {
       file: EVENTS,
