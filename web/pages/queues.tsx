@@ -16,11 +16,8 @@ export function QueuesPage() {
   return (
     <>
       <PageHead title="Queues and schedules">
-        {allPaused ? (
-          <Action path="/resume" icon="resume" tone="primary" done="Everything goes on">
-            Resume everything
-          </Action>
-        ) : (
+        {/* What ends it stands above every page. */}
+        {!allPaused && (
           <Action path="/pause" icon="pause" done="Everything is paused">
             Pause everything
           </Action>
