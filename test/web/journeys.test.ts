@@ -18,7 +18,18 @@ test('what is changed elsewhere is seen at once, without a reload', async () => 
   const page = await house.visit('/tasks?name=mail.send')
   await page.getByText('No task fits').waitFor()
   const id = await enqueue('mail.send', { to: 'somebody', kind: 'welcome' })
-  await page.getByRole('row', { name: new RegExp(`mail.send ${id}.*completed`) }).waitFor()
+  const row = (which: string) => page.getByRole('row', { name: new RegExp(`mail.send ${which}.*completed`) })
+  await row(id).waitFor()
+  // Under the pointer nothing moves: what came waits until it is asked for.
+  await row(id).hover()
+  const { y } = (await row(id).boundingBox())!
+  const next = await enqueue('mail.send', { to: 'another', kind: 'welcome' })
+  const shown = page.getByRole('button', { name: 'Show 1 change' })
+  await shown.waitFor()
+  expect((await row(id).boundingBox())!.y).toBe(y)
+  expect(await row(next).count()).toBe(0)
+  await shown.click()
+  await row(next).waitFor()
   await house.post('/queues/default/pause')
   await page.getByRole('link', { name: 'Queues' }).press('Enter')
   const queue = page.getByRole('region', { name: 'default' })
@@ -184,7 +195,7 @@ test('whoever is unknown is asked for a token; a viewer sees everything and no a
   await page.getByLabel('Token').fill(VIEWER)
   await page.getByRole('button', { name: 'Come in' }).click()
   await page.getByRole('region', { name: 'ml', exact: true }).getByText('paused').waitFor()
-  for (const path of ['Tasks', 'Workers', 'System']) {
+  for (const path of ['Tasks', 'Queues', 'Discoveries', 'Workers', 'System']) {
     await page.getByRole('link', { name: path, exact: true }).click()
     await page.getByRole('heading', { level: 1, name: new RegExp(path) }).waitFor()
     expect(

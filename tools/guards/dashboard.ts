@@ -155,4 +155,12 @@ export const DASHBOARD: readonly Guard[] = [
       title: 'a topic that takes long keeps no other waiting, and who has acted sees it at once',
     },
   },
+  {
+    name: 'dashboard: nothing moves under the pointer',
+    promise: 'Who is about to click on something clicks on that.',
+    file: 'web/parts/steady-list.ts',
+    find: 'const isHeld = (pointed || isBusy)',
+    replace: 'const isHeld = isBusy',
+    test: { file: JOURNEYS, title: 'what is changed elsewhere is seen at once, without a reload' },
+  },
 ]
