@@ -55,13 +55,16 @@ export async function changeAll(
   /** True: something slipped through, or may have. */
   const round = async (): Promise<boolean> => {
     let again = false
+    // Whatever cannot be changed is met again.
+    answer.refused = 0
+    answer.refusals = []
     for (const filter of filters) {
       let cursor: string | null = null
       do {
         const page = { limit: STEP_TASKS, cursor }
         const done: BulkStepDone = await store.changeTasks({ change, filter, page, upTo, dryRun: taken })
         if (add(answer, done)) options.onProgress?.({ changed: answer.changed, refused: answer.refused })
-        if (change === 'cancel' && done.changed + done.passedOver > 0) again = true
+        if (done.passedOver > 0 || (change === 'cancel' && done.changed > 0)) again = true
         upTo = done.upTo
         cursor = done.next
         await new Promise(setImmediate)

@@ -102,6 +102,51 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     },
   },
   {
+    name: 'postgres rows: who heard where others are goes on from there',
+    promise: 'Whatever others hold, the rows behind it are reached.',
+    file: `${ROWS}/walk.ts`,
+    find: '        this.#heard = told\n',
+    replace: '',
+    test: {
+      file: WALK,
+      title: 'who goes where others are passes what is kept back behind them once',
+    },
+  },
+  {
+    name: 'postgres rows: what was left out is looked at before there is nothing',
+    promise: 'Every row that needs work is found.',
+    file: `${ROWS}/walk.ts`,
+    find: '        fromBeginning = false\n',
+    replace: '',
+    test: {
+      file: WALK,
+      title: 'who left something out to be where others are does not say that nothing is there',
+    },
+  },
+  {
+    name: 'postgres: every statement sees what was committed before it',
+    promise: 'Who waited for a lock sees what happened meanwhile, whatever the default of the server is.',
+    file: 'src/store/postgres/server/database.ts',
+    find: "'BEGIN ISOLATION LEVEL READ COMMITTED'",
+    replace: "'BEGIN'",
+    test: {
+      file: RACES,
+      title:
+        'who waited for his turn sees what others took meanwhile, whatever the isolation of the server is',
+    },
+  },
+  {
+    name: 'postgres rows: who is in the way is no fault of the discovery',
+    promise: 'A discovery is paused for faults of its own only.',
+    file: `${ROWS}/pausing.ts`,
+    find: 'return fault !== null && !/^(40|55)/.test(fault)',
+    replace: 'return fault !== null',
+    test: {
+      file: RACES,
+      title: 'a turn that does not come is no fault of the discovery: it is told, and asked for again',
+    },
+  },
+  {
     name: 'postgres rows: everything is sent at once',
     promise: 'A handler that blocks its process holds up nobody else.',
     file: 'src/store/postgres/server/database.ts',

@@ -117,6 +117,18 @@ function inEach(
 }
 
 const IN_STORES: Guard[] = [
+  {
+    name: 'postgres: who changes many waits for nobody',
+    promise: 'A change of many tasks and the workers never wait for each other.',
+    file: 'src/store/postgres/manage/bulk.ts',
+    find: "'FOR UPDATE SKIP LOCKED'",
+    replace: "'FOR UPDATE'",
+    test: {
+      file: 'test/store/postgres/bulk.test.ts',
+      title:
+        'who removes many waits for nobody who has one of them in hand, and says that it is to be met again',
+    },
+  },
   ...inEach(
     'a follower waits for the one before it',
     'Two tasks of one key never run at the same time.',

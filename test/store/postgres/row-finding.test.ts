@@ -56,7 +56,8 @@ async function planOfClaim(
   const [{ value: version }] = await place.rows(
     `SELECT value::int FROM gleaner.settings WHERE key = 'discoveries'`,
   )
-  const values = [1, null, 1_010, 10, 10, version, [], ...(at === 'beginning' ? [] : [behind])]
+  const where = { beginning: [50], place: [50, behind], front: [50, behind, null] }
+  const values = [1, null, 1_010, 10, 10, version, [], ...where[at]]
   return planOf(place, text, values, turnSql(looked, schema, true))
 }
 

@@ -1,9 +1,11 @@
 import { expect } from 'vitest'
 import { defineDiscovery } from '../../../src/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
-import { test } from './place.ts'
+import { turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
+import type { RowSource } from '../../../src/store/postgres/rows/source.ts'
+import { type Place, test } from './place.ts'
 import type { Loss } from './proxy.ts'
-import { completed, rowWorker, trade, withFiles } from './rows-place.ts'
+import { completed, rowWorker, source, trade, withFiles } from './rows-place.ts'
 
 const COMMIT = /^COMMIT$/
 const CLAIMING = /INSERT INTO \S+\.claims/
@@ -39,6 +41,71 @@ test('several stores that ask at the same time share the rows, each is done once
   for (const some of done) expect(some.length).toBeGreaterThan(0)
   expect(await place.rows('SELECT 1 FROM gleaner.files WHERE needs')).toEqual([])
   expect(await place.rows('SELECT 1 FROM gleaner.claims')).toEqual([])
+})
+
+/** Has the turn to claim until it commits. */
+async function takeTurn(place: Place) {
+  const client = await place.client()
+  await client.query('BEGIN')
+  await client.query(turnSql({ declared: source(place) } as RowSource, `"${place.schema}"`, true))
+  return client
+}
+
+test('whatever others hold behind the place where they were last heard of is walked over once, to its end', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 5_001)
+  const first = await rowWorker(store)
+  const second = await rowWorker(await place.store())
+  expect(await first.claim(60)).toHaveLength(60)
+  expect(await second.claim(1)).toMatchObject([{ key: '61' }])
+  await place.rows(
+    `INSERT INTO gleaner.claims (discovery, row_key, session, fence, row_version, row_hash, attempt, claimed_at)
+     SELECT discovery, n::text, session, fence, row_version, row_hash, attempt, claimed_at
+     FROM gleaner.claims, generate_series(62, 5000) n WHERE row_key = '1'`,
+  )
+  expect(await second.claimAll()).toMatchObject([{ key: '5001' }])
+  const want = { discoveries: ['files'], start: 1, ahead: 0, empty: false, thorough: true }
+  expect(await second.exchange({ want })).toMatchObject({ claims: [], nextDueInMs: null })
+})
+
+test('who waited for his turn sees what others took meanwhile, whatever the isolation of the server is', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 4)
+  const url = new URL(place.url)
+  url.searchParams.set('options', '-c default_transaction_isolation=serializable')
+  const strict = await rowWorker(await place.store({ url: url.href }))
+  const turn = await takeTurn(place)
+  const waiting = strict.take(2)
+  await place.until('it waits', async () => {
+    const found = await place.rows(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%${place.schema}%claims files%'`,
+    )
+    return found.length > 0
+  })
+  const holder = await rowWorker(store)
+  await turn.query(
+    `INSERT INTO "${place.schema}".claims (discovery, row_key, session, fence, attempt, claimed_at)
+     SELECT 'files', n::text, $1, 1, 1, 1 FROM generate_series(1, 2) n`,
+    [holder.session],
+  )
+  await turn.query('COMMIT')
+  const { claims, conflicts } = await waiting
+  expect(claims.map(({ key }) => key)).toEqual(['3', '4'])
+  expect(conflicts).toBe(0)
+})
+
+test('a turn that does not come is no fault of the discovery: it is told, and asked for again', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 2, {}, { lockTimeoutMs: 50 })
+  const worker = await rowWorker(store)
+  const turn = await takeTurn(place)
+  for (let n = 0; n < 4; n++) await expect(worker.take(1)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await turn.query('ROLLBACK')
+  expect(await place.rows('SELECT paused FROM gleaner.discoveries')).toEqual([{ paused: false }])
+  expect(await worker.claim(1)).toHaveLength(1)
 })
 
 test('whoever is busy while a claim is under way holds up nobody: the server needs no more of him', async ({

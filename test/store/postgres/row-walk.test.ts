@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Stepped, Walk, type Walked } from '../../../src/store/postgres/rows/walk.ts'
 
 const ROWS = 1_000
+const TOLD_MIN = 50
 
 /** A table of rows in a line, of which some are free, and a walk along it that answers as the store would. */
 class Line {
@@ -12,6 +13,8 @@ class Line {
   wakes = 0
   examined = 0
   steps = 0
+  /** Where the last large claim of anybody ended. */
+  told: string | null = null
 
   constructor(length: number, free: readonly number[] = [], headFirst = false) {
     this.walk = new Walk('index', headFirst)
@@ -24,15 +27,18 @@ class Line {
     const taken: number[] = []
     let step = steps.next()
     while (!step.done) {
-      const { behind, rows } = step.value
-      step = steps.next(
-        this.#step(behind === null ? 0 : Number(behind) + 1, rows, count - taken.length, taken),
-      )
+      const { behind, heard, tells, rows } = step.value
+      const isNews = behind !== null && heard !== undefined && this.told !== heard
+      const place = isNews ? (this.told ?? behind) : behind
+      const from = place === null ? 0 : Number(place) + 1
+      const stepped = this.#step(from, rows, count - taken.length, taken)
+      if (tells && stepped.found >= TOLD_MIN) this.told = stepped.place
+      step = steps.next({ ...stepped, told: this.told })
     }
     return { taken, walked: step.value }
   }
 
-  #step(from: number, rows: number, count: number, taken: number[]): Stepped {
+  #step(from: number, rows: number, count: number, taken: number[]): Omit<Stepped, 'told'> {
     this.steps += 1
     this.nowMs += 1
     const found: number[] = []
@@ -152,4 +158,30 @@ test('and what is kept back at its head is passed once a second, not each time',
   line.examined = 0
   for (let n = 0; n < 50; n++) expect(line.look(1).taken).toHaveLength(1)
   expect(line.examined).toBeLessThan(3 * ROWS)
+})
+
+test('who goes where others are passes what is kept back behind them once', () => {
+  const line = new Line(100_000, [0, ...range(50_000, 50_010)])
+  line.look(1)
+  line.told = '59'
+  let looks = 0
+  for (; line.look(1).taken.length === 0; looks++) expect(looks).toBeLessThan(10)
+  line.examined = 0
+  expect(line.look(1).taken).toEqual([50_001])
+  expect(line.examined).toBe(1)
+})
+
+test('who left something out to be where others are does not say that nothing is there', () => {
+  const line = new Line(5_000, [2_500])
+  line.told = '4000'
+  expect(line.look(1, true).taken).toEqual([2_500])
+})
+
+test('what a glance at the beginning takes leads nobody back there', () => {
+  const line = new Line(10_000, range(0, 10_000))
+  line.look(1_000)
+  for (const n of range(0, 100)) line.free.add(n)
+  line.nowMs += 2_000
+  line.look(100)
+  expect(line.told).toBe('999')
 })

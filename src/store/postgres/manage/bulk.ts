@@ -60,15 +60,14 @@ export async function changeTasks(
     't.id, t.error',
   )
   const ids = scan.rows.map((row) => row.id).filter((id) => id <= Number(upTo))
-  const found = await readRows(sql, ids, dryRun === null ? LOCK[change] : '')
+  const found = await readRows(sql, ids, dryRun === null ? LOCK : '')
   // It may have moved on before it was locked.
   const rows = found.filter((row) => statusOf(row, now) === filter.status)
   const choice = await chosen(sql, change, rows, dryRun)
-  const passedOver = change === 'cancel' ? ids.length - found.length : 0
   const answer = {
     changed: choice.rows.length,
     refused: choice.refused,
-    passedOver,
+    passedOver: ids.length - found.length,
     next: scan.next,
     upTo: rowid(upTo),
   }
@@ -82,12 +81,8 @@ export async function changeTasks(
   }
 }
 
-/** A worker settles its tasks in an order of its own: whoever waits for one of them might be waited for. */
-const LOCK: Record<BulkChange, string> = {
-  retry: 'FOR UPDATE',
-  cancel: 'FOR UPDATE SKIP LOCKED',
-  remove: 'FOR UPDATE',
-}
+/** A worker takes and settles its tasks in an order of its own: whoever waits for one of them might be waited for. */
+const LOCK = 'FOR UPDATE SKIP LOCKED'
 
 async function highestId(sql: Sql): Promise<string> {
   const row = await sql.row<{ id: string }>(

@@ -3,10 +3,11 @@ import { literal, OWN, type RowSource, thenOf } from './source.ts'
 
 /** Which rows a claim looks at. */
 export type Look =
-  /** In order: from the beginning, behind a place, or behind where the last large claim of anybody ended, should that be known. */
-  | { at: 'beginning' }
-  | { at: 'place'; place: string }
-  | { at: 'front'; place: string }
+  /** In order: from the beginning, or behind a place. */
+  | { at: 'beginning'; tells: boolean }
+  | { at: 'place'; tells: boolean; place: string }
+  /** Behind where the last large claim of anybody ended, should that be news; else behind the place. */
+  | { at: 'front'; tells: boolean; place: string; heard: string | null }
   /** What the ledger keeps back no longer. */
   | { at: 'due' }
   /** What is to be run alone. */
@@ -19,18 +20,20 @@ export const LEAD = {
   won: 2,
   now: 3,
   last: 4,
-  key: 5,
-  place: 6,
-  attempt: 7,
-  suspect: 8,
-  user: 9,
+  told: 5,
+  key: 6,
+  place: 7,
+  attempt: 8,
+  suspect: 9,
+  user: 10,
 }
 
 /**
  * One statement looks at `$3` rows at most, takes the first `$4` that are free, and says how far it came.
  * $1 session, $2 the time or NULL, $5 how many are to be started at once, $6 the version of
- * the declarations, $7 discoveries whose suspects go first, $8 the place, or the suspects to avoid. Without a time in its answer it did not look: it is
- * somebody else's turn, there are such suspects, all is paused, or something was planned or altered.
+ * the declarations, $7 discoveries whose suspects go first, $8 the suspects to avoid, or from how many on others are told, $9 the place,
+ * $10 what was heard of others. Without a time in its answer it did not look: it is somebody else's turn, there are such suspects, all is
+ * paused, or something was planned or altered.
  *
  * The transaction is sent at once (see `volley`): whoever waits for his turn waits for no longer than the server takes. Should
  * two claim at once all the same, the primary key decides.
@@ -75,20 +78,22 @@ export function claimSql(source: RowSource, schema: string, at: Look['at']): str
 SELECT (SELECT value FROM gleaner_fence), gleaner_sums.found::int,
        CASE WHEN gleaner_sums.won <> gleaner_sums.found THEN ARRAY(SELECT row_key FROM gleaner_won) END, (SELECT now FROM gleaner_live),
        ${isWalk(at) ? `CASE WHEN gleaner_sums.found < $4 THEN (${lastLookedAt(source, schema, at)}) END` : 'NULL'},
+       ${isWalk(at) ? `coalesce((SELECT position FROM gleaner_told), ${told(source, schema)})` : 'NULL'},
        n.${OWN.key}, ${source.place('n')}, n."gleaner:attempts" + 1, n."gleaner:suspect", ${userColumns(source, 'n')}
 FROM gleaner_sums LEFT JOIN gleaner_numbered n ON true`
 }
-
-/** Claimed together: so many are worth telling others where they end. */
-const TOLD_MIN = 50
 
 /** So that others do not walk over what we hold. A hint: wherever a look begins, it goes round. */
 function tell(source: RowSource, schema: string): string {
   return `gleaner_told AS (
   UPDATE ${schema}.discoveries SET position = last.place
-  FROM (SELECT ${source.place('n')} AS place FROM gleaner_numbered n WHERE "gleaner:n" >= ${TOLD_MIN} ORDER BY "gleaner:n" DESC LIMIT 1) last
-  WHERE discoveries.name = ${source.name}
+  FROM (SELECT ${source.place('n')} AS place FROM gleaner_numbered n WHERE "gleaner:n" >= $8::int ORDER BY "gleaner:n" DESC LIMIT 1) last
+  WHERE discoveries.name = ${source.name} RETURNING position
 ), `
+}
+
+function told({ name }: RowSource, schema: string): string {
+  return `(SELECT position FROM ${schema}.discoveries WHERE discoveries.name = ${name})`
 }
 
 /** Whether it is our turn; for the rest of the transaction. */
@@ -141,8 +146,7 @@ function selected(source: RowSource): string {
 }
 
 function walk(source: RowSource, schema: string, at: Look['at']): string {
-  const told = `(SELECT position FROM ${schema}.discoveries WHERE discoveries.name = ${source.name})`
-  const place = at === 'front' ? `coalesce(${told}, $8::text)` : '$8::text'
+  const place = at === 'front' ? `coalesce(nullif(${told(source, schema)}, $10::text), $9::text)` : '$9::text'
   const conditions = [
     ...(source.way === 'index' ? [source.eligible] : []),
     ...(at === 'beginning' ? [] : [source.behind(source.table, place)]),

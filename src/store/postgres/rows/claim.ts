@@ -15,6 +15,9 @@ export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 
+/** Claimed together: so many are worth telling others where they end. */
+const TOLD_MIN = 50
+
 /** When it is our turn (see `turnSql`). */
 export function claimStatement(
   known: Known,
@@ -26,9 +29,16 @@ export function claimStatement(
   /** Discoveries whose suspects go first. */
   first: readonly string[] = [],
 ): Statement {
-  const where = 'place' in look ? [look.place] : look.at === 'suspects' ? [look.but] : []
-  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...where]
+  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...where(look)]
   return { text: known.claimText(look.at), values, types: USER_TYPES }
+}
+
+function where(look: Look): unknown[] {
+  if (look.at === 'due') return []
+  if (look.at === 'suspects') return [look.but]
+  const toldMin = look.tells ? TOLD_MIN : null
+  if (look.at === 'beginning') return [toldMin]
+  return look.at === 'place' ? [toldMin, look.place] : [toldMin, look.place, look.heard]
 }
 
 export interface Claimed {
@@ -39,6 +49,7 @@ export interface Claimed {
   found: number
   place: string | null
   last: string | null
+  told: string | null
 }
 
 export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
@@ -56,6 +67,7 @@ export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted
     found,
     place: free.at(-1)?.[LEAD.place] ?? null,
     last: first![LEAD.last],
+    told: first![LEAD.told],
   }
 }
 

@@ -176,14 +176,17 @@ export class Looking {
     return this.#took(known, claimed)
   }
 
-  #took(known: Known, { claims, found, place, last }: Claimed): Stepped {
+  #took(known: Known, { claims, found, place, last, told }: Claimed): Stepped {
     this.claims.push(...claims)
     this.conflicts += found - claims.length
     if (claims.length > 0) this.#services.turns.served(this.#want.discoveries, known.name)
-    return { found, place, last }
+    return { found, place, last, told }
   }
 }
 
-function lookOf({ behind, front }: Step): Look {
-  return behind === null ? { at: 'beginning' } : { at: front ? 'front' : 'place', place: behind }
+function lookOf({ behind, tells, heard }: Step): Look {
+  if (behind === null) return { at: 'beginning', tells }
+  return heard === undefined
+    ? { at: 'place', tells, place: behind }
+    : { at: 'front', tells, place: behind, heard }
 }

@@ -3,9 +3,11 @@ import type { Sql } from '../server/sql.ts'
 import { faultOf } from './completing.ts'
 import type { RowServices } from './services.ts'
 
-/** It is the discovery that is wrong, not the database. */
+/** It is the discovery that is wrong, not the database, and nobody who was in the way. */
 export function isOwnFault(error: unknown): boolean {
-  return (error instanceof GleanerError && error.code === 'BAD_DISCOVERY') || faultOf(error) !== null
+  if (error instanceof GleanerError && error.code === 'BAD_DISCOVERY') return true
+  const fault = faultOf(error)
+  return fault !== null && !/^(40|55)/.test(fault)
 }
 
 /** A discovery that cannot be worked on is paused and says why. What is no fault of its own is thrown. */

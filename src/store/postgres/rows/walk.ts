@@ -13,8 +13,10 @@ const REST_FACTOR = 4
 export interface Step {
   /** Behind which place; null: from the beginning. */
   behind: string | null
-  /** Or wherever others are by now. */
-  front: boolean
+  /** What was last heard of where others are: should they have gone on, behind that. Absent: wherever they are. */
+  heard?: string | null
+  /** Whether others are to hear of it. */
+  tells: boolean
   rows: number
 }
 
@@ -25,6 +27,8 @@ export interface Stepped {
   place: string | null
   /** Of the last one that it looked at, if it found too few; null: it came to the end. */
   last: string | null
+  /** Where the last large claim of anybody ended, this one included. */
+  told: string | null
 }
 
 export type Walked =
@@ -59,6 +63,7 @@ export class Walk {
   readonly #rows: number
   readonly #headFirst: boolean
   #front: string | null = null
+  #heard: string | null = null
   #headIsKeptBackUntilMs = Number.NEGATIVE_INFINITY
   #round: Round | null = null
   #roundAtMs = Number.NEGATIVE_INFINITY
@@ -79,7 +84,7 @@ export class Walk {
     let left = wish.count
     const nowMs = wish.nowMs()
     if (this.#front !== null && nowMs - this.#roundAtMs > ROUND_EVERY_MS && this.restsMs(nowMs) === 0) {
-      left -= (yield* this.#roundStep(wish, left)).found
+      left -= (yield* this.#roundStep(wish, left, false)).found
     }
     if (left > 0) {
       const walked = yield* this.#walkFront(wish, left)
@@ -91,10 +96,21 @@ export class Walk {
 
   *#walkFront({ thorough, wakes, nowMs }: Wish, count: number): Generator<Step, Walked | 'round', Stepped> {
     if (this.#headFirst && !thorough && nowMs() < this.#headIsKeptBackUntilMs) return 'round'
-    const fromBeginning = this.#front === null
+    let fromBeginning = this.#front === null
     for (let step = 0; step < STEPS_MAX || thorough; step++) {
       const behind = this.#front
-      const { found, place, last } = yield { behind, front: true, rows: this.#rows + count }
+      const tells = !this.#headFirst
+      const { found, place, last, told } = yield {
+        behind,
+        heard: this.#heard,
+        tells,
+        rows: this.#rows + count,
+      }
+      if (behind !== null && told !== this.#heard) {
+        // It was there that it looked, and left out what lies between.
+        this.#heard = told
+        fromBeginning = false
+      }
       if (this.#headFirst) this.#passedHead(found, last, nowMs(), wakes)
       else this.#front = found >= count ? place : (last ?? place ?? behind)
       if (found >= count) return 'enough'
@@ -116,7 +132,7 @@ export class Walk {
     if (!wish.thorough && this.restsMs(wish.nowMs()) > 0) return 'over'
     if (wish.thorough) this.#round = null
     for (let step = 0; step < STEPS_MAX || wish.thorough; step++) {
-      const { found, isOver } = yield* this.#roundStep(wish, count)
+      const { found, isOver } = yield* this.#roundStep(wish, count, !this.#headFirst)
       if (found >= count) return 'enough'
       if (found > 0) return 'unfinished'
       if (isOver) return 'over'
@@ -124,10 +140,14 @@ export class Walk {
     return 'unfinished'
   }
 
-  *#roundStep(wish: Wish, count: number): Generator<Step, { found: number; isOver: boolean }, Stepped> {
+  *#roundStep(
+    wish: Wish,
+    count: number,
+    tells: boolean,
+  ): Generator<Step, { found: number; isOver: boolean }, Stepped> {
     this.#round ??= { at: null, steps: 0, found: 0, beganMs: wish.nowMs(), wakes: wish.wakes }
     const round = this.#round
-    const { found, place, last } = yield { behind: round.at, front: false, rows: this.#rows + count }
+    const { found, place, last } = yield { behind: round.at, tells, rows: this.#rows + count }
     const nowMs = wish.nowMs()
     this.#roundAtMs = nowMs
     round.at = found >= count ? place : last

@@ -51,6 +51,9 @@ const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_merge
  */
 const PLANNED_ONCE = ['plan_cache_mode = force_generic_plan']
 
+/** Each statement sees what was committed before it began, whatever the server's default is: who waited for a lock sees what happened meanwhile. */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+
 /** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
 const PREPARED_MAX = 500
 
@@ -237,7 +240,7 @@ function beginning(
     ...(lockTimeoutMs === undefined ? [] : [`lock_timeout = ${lockTimeoutMs}`]),
     ...more,
   ]
-  return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
+  return [BEGIN, ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }
 
 /** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */
