@@ -250,6 +250,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       watching?.close()
       listeners.clear()
       await writer.settled()
+      writer.close()
       await settled()
       connection.close()
     },

@@ -160,7 +160,7 @@ export const rowsSettling: Theme = (specify, expect) => {
   // One flaw in each: what is simply done together must see it by itself.
   for (const [what, harm, values] of [
     ['was edited', 'UPDATE files SET edited = 1 WHERE id = 2', DONE],
-    ['is left eligible', '', { bpm: 1 }],
+    ['is left eligible', '', { needs: 1, bpm: 1 }],
   ] as const) {
     specify(`one among many that ${what} is not done with them`, async (world) => {
       await withFiles(world, 3)

@@ -1,4 +1,5 @@
-import { type Connection, type Durability, retryDelayMs, tooBusy } from './connection.ts'
+import { type Connection, type Durability, tooBusy } from './connection.ts'
+import { LockBell } from './lock-bell.ts'
 import { isBusy, translated } from './sql-errors.ts'
 
 /** Jobs that share one commit at most. More would hold the lock, and everybody's answer, for too long. */
@@ -26,6 +27,7 @@ export class Writer {
   readonly #busyLimitMs: number
   readonly #onRollback: () => void
   readonly #onCommit: (durability: Durability) => void
+  readonly #bell: LockBell
   #jobs: Job[] = []
   #flushing = false
   /** Those who were answered go on: the event loop has not turned since. */
@@ -38,6 +40,7 @@ export class Writer {
     options: { busyLimitMs: number; onRollback: () => void; onCommit: (durability: Durability) => void },
   ) {
     this.#connection = connection
+    this.#bell = new LockBell(connection.path)
     this.#busyLimitMs = options.busyLimitMs
     this.#onRollback = options.onRollback
     this.#onCommit = options.onCommit
@@ -79,12 +82,16 @@ export class Writer {
     return this.#flushing ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
+  close(): void {
+    this.#bell.close()
+  }
+
   readonly #flush = (): void => {
     const group = this.#jobs.splice(0, GROUP_MAX)
     const outcome = this.#commitTogether(group)
     if (outcome === 'busy') this.#jobs.unshift(...this.#stillPatient(group))
     if (this.#jobs.length === 0) return this.#rest()
-    if (outcome === 'busy') setTimeout(this.#flush, retryDelayMs())
+    if (outcome === 'busy') this.#bell.wait(this.#flush)
     else setImmediate(this.#flush)
   }
 
@@ -107,6 +114,7 @@ export class Writer {
       for (const job of group) job.reject(translated(error))
       return 'done'
     }
+    this.#bell.ring()
     this.#onCommit(durability)
     this.#beginAnswering()
     for (const answer of answers) answer()

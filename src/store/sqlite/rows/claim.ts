@@ -1,9 +1,10 @@
 import { keysAmong, rowId } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
+import { inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'
 import type { Known } from './book.ts'
-import { type FoundRow, findBehind, findRow } from './find.ts'
+import { type FoundRow, findBehind, findRow, rowOf } from './find.ts'
 import { forgetEntry } from './ledger.ts'
 
 /** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
@@ -11,6 +12,15 @@ const SUSPECTS_MAX = 50
 
 /** Claimed together: so many are worth telling others where they end. */
 const TOLD_MIN = 50
+
+/** Rows that were claimed together. The first `start` begin at once. */
+export interface HeldBatch {
+  known: Known
+  found: readonly FoundRow[]
+  fence: number
+  start: number
+  suspect: boolean
+}
 
 /** Whom they are claimed for. */
 export interface Claiming {
@@ -26,7 +36,7 @@ export function claimBehind(
   want: RowWant,
   claiming: Claiming,
   taken: number,
-): RowClaim[] {
+): HeldBatch | null {
   const count = want.start + want.ahead - taken
   for (const position of known.hand.places()) {
     const found = findBehind(db, known, position, count, claiming.now)
@@ -34,7 +44,7 @@ export function claimBehind(
     moveOn(db, known, found)
     return hold(db, known, found, claiming, want.start - taken, false)
   }
-  return []
+  return null
 }
 
 /** Others learn of it only if that spares them a long walk over what we hold: it is a write. */
@@ -52,10 +62,10 @@ export function claimSuspect(
   known: Known,
   { avoid }: RowWant,
   claiming: Claiming,
-): RowClaim | null {
+): HeldBatch | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {
     const row = findRow(db, known, key)
-    if (row !== null && !row.outdated) return hold(db, known, [row], claiming, 1, true)[0]!
+    if (row !== null && !row.outdated) return hold(db, known, [row], claiming, 1, true)
     forgetEntry(db, known.name, key)
   }
   return null
@@ -78,33 +88,44 @@ export function waitingSuspects(
   return keys.filter((key) => !avoided.includes(key)).slice(0, limit)
 }
 
-/** One statement for all of them. The first `start` begin at once. */
+const HOLD = inSlots(
+  4,
+  (
+    rows,
+  ) => `INSERT INTO gleaner_claims (discovery, row_key, session, fence, row_version, attempt, claimed_at, started_at)
+             SELECT @name, column1, @session, @fence, column2, column3, @now, column4 FROM (VALUES ${rows}) WHERE column1 IS NOT NULL`,
+)
+
 function hold(
   db: Statements,
-  { name, rows }: Known,
+  known: Known,
   found: readonly FoundRow[],
   { session, now, fence }: Claiming,
   start: number,
   suspect: boolean,
-): RowClaim[] {
+): HeldBatch {
+  const { name } = known
   for (const { key, outdated } of found) if (outdated) forgetEntry(db, name, key)
-  db.sql(`INSERT INTO gleaner_claims (discovery, row_key, session, fence, row_version, attempt, claimed_at, started_at)
-          SELECT ?, value ->> 0, ?, ?, value ->> 1, value ->> 2, ?, iif(key < ?, ?, NULL) FROM json_each(?)`).run(
-    name,
-    session,
-    fence,
-    now,
-    start,
-    now,
-    JSON.stringify(found.map(({ key, version, attempts }) => [key, version, attempts + 1])),
-  )
+  const rows = found.map(({ key, version, attempts }, n) => [
+    key,
+    version,
+    attempts + 1,
+    n < start ? now : null,
+  ])
+  runInSlots(db, HOLD, rows, { name, session, fence, now })
+  return { known, found, fence, start, suspect }
+}
+
+/** As their worker gets them. */
+export function claimsOf({ known, found, fence, start, suspect }: HeldBatch): RowClaim[] {
+  const { name, rows } = known
   const { maxAttempts } = rows.source
-  return found.map(({ key, attempts, row }, n) => ({
+  return found.map(({ key, attempts, values }, n) => ({
     id: rowId(name, key),
     fence,
     discovery: name,
     key,
-    row,
+    row: rowOf(rows, values),
     attempt: attempts + 1,
     maxAttempts,
     started: n < start,

@@ -1,10 +1,11 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
-import type { RowClaim, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/sessions.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
-import { claimBehind, claimingFor, claimSuspect, waitingSuspects } from './claim.ts'
+import { claimBehind, claimingFor, claimSuspect, type HeldBatch, waitingSuspects } from './claim.ts'
+import type { Together } from './complete-together.ts'
 import { endClaim, rowsHeldBy } from './held.ts'
 import { settleRows } from './settle.ts'
 
@@ -14,9 +15,11 @@ export interface RowMemory {
   served: string | null
 }
 
-/** What an exchange changed that others wait for. `freed`: something may be claimable that was not. */
+/** What an exchange did. `freed`: something may be claimable that was not. */
 export interface RowEffect {
-  answer: RowsExchanged
+  answer: Omit<RowsExchanged, 'claims'>
+  /** What was claimed; it is read when the file is unlocked again. */
+  held: HeldBatch[]
   freed: boolean
 }
 
@@ -29,18 +32,19 @@ export function exchangeRows(
   db: Statements,
   memory: RowMemory,
   exchange: RowExchange,
+  groups: readonly Together[] | null,
   now: number,
 ): RowEffect {
   const session = Number(exchange.session)
-  if (!isLive(db, session)) return { answer: sessionOver(exchange), freed: false }
-  const answers = settleRows({ db, book: memory.book, session, now }, exchange.outcomes)
+  if (!isLive(db, session)) return { answer: sessionOver(exchange), held: [], freed: false }
+  const answers = settleRows({ db, book: memory.book, session, now }, exchange.outcomes, groups)
   if (answers.some(({ kind }) => kind === 'done')) markUseful(db, session)
   const unknown = handBackUnknown(db, memory.book, session, exchange)
   const refused = noteStarts(db, session, exchange)
   const { want } = exchange
-  const claims = want === null ? [] : claimRows(db, memory, want, session, now)
-  const answer = { ...NOTHING, claims, answers, refused, suspectsWaiting: suspectsWait(db, want, now) }
-  return { answer, freed: unknown || answers.some(isFreed) }
+  const held = want === null ? [] : claimRows(db, memory, want, session, now)
+  const answer = { ...NOTHING, answers, refused, suspectsWaiting: suspectsWait(db, want, now) }
+  return { answer, held, freed: unknown || answers.some(isFreed) }
 }
 
 export const NOTHING: RowsExchanged = {
@@ -100,21 +104,24 @@ function claimRows(
   want: RowWant,
   session: number,
   now: number,
-): RowClaim[] {
+): HeldBatch[] {
   const claiming = claimingFor(db, session, now)
-  const claims: RowClaim[] = []
+  const held: HeldBatch[] = []
+  let taken = 0
   const open = openHere(db, memory, want)
   for (const known of want.empty ? open : []) {
     const suspect = unlessBroken(db, known, () => claimSuspect(db, known, want, claiming))
     if (suspect !== null) return [suspect]
   }
   for (const known of open) {
-    if (claims.length >= want.start + want.ahead) break
-    const some = unlessBroken(db, known, () => claimBehind(db, known, want, claiming, claims.length)) ?? []
-    if (some.length > 0) memory.served = known.name
-    claims.push(...some)
+    if (taken >= want.start + want.ahead) break
+    const some = unlessBroken(db, known, () => claimBehind(db, known, want, claiming, taken))
+    if (some === null) continue
+    memory.served = known.name
+    taken += some.found.length
+    held.push(some)
   }
-  return claims
+  return held
 }
 
 /** A condition that fails on some row is paused, with what the database says of it: it must not stop the others. */

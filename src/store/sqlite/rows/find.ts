@@ -16,8 +16,12 @@ export interface FoundRow {
   attempts: number
   /** The ledger speaks of the row before it was edited. */
   outdated: boolean
-  row: RowValues
+  /** As they were read: those of the row stand behind what we asked for ourselves. */
+  values: readonly unknown[]
 }
+
+/** Columns of our own before those of the row. */
+const LEAD = 5
 
 /** The next ones that wait behind a position: `count` of them at most, among a bounded number of eligible ones. */
 export function findBehind(
@@ -29,7 +33,7 @@ export function findBehind(
 ): FoundRow[] {
   const sql = wording.find(rows.from(position))
   const bound = { name, now, count, examined: count + EXAMINED_MAX, ...at(position) }
-  return (exactRows(db, sql).all(bound) as unknown[][]).map((values) => foundRow(rows, values))
+  return (exactRows(db, sql).all(bound) as unknown[][]).map(foundRow)
 }
 
 /** Whether there is any; a look that takes no lock. */
@@ -59,9 +63,9 @@ function at(position: string | null): { position?: string } {
 }
 
 /** This one, if it is eligible. */
-export function findRow(db: Statements, { name, rows, wording }: Known, key: string): FoundRow | null {
+export function findRow(db: Statements, { name, wording }: Known, key: string): FoundRow | null {
   const values = exactRows(db, wording.findRow()).get({ name, key }) as unknown[] | undefined
-  return values === undefined ? null : foundRow(rows, values)
+  return values === undefined ? null : foundRow(values)
 }
 
 /** Arrays, because the user's columns may have any name; integers as they are. */
@@ -69,18 +73,29 @@ function exactRows(db: Statements, sql: string) {
   return db.sql(sql).raw(true).safeIntegers(true)
 }
 
-function foundRow({ columns }: RowSource, values: unknown[]): FoundRow {
+function foundRow(values: unknown[]): FoundRow {
   const [key, place, version, attempts, ledgerVersion] = values as [
     string,
-    string,
+    string | null,
     string,
     bigint | null,
     string | null,
   ]
-  const row: RowValues = {}
-  for (const [n, column] of columns.entries()) row[column] = exact(values[n + 5])
   const outdated = ledgerVersion !== null && ledgerVersion !== version
-  return { key, place, version, attempts: outdated ? 0 : Number(attempts ?? 0), outdated, row }
+  return {
+    key,
+    place: place ?? key,
+    version,
+    attempts: outdated ? 0 : Number(attempts ?? 0),
+    outdated,
+    values,
+  }
+}
+
+export function rowOf({ columns }: RowSource, values: readonly unknown[]): RowValues {
+  const row: RowValues = {}
+  for (const [n, column] of columns.entries()) row[column] = exact(values[LEAD + n])
+  return row
 }
 
 function exact(value: unknown): ColumnValue {

@@ -1,6 +1,7 @@
 import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
+import { inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
@@ -75,10 +76,14 @@ export function endClaim(db: Statements, discovery: string, key: string): void {
   db.sql('DELETE FROM gleaner_claims WHERE discovery = ? AND row_key = ?').run(discovery, key)
 }
 
-export function endClaims(db: Statements, discovery: string, keys: string): number {
-  return db
-    .sql('DELETE FROM gleaner_claims WHERE discovery = ? AND row_key IN (SELECT value FROM json_each(?))')
-    .run(discovery, keys).changes
+const END_CLAIMS = inSlots(
+  1,
+  (keys) => `DELETE FROM gleaner_claims WHERE discovery = @discovery AND row_key IN (${keys})`,
+)
+
+/** `rows` begin with their keys. */
+export function endClaims(db: Statements, discovery: string, rows: readonly unknown[][]): number {
+  return runInSlots(db, END_CLAIMS, rows, { discovery })
 }
 
 /**

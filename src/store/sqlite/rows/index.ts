@@ -9,6 +9,8 @@ import { isLive, markUseful } from '../sessions/sessions.ts'
 import { runEffects } from '../tasks/effects.ts'
 import type { OurDatabase } from '../tasks/within.ts'
 import { doChore } from '../upkeep/chores.ts'
+import { claimsOf } from './claim.ts'
+import { togetherOf } from './complete-together.ts'
 import { countRows, isQuicklyCounted } from './count.ts'
 import { registerDigest } from './digest.ts'
 import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
@@ -48,9 +50,13 @@ export function sqliteRows(services: RowServices): Rows {
   const counts = new Map<string, Promise<RowCounts>>()
 
   const exchange = async (asked: RowExchange): Promise<RowsExchanged> => {
-    const { answer, freed } = await write('normal', (): RowEffect => exchangeRows(db, memory, asked, now()))
+    const groups = togetherOf(asked.outcomes)
+    const { answer, held, freed } = await write(
+      'normal',
+      (): RowEffect => exchangeRows(db, memory, asked, groups, now()),
+    )
     if (freed) tell({ kind: 'work' })
-    return answer
+    return { ...answer, claims: held.flatMap(claimsOf) }
   }
   const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)

@@ -6,7 +6,7 @@ import type { Run } from '../../contract.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
-import { completeTogether, isCompleted } from './complete-together.ts'
+import { completeTogether, isCompleted, type Together } from './complete-together.ts'
 import { endClaim, type HeldRow, rowHeldBy } from './held.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
@@ -23,9 +23,12 @@ export interface Settling {
 }
 
 /** Inside a write transaction. One after the other, unless all simply succeed, as they almost always do. */
-export function settleRows(settling: Settling, outcomes: readonly HandedIn[]): RowAnswer[] {
-  if (outcomes.length === 0) return []
-  const together = completeTogether(settling, outcomes.filter(isCompleted))
+export function settleRows(
+  settling: Settling,
+  outcomes: readonly HandedIn[],
+  groups: readonly Together[] | null,
+): RowAnswer[] {
+  const together = groups !== null && completeTogether(settling, groups)
   return outcomes.map((handedIn) =>
     together && isCompleted(handedIn) ? { kind: 'done' } : settleRow(settling, handedIn),
   )

@@ -29,6 +29,8 @@ export interface RowSource {
   readonly next: (from: From) => string
   /** The kind of this position. */
   readonly from: (position: string | null) => From
+  /** Whether a position is more than a key. */
+  readonly isOrdered: boolean
   /** Joins the table with what `next` answered as `e`: `k0`, `k1`, …, `k` (the key as text), `place` (the position behind it). */
   readonly joinNext: string
 }
@@ -79,6 +81,7 @@ export function sourceSql(
     isRow,
     version: source.version === null ? versionSql(versioned.map(column)) : `quote(${column(source.version)})`,
     from: fromOf(order),
+    isOrdered: order.length > 0,
     next: (from) =>
       `SELECT ${key.map((part, n) => `${part} AS k${n}`).join(', ')}, ${keyText} AS k, ${place} AS place
        FROM ${table}${indexed} WHERE ${eligible} AND ${from === 'beginning' ? present : behind(from)} ORDER BY ${inOrder}`,

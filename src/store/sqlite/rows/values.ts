@@ -16,15 +16,6 @@ export function bound(values: RowValues) {
   return Object.entries(values).map(([column, value]) => bindable(value, column))
 }
 
-/** What SQLite reads from JSON as it would bind it; undefined: it might not. Fractions may come back with another last digit. */
-export function inJson(value: ColumnValue): string | number | null | undefined {
-  if (value === null || typeof value === 'boolean') return value === null ? null : Number(value)
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined
-  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0') ? value : undefined
-  if (value instanceof Date && Number.isSafeInteger(value.getTime())) return value.getTime()
-  return undefined
-}
-
 /** Why these cannot be written whatever the row: a mistake in the code. Null: they can. */
 export function wrongColumns(names: readonly string[], { columns, source }: RowSource): string | null {
   const unknown = names.find((name) => !columns.includes(name))

@@ -1,3 +1,4 @@
+import { type InSlots, inSlots, plansOf } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import type { From, RowSource } from './source-sql.ts'
 import { quoted } from './source-sql.ts'
@@ -6,6 +7,8 @@ import { quoted } from './source-sql.ts'
 export class Wording {
   readonly #rows: RowSource
   readonly #texts = new Map<string, string>()
+  /** By the columns. */
+  readonly #together = new Map<string, InSlots>()
   /** By the number of columns. */
   readonly #led = new Map<number, boolean>()
   /** The version of an eligible row. */
@@ -24,10 +27,10 @@ export class Wording {
 
   /** Waiting rows behind a position, with all that a claim needs; among so many eligible ones. */
   find(from: From): string {
-    const { version, next, table, joinNext } = this.#rows
+    const { version, next, isOrdered, table, joinNext } = this.#rows
     return this.#text(
       `find ${from}`,
-      () => `SELECT e.k, e.place, ${version}, l.attempts, l.row_version, ${this.#columns()}
+      () => `SELECT e.k, ${isOrdered ? 'e.place' : 'NULL'}, ${version}, l.attempts, l.row_version, ${this.#columns()}
       FROM (${next(from)} LIMIT :examined) e
       LEFT JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = e.k
       CROSS JOIN ${table} ON ${joinNext}
@@ -81,30 +84,29 @@ export class Wording {
     )
   }
 
-  /** The same for many: `done` is a list of key, fence and values of each. Only the key leads to a row, no index of the condition. */
-  updateTogether(columns: readonly string[]): string {
+  /** The same for many: key, fence and values of each. Only the key leads to a row, no index of the condition. */
+  updateTogether(columns: readonly string[]): InSlots {
     const { table, isRow, eligible, version } = this.#rows
-    const value = (n: number) => `gleaner_value_${n}`
-    const set = columns.map((column, n) => `${quoted(column)} = ${value(n)}`).join(', ')
-    const list = columns.map((_, n) => `value ->> ${n + 2} AS ${value(n)}`).join(', ')
-    return this.#text(
-      `together ${columns.join()}`,
-      () => `UPDATE OR ABORT ${table} SET ${set} FROM (
-        SELECT value ->> 0 AS gleaner_key, value ->> 1 AS gleaner_fence, ${list} FROM json_each(@done))
-      WHERE ${isRow('gleaner_key')} AND +${eligible} AND ${version} = (
+    const name = columns.join()
+    const set = columns.map((column, n) => `${quoted(column)} = gleaner_done.column${n + 3}`).join(', ')
+    const text = (rows: string) => `UPDATE OR ABORT ${table} SET ${set} FROM (VALUES ${rows}) gleaner_done
+      WHERE ${isRow('gleaner_done.column1')} AND +${eligible} AND ${version} = (
         SELECT row_version FROM gleaner_claims c
-        WHERE c.discovery = @name AND c.row_key = gleaner_key AND c.fence = gleaner_fence AND c.session = @session)`,
-    )
+        WHERE c.discovery = @name AND c.row_key = gleaner_done.column1 AND c.fence = gleaner_done.column2 AND c.session = @session)`
+    const known = this.#together.get(name) ?? inSlots(columns.length + 2, text)
+    this.#together.set(name, known)
+    return known
   }
 
   /** The planner may prefer to read the whole table, if it was small when it was analysed: then each row is for itself. */
   isLedByKeys(db: Statements, columns: readonly string[]): boolean {
     let isLed = this.#led.get(columns.length)
     if (isLed === undefined) {
-      const plan = db.raw.prepare(`EXPLAIN QUERY PLAN ${this.updateTogether(columns)}`)
-      const steps = plan.all({ name: '', session: 0, done: '[]' }) as { parent: number; detail: string }[]
-      const loops = steps.filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
-      isLed = loops[0]!.detail.startsWith('SCAN json_each') && loops[1]!.detail.startsWith('SEARCH ')
+      const plans = plansOf(db, this.updateTogether(columns), { name: '', session: 0 })
+      isLed = plans.every((steps) => {
+        const loops = steps.filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
+        return loops[0]!.detail.includes('VALUES CLAUSE') && loops[1]!.detail.startsWith('SEARCH ')
+      })
       this.#led.set(columns.length, isLed)
     }
     return isLed

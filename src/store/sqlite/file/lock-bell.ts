@@ -1,0 +1,76 @@
+import { type FSWatcher, utimesSync, watch } from 'node:fs'
+import { retryDelayMs } from './connection.ts'
+
+/** For so long after one had to wait for the other, those who write to a file ring, and listen. */
+const CROWDED_MS = 1_000
+/** Who hears the bell need not try so often by himself. */
+const UNHEARD_MS = 10
+
+/**
+ * Processes that wait for the write lock of a file hear when it is free. Trying again and again costs them, and on few processors whoever has
+ * the lock, a tenth of a millisecond each time; and nobody has the lock until the next one tries. The bell is the time
+ * stamp of the shared memory's file. Who writes alone neither rings nor listens; who waits for a program that does not ring tries again.
+ */
+export class LockBell {
+  readonly #path: string
+  #waiting: (() => void) | null = null
+  #timer: NodeJS.Timeout | undefined
+  #watcher: FSWatcher | null = null
+  #crowdedUntilMs = Number.NEGATIVE_INFINITY
+  #heardUntilMs = Number.NEGATIVE_INFINITY
+
+  /** @param path of the database */
+  constructor(path: string) {
+    this.#path = `${path}-shm`
+  }
+
+  /** Somebody has the lock: `then` is called when it may be free. */
+  wait(then: () => void): void {
+    const nowMs = performance.now()
+    this.#crowdedUntilMs = nowMs + CROWDED_MS
+    this.#listen()
+    this.#waiting = then
+    const delayMs = retryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
+    this.#timer = setTimeout(this.#wake, delayMs)
+  }
+
+  /** We had the lock, and let go of it. */
+  ring(): void {
+    if (this.#watcher === null) return
+    if (performance.now() > this.#crowdedUntilMs) return this.close()
+    try {
+      utimesSync(this.#path, new Date(), new Date())
+    } catch {
+      // They try again by themselves.
+    }
+  }
+
+  close(): void {
+    this.#watcher?.close()
+    this.#watcher = null
+  }
+
+  #listen(): void {
+    if (this.#watcher !== null) return
+    try {
+      this.#watcher = watch(this.#path, { persistent: false }, this.#hear)
+      this.#watcher.on('error', () => this.close())
+    } catch {
+      // There are too many watchers: we try again by ourselves.
+    }
+  }
+
+  readonly #hear = (): void => {
+    const nowMs = performance.now()
+    this.#heardUntilMs = nowMs + CROWDED_MS
+    if (this.#waiting !== null) this.#wake()
+    else if (nowMs > this.#crowdedUntilMs) this.close()
+  }
+
+  readonly #wake = (): void => {
+    clearTimeout(this.#timer)
+    const waiting = this.#waiting
+    this.#waiting = null
+    waiting?.()
+  }
+}

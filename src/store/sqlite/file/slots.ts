@@ -1,0 +1,48 @@
+import type { Statements } from './statements.ts'
+
+const FEW = 8
+const MANY = 64
+
+/** A statement for many rows of values at a time; as JSON they would cost half as much again. */
+export interface InSlots {
+  width: number
+  few: string
+  many: string
+}
+
+/** `text` is given the rows as VALUES takes them. Those that are not needed are NULL. */
+export function inSlots(width: number, text: (rows: string) => string): InSlots {
+  const row = `(${Array(width).fill('?').join(', ')})`
+  const of = (slots: number) => text(Array(slots).fill(row).join(', '))
+  return { width, few: of(FEW), many: of(MANY) }
+}
+
+/** How many rows of the database it changed. */
+export function runInSlots(
+  db: Statements,
+  { width, few, many }: InSlots,
+  rows: readonly (readonly unknown[])[],
+  named: Record<string, unknown>,
+): number {
+  let changes = 0
+  for (let from = 0; from < rows.length; ) {
+    const [slots, text] = rows.length - from > FEW ? [MANY, many] : [FEW, few]
+    const values = new Array(slots * width).fill(null)
+    for (let n = 0; n < slots && from + n < rows.length; n++)
+      for (let column = 0; column < width; column++) values[n * width + column] = rows[from + n]![column]
+    changes += db.sql(text).run(values, named).changes
+    from += slots
+  }
+  return changes
+}
+
+/** How SQLite would go about few, and about many: each step in its words. */
+export function plansOf(
+  db: Statements,
+  { width, few, many }: InSlots,
+  named: Record<string, unknown>,
+): { parent: number; detail: string }[][] {
+  const planOf = (slots: number, text: string) =>
+    db.raw.prepare(`EXPLAIN QUERY PLAN ${text}`).all(Array(slots * width).fill(null), named)
+  return [planOf(FEW, few), planOf(MANY, many)] as never
+}

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { LockBell } from '../../../src/store/sqlite/file/lock-bell.ts'
+
+const LONG_AGO = new Date(0)
+
+function place() {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-bell-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'file.db')
+  writeFileSync(`${path}-shm`, '')
+  const bell = () => {
+    const made = new LockBell(path)
+    onTestFinished(() => made.close())
+    return made
+  }
+  return { path, bell }
+}
+
+/** Nobody tries again by himself. */
+function withoutTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+test('who waits for the lock hears of its end from others who had to wait', { timeout: 20_000 }, async () => {
+  const { bell } = place()
+  const [one, other] = [bell(), bell()]
+  withoutTimers()
+  one.wait(() => {})
+  const heard = new Promise<void>((resolve) => other.wait(resolve))
+  one.ring()
+  await heard
+})
+
+test('who writes alone does not ring', () => {
+  const { path, bell } = place()
+  utimesSync(`${path}-shm`, LONG_AGO, LONG_AGO)
+  bell().ring()
+  expect(statSync(`${path}-shm`).mtime).toEqual(LONG_AGO)
+})
+
+test('who waits for somebody who does not ring tries again', async () => {
+  const { bell } = place()
+  const waiting = bell()
+  for (let n = 0; n < 3; n++) await new Promise<void>((resolve) => waiting.wait(resolve))
+})
+
+test('a bell that is gone harms nobody', async () => {
+  const { path, bell } = place()
+  const waiting = bell()
+  rmSync(`${path}-shm`)
+  await new Promise<void>((resolve) => waiting.wait(resolve))
+  waiting.ring()
+})
