@@ -294,6 +294,8 @@ export interface Exchanged {
   paused?: boolean
   /** What it saw, and somebody else took first. */
   conflicts?: number
+  /** Whatever waits may be held ahead: nothing of it is under a limit. */
+  unlimited?: boolean
 }
 
 /** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */

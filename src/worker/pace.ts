@@ -43,10 +43,11 @@ export class Pace {
   }
 
   /** What a claim brought. */
-  got(claims: number, want: { start: number; ahead: number }): void {
+  got(claims: number, want: { start: number; ahead: number }, unlimited: boolean): void {
     this.#plenty = claims === want.start + want.ahead
     this.#asked = want.ahead
-    this.#early = want.start === 0 ? this.#early + 1 : 0
+    if (want.start > 0) this.#early = 0
+    else if (!unlimited) this.#early += 1
   }
 
   /** With so few left ahead it is time to ask early: twice of what is held otherwise, at most. */

@@ -3,7 +3,7 @@ import { type GleanerError, StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
-import { exchange } from './exchange.ts'
+import { Exchanges } from './exchange.ts'
 import { Hands } from './hands.ts'
 import { Pace } from './pace.ts'
 import type { OnPhase } from './phases.ts'
@@ -15,8 +15,6 @@ import { Vitals } from './vitals.ts'
 import { Waker } from './waker.ts'
 import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
-/** A commit whose answer was lost may still go through for that long. */
-const IN_DOUBT_MS = 60_000
 /** After the drain time: handlers that heed their signal get the time to end. */
 const STOP_NOTICE_MS = 1_000
 const DRAIN_DEFAULT = '10s'
@@ -28,6 +26,7 @@ export class Worker {
   readonly #services: WorkerServices
   readonly #pace: Pace
   readonly #hands: Hands
+  readonly #exchanges: Exchanges
   readonly #sources: Sources
   readonly #waker: Waker
   readonly #vitals: Vitals
@@ -35,7 +34,6 @@ export class Worker {
   readonly #finished: Promise<void>
   #session: string | null = null
   #state: 'working' | 'paused' | 'draining' | 'stopped' = 'working'
-  #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   readonly #drained = new Drained()
   #stopping: Promise<void> | undefined
 
@@ -63,6 +61,7 @@ export class Worker {
       onFree: () => this.#waker.nudge(),
       onEnd: (wasSuspect, ranMs) => services.household.ended(wasSuspect, ranMs),
     })
+    this.#exchanges = new Exchanges(this.#hands, services.clock)
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     if (options.paused === true) this.pause()
@@ -149,7 +148,7 @@ export class Worker {
       this.#vitals.isTroubled = false
     } catch (error) {
       this.#vitals.isTroubled = true
-      this.#inDoubtUntilMs = this.#services.clock.monotonicMs() + IN_DOUBT_MS
+      this.#exchanges.failed()
       this.#vitals.problem('the exchange with the store failed', error)
     }
   }
@@ -163,10 +162,12 @@ export class Worker {
     let nothing = true
     for (const source of this.#sources.inTurn()) {
       const want = this.#want(source)
-      const answer = await this.#exchange(source, want)
+      const answer = await this.#exchanges.make(source, session, want)
       // Lost while we waited for the answer: what it claims for us has been given back as well.
-      if (this.#session !== session) return []
-      this.#accept(session, source, answer, want)
+      const isLost = this.#session !== session
+      if (!isLost) this.#accept(session, source, answer, want)
+      this.#exchanges.report(this.#asksEarly())
+      if (isLost) return []
       nothing &&= source.isExhausted(want, answer)
     }
     return nothing && !this.#vitals.needs.areAsking ? waiting : []
@@ -199,11 +200,6 @@ export class Worker {
     return this.#services.store.remote && this.#pace.asksEarly(this.#hands.ahead, this.#options.concurrency)
   }
 
-  #exchange(source: Source, want: Room | null): Promise<Taken> {
-    const inDoubt = this.#services.clock.monotonicMs() < this.#inDoubtUntilMs
-    return exchange(source, this.#hands, { session: this.#session!, want, inDoubt })
-  }
-
   #accept(session: string, source: Source, answer: Taken, want: Room | null): void {
     const { household, clock, store, meter } = this.#services
     this.#vitals.heard(answer, want !== null)
@@ -222,7 +218,7 @@ export class Worker {
     if (answer.claims.length > 0) this.#pace.awake()
     // Told to stop while the claim was under way: nothing new is begun.
     if (this.#state !== 'working') return this.#hands.handBack(answer.claims, source)
-    if (want !== null) this.#pace.got(answer.claims.length, want)
+    if (want !== null) this.#pace.got(answer.claims.length, want, answer.unlimited === true)
     if (answer.claims.length > 0) this.#sources.gave(source)
     this.#vitals.begins(answer.claims.length)
     this.#hands.take(answer.claims, source, store.remote ? this.#pace.low : undefined)
@@ -285,13 +281,15 @@ export class Worker {
     this.#services.household.leave(this.#hands)
     try {
       for (const source of this.#sources)
-        if (this.#session !== null && !source.news.isEmpty) await this.#exchange(source, null)
+        if (this.#session !== null && !source.news.isEmpty)
+          await this.#exchanges.make(source, this.#session, null)
       if (this.#session !== null) await store.endSession(this.#session, 'stop')
     } catch (error) {
       // The sweeper of another process will do it when our lease is over.
       this.#vitals.problem('could not end its session', error)
     }
     if (this.#session !== null) keeper.release(this.#session)
+    this.#exchanges.report(false)
     await this.#vitals.needs.leave()
     this.#drained.tellEverybody(this.#vitals.failed)
   }

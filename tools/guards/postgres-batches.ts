@@ -123,4 +123,15 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
       title: 'while the server looks for the next short tasks, those of the last claim run',
     },
   },
+  {
+    name: 'what a worker hands in when it leaves is told',
+    promise: 'Every completion is told, and before `stop` is answered.',
+    file: 'src/worker/worker.ts',
+    find: '    this.#exchanges.report(false)\n',
+    replace: '',
+    test: {
+      file: 'test/store/postgres/early-claims.test.ts',
+      title: 'what was asked for early and never started goes back when the worker stops',
+    },
+  },
 ]

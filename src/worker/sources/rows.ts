@@ -62,7 +62,7 @@ export class RowSource extends Source {
     })
     this.#probation.given(answer.claims.length)
     const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
-    const taken = { ...answer, cancels: [], fenced }
+    const taken = { ...answer, cancels: [], fenced, unlimited: true }
     // Before suspects were asked for nobody knows whether there are others.
     if (!this.#probation.isLooking || !want?.empty || answer.sessionEnded) return taken
     if (!this.#probation.isOverWithout(this)) return taken

@@ -63,7 +63,7 @@ export async function exchangePlainly(
     false,
     clockMs ?? outlook.now,
   )
-  return { answer, ended: settled.ids, requeued: false }
+  return { answer: { ...answer, unlimited: true }, ended: settled.ids, requeued: false }
 }
 
 function isPlain(exchange: Exchange): exchange is PlainExchange {
