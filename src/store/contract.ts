@@ -238,14 +238,8 @@ export interface Exchange {
 }
 
 /** Whether there is anything to write, beside the wish for more. */
-export function hasNews(exchange: Exchange): boolean {
-  return (
-    exchange.outcomes.length > 0 ||
-    exchange.starts.length > 0 ||
-    exchange.progress.length > 0 ||
-    exchange.logs.length > 0 ||
-    exchange.holding !== undefined
-  )
+export function hasNews({ outcomes, starts, progress, logs, holding }: Exchange): boolean {
+  return holding !== undefined || [outcomes, starts, progress, logs].some(({ length }) => length > 0)
 }
 
 export interface NewLogLine {

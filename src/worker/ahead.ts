@@ -3,18 +3,32 @@ import type { Item, Source } from './sources/source.ts'
 /** What was claimed together. The next one to start is the last of them. */
 interface Batch {
   sinceMs: number
+  /** Items of whatever batch that had been started by then. */
+  startedBefore: number
   source: Source
   claims: Item[]
 }
 
+/** How those who wait for a free hand get on. */
+export type Line = Pick<Ahead, 'size' | 'sinceMs' | 'lastsMs'>
+
 /** Items held ahead: claimed, and waiting for a free hand, in the order of their claims. */
 export class Ahead {
   #batches: Batch[] = []
+  #started = 0
   size = 0
 
   /** Since when the oldest of them waits. */
   get sinceMs(): number {
     return this.#batches[0]?.sinceMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** How long the last of them will have to wait, should it go on as it did since the oldest came. */
+  lastsMs(nowMs: number): number {
+    const [oldest] = this.#batches
+    if (oldest === undefined) return 0
+    const started = this.#started - oldest.startedBefore
+    return started === 0 ? Number.POSITIVE_INFINITY : (this.size * (nowMs - oldest.sinceMs)) / started
   }
 
   /** Of the one that is next. */
@@ -29,7 +43,7 @@ export class Ahead {
 
   add(claims: Item[], source: Source, nowMs: number): void {
     if (claims.length === 0) return
-    this.#batches.push({ sinceMs: nowMs, source, claims: claims.reverse() })
+    this.#batches.push({ sinceMs: nowMs, startedBefore: this.#started, source, claims: claims.reverse() })
     this.size += claims.length
   }
 
@@ -39,6 +53,7 @@ export class Ahead {
     const claim = batch.claims.pop()!
     if (batch.claims.length === 0) this.#batches.shift()
     this.size -= 1
+    this.#started += 1
     return claim
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
-import { Ahead } from './ahead.ts'
+import { Ahead, type Line } from './ahead.ts'
 import { currentItems } from './current.ts'
 import { Deadline } from './deadline.ts'
 import type { Desk } from './desk.ts'
@@ -50,9 +50,8 @@ export class Hands implements Desk {
     return this.#ahead.size
   }
 
-  /** Since when the oldest of the items ahead waits for a free hand. */
-  get aheadSinceMs(): number {
-    return this.#ahead.sinceMs
+  get line(): Line {
+    return this.#ahead
   }
 
   /** Runs that were started from what was held ahead, which the store does not know yet. */

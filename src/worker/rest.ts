@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Change } from '../store/contract.ts'
+import type { Line } from './ahead.ts'
 import type { Hands } from './hands.ts'
 import type { Pace } from './pace.ts'
 import type { Sources } from './sources/sources.ts'
@@ -8,6 +9,8 @@ import type { Sources } from './sources/sources.ts'
 const NEWS_MS = 20
 /** What is held ahead and still not started then goes back: somebody else may be idle. */
 const AHEAD_HELD_MAX_MS = 50
+/** Unless it is on its way: on a busy machine the store takes its time, and to claim it anew would take more. */
+const AHEAD_ON_ITS_WAY_MAX_MS = 150
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
 
@@ -29,12 +32,19 @@ export function restMs({ clock, hands, sources, pace, isTroubled }: Rest): numbe
     if (source.news.sinceMs !== undefined) reasons.push(source.news.sinceMs + NEWS_MS - now)
     for (const { startedMs } of hands.unknownStarts(source)) reasons.push(startedMs + NEWS_MS - now)
   }
-  if (hands.ahead > 0) reasons.push(hands.aheadSinceMs + AHEAD_HELD_MAX_MS - now)
+  if (hands.ahead > 0) reasons.push(lookAtLineInMs(hands.line, now))
   return Math.max(0, Math.min(...reasons))
 }
 
-export function aheadIsOld(hands: Hands, nowMs: number): boolean {
-  return hands.ahead > 0 && nowMs - hands.aheadSinceMs >= AHEAD_HELD_MAX_MS
+function lookAtLineInMs({ sinceMs }: Line, nowMs: number): number {
+  const heldMs = nowMs - sinceMs
+  return (heldMs < AHEAD_HELD_MAX_MS ? AHEAD_HELD_MAX_MS : AHEAD_ON_ITS_WAY_MAX_MS) - heldMs
+}
+
+export function aheadIsOld({ line }: { line: Line }, nowMs: number): boolean {
+  const heldMs = nowMs - line.sinceMs
+  if (line.size === 0 || heldMs < AHEAD_HELD_MAX_MS) return false
+  return heldMs >= AHEAD_ON_ITS_WAY_MAX_MS || line.lastsMs(nowMs) > AHEAD_HELD_MAX_MS
 }
 
 export function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {

@@ -32,7 +32,7 @@ test('an exchange that brings nothing makes items held ahead no younger', () => 
   clock.advance(40)
   hands.take([], SOURCE)
   expect(hands.ahead).toBe(1)
-  expect(hands.aheadSinceMs).toBe(100)
+  expect(hands.line.sinceMs).toBe(100)
 })
 
 test('items that are claimed later make those that wait no younger', () => {
@@ -43,7 +43,7 @@ test('items that are claimed later make those that wait no younger', () => {
   clock.advance(40)
   hands.take([{ ...AHEAD, id: '2' }], SOURCE)
   expect(hands.ahead).toBe(2)
-  expect(hands.aheadSinceMs).toBe(100)
+  expect(hands.line.sinceMs).toBe(100)
   hands.lose('1')
-  expect(hands.aheadSinceMs).toBe(140)
+  expect(hands.line.sinceMs).toBe(140)
 })
