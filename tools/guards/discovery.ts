@@ -17,8 +17,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'settling many rows proves each claim',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
     file: `${ROWS}/wording.ts`,
-    find: 'AND c.fence = gleaner_fence AND c.session = @session)',
-    replace: 'AND (c.fence = gleaner_fence OR 1) AND (c.session = @session OR 1))',
+    find: 'AND c.fence = gleaner_done.column2 AND c.session = @session)',
+    replace: 'AND true)',
     test: { file: CONFORMANCE, title: 'settling rows > late ones, handed in together, write nothing' },
   },
   {
@@ -80,7 +80,7 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'under a session that is over no row is settled or claimed',
     promise: 'A session ends once, and with it all it may do.',
     file: `${ROWS}/exchange.ts`,
-    find: 'if (!isLive(db, session)) return { answer: sessionOver(exchange), freed: false }',
+    find: 'if (!isLive(db, session)) return { answer: sessionOver(exchange), held: [], freed: false }',
     replace: '',
     test: {
       file: CONFORMANCE,

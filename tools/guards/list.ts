@@ -1667,7 +1667,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: effects and completion are one transaction',
     promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
     file: 'src/store/postgres/server/database.ts',
-    find: "return ['BEGIN', ",
+    find: 'return [BEGIN, ',
     replace: "return ['SELECT 1', ",
     test: {
       file: 'test/torture/kill-points.test.ts',
