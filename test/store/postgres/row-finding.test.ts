@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect } from 'vitest'
 import { claimSql, turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
 import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
@@ -27,7 +28,7 @@ async function lookedOver(place: Place, declared: ReturnType<typeof source>) {
   return (await lookOver(database, declared)).source
 }
 
-/** As the store runs it; nothing of it stays. */
+/** As the store runs it, by one plan for whatever it is asked; nothing of it stays. */
 async function planOf(
   place: Place,
   text: string,
@@ -36,11 +37,19 @@ async function planOf(
 ): Promise<Plan[]> {
   const client = await place.client()
   await client.query(
-    `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; ${before}`,
+    `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+     SET LOCAL plan_cache_mode = force_generic_plan; ${before}`,
   )
-  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])
-  await client.query('ROLLBACK')
+  await client.query(`PREPARE planned AS ${text}`)
+  const given = values.map(literal).join(', ')
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE planned (${given})`)
+  await client.query('ROLLBACK; DEALLOCATE planned')
   return nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+}
+
+function literal(value: unknown): string {
+  if (value === null) return 'NULL'
+  return pg.escapeLiteral(Array.isArray(value) ? `{${value.join(',')}}` : String(value))
 }
 
 /** The plan of a claim of ten, as the store would run it now. */

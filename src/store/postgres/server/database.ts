@@ -46,8 +46,9 @@ const NOT_SYNCED = ['synchronous_commit = off']
 const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off']
 
 /**
- * One plan serves the usual exchange, whatever its size: otherwise the server would make the first five times a new one, at a
- * millisecond or two. Not for those under limits: theirs is better for knowing them.
+ * One plan serves the usual exchange, of tasks or of rows, whatever its size: otherwise the server would make the first five times a new
+ * one, at a millisecond or two, or each time, because it believes that a few rows are found better than many. Not for tasks under limits: theirs is
+ * better for knowing them.
  */
 const PLANNED_ONCE = ['plan_cache_mode = force_generic_plan']
 
@@ -176,7 +177,7 @@ export class Database {
   async volley(statements: readonly Statement[], manner: Manner = {}): Promise<pg.QueryArrayResult[]> {
     return this.#onClient(async (client) => {
       const asked = inOnePiece(client, () => [
-        client.query(beginning(manner)),
+        client.query(beginning(manner, PLANNED_ONCE)),
         ...statements.map(({ text, values, types }) => {
           const named = this.#named(text, values as unknown[])
           return client.query({ ...named, rowMode: 'array' as const, ...(types && { types }) })
