@@ -22,6 +22,12 @@ const THEMES = ['light', 'dark'] as const
 const SETTLED_MS = 1_500
 const HEIGHT_MAX = 4_000
 
+await fetch(values.url).catch(() => {
+  console.error(
+    `Nobody answers at ${values.url}. Start a server first (npm start), or name another one: --url.`,
+  )
+  process.exit(1)
+})
 const get = async (path: string) => (await fetch(`${values.url}/api/v1${path}`)).json() as Promise<any>
 const firstOf = async (status: string) => {
   const { items } = await get(`/tasks?status=${status}&limit=50`)
