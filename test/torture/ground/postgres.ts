@@ -15,7 +15,7 @@ export class PostgresGround implements Ground {
   readonly ownFlaws = FLAWS
   readonly counting = COUNTING
   /** The operations are those of SQLite, at a multiple of the time. */
-  readonly pointsMax = 4
+  readonly pointsMax = 3
   readonly #server: string
   readonly #name: string
   readonly #copies: PostgresGround[] = []

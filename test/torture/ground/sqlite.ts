@@ -10,7 +10,7 @@ export class SqliteGround implements Ground {
   readonly database: string
   readonly ownFlaws = FLAWS
   readonly counting = COUNTING
-  readonly pointsMax = 6
+  readonly pointsMax = 5
   readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-torture-')))
   readonly #file = join(this.#folder, 'app.db')
   readonly #copies: SqliteGround[] = []
