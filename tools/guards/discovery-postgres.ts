@@ -124,6 +124,14 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     },
   },
   {
+    name: 'postgres rows: a glance at the beginning leads nobody back there',
+    promise: 'A process does not walk over what the others hold.',
+    file: `${ROWS}/walk.ts`,
+    find: 'this.#roundStep(wish, left, false)',
+    replace: 'this.#roundStep(wish, left, true)',
+    test: { file: WALK, title: 'what a glance at the beginning takes leads nobody back there' },
+  },
+  {
     name: 'postgres: every statement sees what was committed before it',
     promise: 'Who waited for a lock sees what happened meanwhile, whatever the default of the server is.',
     file: 'src/store/postgres/server/database.ts',

@@ -45,7 +45,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     name: 'who waits for the lock is told',
     promise: 'Processes that share a file hand its lock over without asking for it again and again.',
     file: 'src/store/sqlite/file/lock-bell.ts',
-    find: '      utimesSync(this.#path, new Date(), new Date())\n',
+    find: '    stamp(this.#file)\n',
     replace: '',
     test: {
       file: 'test/store/sqlite/lock-bell.test.ts',

@@ -134,4 +134,34 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
       title: 'what was asked for early and never started goes back when the worker stops',
     },
   },
+  {
+    name: 'what gets on slowly is not kept ahead',
+    promise: 'Nobody hoards what an idle worker could do.',
+    file: 'src/worker/rest.ts',
+    find: 'line.lastsMs(nowMs) > AHEAD_HELD_MAX_MS',
+    replace: 'line.lastsMs(nowMs) < 0',
+    test: { file: 'test/worker/ahead.test.ts', title: 'what gets on too slowly for that goes back' },
+  },
+  {
+    name: 'what was held for long is not begun',
+    promise: 'A pause that was not heard of is heeded all the same.',
+    file: 'src/worker/rest.ts',
+    find: 'heldMs >= AHEAD_ON_ITS_WAY_MAX_MS ||',
+    replace: 'heldMs < 0 ||',
+    test: {
+      file: 'test/worker/ahead.test.ts',
+      title: 'after 150 ms all of it goes back, however few are left: a pause may have been missed',
+    },
+  },
+  {
+    name: 'postgres: what is sent together is planned once',
+    promise: 'Finding a row costs no planning each time.',
+    file: 'src/store/postgres/server/database.ts',
+    find: '        client.query(beginning(manner, PLANNED_ONCE)),\n        ...statements',
+    replace: '        client.query(beginning(manner)),\n        ...statements',
+    test: {
+      file: 'test/store/postgres/kept-connection.test.ts',
+      title: 'what is sent together, again and again, is planned once',
+    },
+  },
 ]

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { Connections } from '../../../src/store/postgres/server/connections.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
@@ -78,4 +79,15 @@ test('a kept connection that breaks while it rests is replaced', async ({ place 
   await place.until('the connection is gone', () => proxy.open < before)
   await store.enqueue([newTask()])
   expect(await worker.claim(1)).toHaveLength(1)
+})
+
+test('what is sent together, again and again, is planned once', async ({ place }) => {
+  const database = new Database({ url: place.url, schema: place.schema })
+  place.atEnd(() => database.close())
+  const text = 'SELECT n FROM generate_series(1, $1::int) n'
+  for (let n = 1; n <= 3; n++) await database.volley([{ text, values: [n] }])
+  // A server of before 14 counts none.
+  const plans = `SELECT coalesce(to_jsonb(p) ->> 'custom_plans', '0') FROM pg_prepared_statements p WHERE statement = $1`
+  const [answer] = await database.volley([{ text: plans, values: [text] }])
+  expect(answer!.rows).toEqual([['0']])
 })

@@ -1,5 +1,6 @@
-import { type FSWatcher, utimesSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { retryDelayMs } from './connection.ts'
+import { sharedMemoryOf, stamp } from './stamp.ts'
 
 /** Who came too late so often within such a time writes to a crowded file: he listens, and rings. */
 const CROWD = { tries: 20, withinMs: 1_000 }
@@ -12,7 +13,7 @@ const UNHEARD_MS = 10
  * stamp of the shared memory's file. Who waits now and then neither rings nor listens; who waits for a program that does not ring tries again.
  */
 export class LockBell {
-  readonly #path: string
+  readonly #file: string
   #waiting: (() => void) | null = null
   #timer: NodeJS.Timeout | undefined
   #watcher: FSWatcher | null = null
@@ -22,7 +23,7 @@ export class LockBell {
 
   /** @param path of the database */
   constructor(path: string) {
-    this.#path = `${path}-shm`
+    this.#file = sharedMemoryOf(path)
   }
 
   /** Somebody has the lock: `then` is called when it may be free. */
@@ -38,11 +39,7 @@ export class LockBell {
   ring(): void {
     if (this.#watcher === null) return
     if (performance.now() > this.#crowdedUntilMs) return this.close()
-    try {
-      utimesSync(this.#path, new Date(), new Date())
-    } catch {
-      // They try again by themselves.
-    }
+    stamp(this.#file)
   }
 
   close(): void {
@@ -60,7 +57,7 @@ export class LockBell {
     this.#crowdedUntilMs = nowMs + CROWD.withinMs
     if (this.#watcher !== null) return
     try {
-      this.#watcher = watch(this.#path, { persistent: false }, this.#hear)
+      this.#watcher = watch(this.#file, { persistent: false }, this.#hear)
       this.#watcher.on('error', () => this.close())
     } catch {
       // There are too many watchers: we try again by ourselves.

@@ -1,5 +1,6 @@
-import { type FSWatcher, utimesSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import type { Connection } from './connection.ts'
+import { sharedMemoryOf, stamp } from './stamp.ts'
 
 /**
  * An event of the log comes when its bytes are written; the commit is visible only after the sync. A store says so (see
@@ -139,25 +140,20 @@ const TELL_EVERY_MS = 10
 
 /**
  * Tells those who watch that what was written is on disk now, and visible: by the time stamp of the shared memory's
- * file. It costs 30 µs or so, so it is not done after each of many commits in a row.
+ * file. Not after each of many commits in a row.
  */
 export class SyncTeller {
-  readonly #path: string
+  readonly #file: string
   #toldMs = Number.NEGATIVE_INFINITY
 
   constructor(path: string) {
-    this.#path = path
+    this.#file = sharedMemoryOf(path)
   }
 
   tell(): void {
     const nowMs = performance.now()
     if (nowMs - this.#toldMs < TELL_EVERY_MS) return
     this.#toldMs = nowMs
-    const now = Date.now() / 1_000
-    try {
-      utimesSync(`${this.#path}-shm`, now, now)
-    } catch {
-      // They look again by themselves.
-    }
+    stamp(this.#file)
   }
 }
