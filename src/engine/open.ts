@@ -200,14 +200,7 @@ function engine(
     work({ id, supervisor, paused, watch, avoid, ...options } = {}) {
       if (closing !== undefined) throw closedError()
       const serving = checkWork(options, checked)
-      // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
-      if (workersEver === 0 && plan !== null) {
-        sweeper.start()
-        reranker.start()
-      }
-      recurring.start()
-      pruner.start()
-      if (serving.rows.size > 0 && plan !== null) repairer.start()
+      const isFirst = workersEver === 0
       workersEver += 1
       const worker = new Worker(
         {
@@ -224,6 +217,15 @@ function engine(
         { store, clock, random, keeper, household, emitter, hooks, meter, enqueue, enqueueWithin, watch },
       )
       workers.add(worker)
+      // After the worker, which is what somebody waits for. Where nobody else can see a session there is nobody to sweep, and nobody who
+      // changes the order of a queue.
+      if (isFirst && plan !== null) {
+        sweeper.start()
+        reranker.start()
+      }
+      recurring.start()
+      pruner.start()
+      if (serving.rows.size > 0 && plan !== null) repairer.start()
       return worker
     },
     tasks: taskManagement(store, meter),

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { RenewalPlan, Renewer } from '../store/contract.ts'
+import type { RenewalPlan } from '../store/contract.ts'
 import { openRenewer } from '../store/renewer.ts'
 
 export type ToKeeper = { hold: string } | { release: string } | { close: true }
@@ -12,13 +12,15 @@ export interface Renewing {
 
 /** In the keeper's thread: renews the sessions that it is told to hold, until it is told to close. */
 export function keepRenewing(port: MessagePort, { plan, everyMs }: Renewing): void {
-  let renewer: Renewer | undefined
+  // At once: it takes a moment, and the first lease may be short.
+  let opening = openRenewer(plan)
+  opening.catch(() => {})
   const sessions = new Set<string>()
 
   async function renew(): Promise<void> {
     if (sessions.size === 0) return
     const asked = [...sessions]
-    renewer ??= await openRenewer(plan)
+    const renewer = await opening.catch(() => (opening = openRenewer(plan)))
     const alive = new Set(await renewer.renew(asked))
     for (const session of asked) {
       if (alive.has(session) || !sessions.delete(session)) continue
@@ -37,7 +39,7 @@ export function keepRenewing(port: MessagePort, { plan, everyMs }: Renewing): vo
     else if ('close' in message) {
       clearInterval(timer)
       port.close()
-      void renewer?.close()
+      void opening.then((renewer) => renewer.close()).catch(() => {})
     }
   })
 }

@@ -102,6 +102,7 @@ export class Vitals {
 
   hasNewHoldups(session: string): boolean {
     const holdups = this.needs.holdups()
+    if (holdups.length === 0 && this.#told.holdups.length === 0) return false
     return holdups !== this.#told.holdups || (holdups.length > 0 && session !== this.#told.session)
   }
 

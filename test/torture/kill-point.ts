@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import pg from 'pg'
+import { Journey } from '../../src/store/postgres/server/journey.ts'
 import { say } from '../journeys/program.ts'
 
 /**
@@ -93,15 +94,15 @@ function watchFiles(): void {
   syncBuiltinESMExports()
 }
 
-/**
- * Every statement passes here, a pool's as well. Those of an exchange in one journey come one after the other, too, though
- * none waits for an answer: killed before one of them, those before it are on their way.
- */
+/** Every statement passes here, a pool's as well; those of a journey together: it leaves in one piece, or not at all. */
 function watchPostgres(): void {
   const client = pg.Client.prototype as { query: (...parameters: any[]) => unknown }
   const original = client.query
   client.query = function (...parameters) {
-    step(parameters[0].text ?? parameters[0])
+    const [asked] = parameters
+    step(
+      asked instanceof Journey ? asked.statements.map(({ text }) => text).join('; ') : (asked.text ?? asked),
+    )
     return original.apply(this, parameters)
   }
 }

@@ -157,9 +157,10 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: everything is sent at once',
     promise: 'A handler that blocks its process holds up nobody else.',
-    file: 'src/store/postgres/server/database.ts',
-    find: '{ ...config, pipeline: true }',
-    replace: '{ ...config, pipeline: false }',
+    file: 'src/store/postgres/server/journey.ts',
+    find: 'connection.stream.write(Buffer.concat([...messages, SYNC]))',
+    replace:
+      'connection.stream.write(messages[0]!), setImmediate(() => connection.stream.write(Buffer.concat([...messages.slice(1), SYNC])))',
     test: {
       file: RACES,
       title: 'whoever is busy while a claim is under way holds up nobody: the server needs no more of him',
@@ -196,8 +197,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: words of the app are not ours',
     promise: 'A condition means what it says.',
     file: 'src/store/postgres/server/database.ts',
-    find: 'const named = this.#named(text, values as unknown[])',
-    replace: "const named = this.#named(text.replaceAll('gleaner.', 'x.'), values as unknown[])",
+    find: 'return journey.add({ name, text, values',
+    replace: "return journey.add({ name, text: text.replaceAll('gleaner.', 'x.'), values",
     test: { file: FINDING, title: 'words of a condition that look like ours are the app’s' },
   },
   {
@@ -220,8 +221,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: what we write is no news',
     promise: 'Workers do not wake each other with what they have done.',
     file: 'src/store/postgres/server/database.ts',
-    find: "quiet ? ['gleaner_rows.quiet = on'] : []",
-    replace: "quiet ? ['gleaner_rows.quiet = off'] : []",
+    find: "['gleaner_rows.quiet', 'on']",
+    replace: "['gleaner_rows.quiet', 'off']",
     test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },
   },
   {

@@ -1156,8 +1156,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: handing in and claiming needs a live session',
     promise: 'A session that was ended gets no new work for its late results.',
     file: 'src/store/postgres/tasks/exchange.ts',
-    find: 'if (!outlook?.live) return { answer: ended(exchange)',
-    replace: 'if (!outlook) return { answer: ended(exchange)',
+    find: 'if (!outlook?.live) {',
+    replace: 'if (!outlook) {',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'an ended session that hands in work and wants more gets nothing for it',
@@ -1177,7 +1177,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a session lives until the commit',
     promise: 'A session that is ended while it claims leaves no task in the hands of nobody.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/outlook.ts',
     find: ' FOR KEY SHARE OF sessions',
     replace: '',
     test: {
@@ -1243,7 +1243,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/outlook.ts',
     find: 'want === null || row.everything',
     replace: 'want === null',
     test: {
@@ -1254,7 +1254,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/outlook.ts',
     find: '.filter((lane) => !row.queues.includes(lane.queue))',
     replace: '',
     test: {
@@ -1418,8 +1418,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: notifications are debounced',
     promise: 'A flood of enqueues does not make all commits of the server wait in line.',
     file: 'src/store/postgres/server/wakeups.ts',
-    find: 'const DEBOUNCE_MS = 5',
-    replace: 'const DEBOUNCE_MS = 0',
+    find: '{ work: 5, ended: 25 }',
+    replace: '{ work: 0, ended: 25 }',
     test: {
       file: 'test/store/postgres/wakeups.test.ts',
       title: 'is one for many: there is at most one every few milliseconds, however many enqueue',
@@ -1667,8 +1667,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: effects and completion are one transaction',
     promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
     file: 'src/store/postgres/server/database.ts',
-    find: 'return [BEGIN, ',
-    replace: "return ['SELECT 1', ",
+    find: "const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'",
+    replace: "const BEGIN = 'SELECT 1'",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title: 'on PostgreSQL, killed at any point of > ctx.complete',

@@ -1,6 +1,8 @@
 import type { Guard } from './guard.ts'
 
 const OWN = 'test/store/postgres/plain-exchange.test.ts'
+const TWO = 'test/store/postgres/two-journeys.test.ts'
+const JOURNEY = 'test/store/postgres/journey.test.ts'
 
 /** What speaks against an exchange in one journey, and who would notice that it was not asked for. */
 const CONDITIONS: readonly [what: string, find: string, replace: string, title: string][] = [
@@ -24,7 +26,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   ...CONDITIONS.map(([what, find, replace, title]) => ({
     name: `postgres: an exchange in one journey asks first: ${what}`,
     promise: 'What has changed since the last exchange counts from the next one on.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/outlook.ts',
     find,
     replace,
     test: { file: OWN, title: `what has changed since the last exchange counts all the same > ${title}` },
@@ -48,7 +50,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: who ends a session waits for an exchange in one journey',
     promise: 'What was claimed while the session was ended goes back with it.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/outlook.ts',
     find: ' FOR KEY SHARE) o',
     replace: ') o',
     test: {
@@ -59,9 +61,9 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: of statements asked for together the one that failed is named',
     promise: 'An error says what went wrong, not what followed from it.',
-    file: 'src/store/postgres/server/database.ts',
-    find: 'throw failures[0]',
-    replace: 'throw failures.at(-1)',
+    file: 'src/store/postgres/server/journey.ts',
+    find: '    for (const { reject } of this.#asked.slice(this.#answered)) reject(error)\n    this.#over.reject(error)',
+    replace: '    this.#over.resolve()',
     test: {
       file: OWN,
       title: 'should a statement of it fail, nothing is done, and the one that failed is named',
@@ -76,6 +78,110 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     test: {
       file: 'test/store/postgres/sessions.test.ts',
       title: 'who ends a session waits for effects that are under way, and they are kept',
+    },
+  },
+  {
+    name: 'postgres: what one of two journeys has handed in is not handed in again',
+    promise: 'An exchange that finds something changed hands everything in once.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: 'await stepByStep({ ...exchange, outcomes: [] }, [])',
+    replace: 'await stepByStep(exchange, spent)',
+    test: {
+      file: TWO,
+      title:
+        'what was handed in before something changed counts, and what is claimed then is claimed as it is now',
+    },
+  },
+  {
+    name: 'postgres: what one of two journeys did not hand in is handed in step by step',
+    promise: 'What was completed is handed in, whatever changes meanwhile.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: 'await stepByStep({ ...exchange, want: null }, spent)',
+    replace: 'await stepByStep({ ...exchange, outcomes: [], want: null }, spent)',
+    test: {
+      file: TWO,
+      title:
+        'what was claimed before something changed counts, and what is handed in then is handed in as it is now',
+    },
+  },
+  {
+    name: 'postgres: the end of a session between two journeys is told',
+    promise: 'A worker whose session has ended runs nothing that was given back.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: 'answer: { ...answer, refused, sessionEnded }',
+    replace: 'answer: { ...answer, refused, sessionEnded: sessionEnded && false }',
+    test: {
+      file: TWO,
+      title: 'a session that ends between the two loses what it has claimed, and what it did not hand in',
+    },
+  },
+  {
+    name: 'postgres: of two journeys both are over before one is told to have failed',
+    promise: 'After an exchange that failed, what it claimed all the same is found and goes back.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: '  await Promise.allSettled([claiming, settling])\n',
+    replace: '',
+    test: {
+      file: TWO,
+      title:
+        'should one of them fail, the other is over when that is told, and the next exchange puts it right',
+    },
+  },
+  {
+    name: 'postgres: where others work there is one journey',
+    promise: 'Several processes do not get in each other’s way.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: ' && memory.usual.isAlone(exchange.session)',
+    replace: '',
+    test: { file: TWO, title: 'where another session lives it goes by one connection' },
+  },
+  {
+    name: 'postgres: what is prepared is known to be',
+    promise: 'A statement that failed can be asked again on the same connection.',
+    file: 'src/store/postgres/server/journey.ts',
+    find: 'if (name !== undefined) this.#connection!.parsedStatements[name] = text',
+    replace: '',
+    test: { file: JOURNEY, title: 'one that fails takes those behind it along, and is named' },
+  },
+  {
+    name: 'postgres: lists are written as the server reads them',
+    promise: 'What a user gave arrives as it was.',
+    file: 'src/store/postgres/server/journey.ts',
+    find: `.replaceAll(/["\\\\]/g, '\\\\$&')`,
+    replace: '',
+    test: { file: JOURNEY, title: 'lists and what stands in them arrive as they were' },
+  },
+  {
+    name: 'postgres: a look goes by indexes',
+    promise: 'What an idle worker costs does not depend on what else is in the table.',
+    file: 'src/store/postgres/server/database.ts',
+    find: 'const IN_BETWEEN: Manner = { durable: false, byIndex: true }',
+    replace: 'const IN_BETWEEN: Manner = { durable: false, byIndex: false }',
+    test: {
+      file: 'test/store/postgres/plans.test.ts',
+      title: 'an idle worker looks into indexes only, also before the planner knows what is in the table',
+    },
+  },
+  {
+    name: 'postgres: ends are announced less often',
+    promise: 'Workers that hand in do not keep waking all others.',
+    file: 'src/store/postgres/server/wakeups.ts',
+    find: '{ work: 5, ended: 25 }',
+    replace: '{ work: 5, ended: 5 }',
+    test: {
+      file: 'test/store/postgres/wakeups.test.ts',
+      title: 'of ends comes less often than one of work, which takes it along',
+    },
+  },
+  {
+    name: 'keeper: what could not be opened is opened again',
+    promise: 'A database that is away when a worker starts costs it nothing but the wait.',
+    file: 'src/worker/renewing.ts',
+    find: 'await opening.catch(() => (opening = openRenewer(plan)))',
+    replace: 'await opening',
+    test: {
+      file: 'test/worker/renewing.test.ts',
+      title: 'a database that is not there at first is opened later',
     },
   },
 ]

@@ -157,8 +157,8 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
     name: 'postgres: what is sent together is planned once',
     promise: 'Finding a row costs no planning each time.',
     file: 'src/store/postgres/server/database.ts',
-    find: '        client.query(beginning(manner, PLANNED_ONCE)),\n        ...statements',
-    replace: '        client.query(beginning(manner)),\n        ...statements',
+    find: 'of beginning(manner, PLANNED_ONCE)',
+    replace: 'of beginning(manner)',
     test: {
       file: 'test/store/postgres/kept-connection.test.ts',
       title: 'what is sent together, again and again, is planned once',

@@ -215,8 +215,8 @@ const IN_POSTGRES: Guard[] = [
     name: 'postgres: queues are not one line',
     promise: 'A priority in one queue holds up nobody in another.',
     file: 'src/store/postgres/tasks/take.ts',
-    find: 'if (new Set(turns.values()).size <= 1) {',
-    replace: 'if (turns.size >= 0) {',
+    find: 'const several = new Set(turns.values()).size > 1',
+    replace: 'const several = turns.size < 0',
     test: {
       file: POSTGRES,
       title: 'a worker takes from its queues in turn, whatever the priorities in each',

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
-import { type Change, type Enqueued, hasNews, type NewTask, type Store } from '../contract.ts'
+import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { insight } from './manage/insight.ts'
@@ -76,8 +76,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
-  /** Something to do was told of since the last claim: it is worth a transaction without a look before. */
-  let expectant = false
+  /** Something to do was told of since the last claim, or may have been before: it is worth a transaction without a look. */
+  let expectant = true
   const tell = (change: Change) => {
     if (isWork(change)) expectant = true
     for (const listener of listeners) listener(change)
@@ -173,10 +173,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         if (answer !== null) return answer
       }
       const spent = batches.spent(exchange)
-      const { answer, ended, requeued } = await started(
-        async () =>
-          (await exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING)) ??
-          database.transaction((own) => exchangeTasks(own, memory, exchange, spent, clockMs()), EXCHANGING),
+      const stepByStep = (one: Exchange, over: readonly number[]) =>
+        database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
+      const { answer, ended, requeued } = await started(() =>
+        exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
       )
       batches.exchanged(exchange, answer, spent)
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })

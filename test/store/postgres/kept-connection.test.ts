@@ -7,6 +7,8 @@ import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { type Place, test } from './place.ts'
 
+const CLAIMING = /INTO \S+batches/
+
 /** A worker whose last exchange found nothing more: its connection is at rest. */
 async function rested(place: Place) {
   const proxy = await place.proxy()
@@ -27,9 +29,7 @@ test('exchanges go by one connection, whatever else the store is asked for meanw
     await worker.completeAll(await worker.claim(1))
     await Promise.all(others)
   }
-  const claiming = proxy.seen.filter(({ statements }) =>
-    statements.some((text) => /INTO \S+batches/.test(text)),
-  )
+  const claiming = proxy.seen.filter(({ statements }) => statements.some((text) => CLAIMING.test(text)))
   expect(claiming).toHaveLength(1)
   expect(proxy.peak).toBeGreaterThan(2)
 })
@@ -71,11 +71,7 @@ describe('whoever finds no other connection gets the one that is kept', () => {
 test('a kept connection that breaks while it rests is replaced', async ({ place }) => {
   const { proxy, store, worker } = await rested(place)
   const before = proxy.open
-  const broken = await place.rows(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND position($1 IN query) > 0`,
-    [`"${place.schema}".tasks_ready`],
-  )
-  expect(broken).toHaveLength(1)
+  expect(proxy.cut(CLAIMING)).toBe(1)
   await place.until('the connection is gone', () => proxy.open < before)
   await store.enqueue([newTask()])
   expect(await worker.claim(1)).toHaveLength(1)
@@ -89,5 +85,5 @@ test('what is sent together, again and again, is planned once', async ({ place }
   // A server of before 14 counts none.
   const plans = `SELECT coalesce(to_jsonb(p) ->> 'custom_plans', '0') FROM pg_prepared_statements p WHERE statement = $1`
   const [answer] = await database.volley([{ text: plans, values: [text] }])
-  expect(answer!.rows).toEqual([['0']])
+  expect(answer).toEqual([['0']])
 })

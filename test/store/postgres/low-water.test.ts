@@ -1,10 +1,10 @@
-import pg from 'pg'
 import { describe, expect } from 'vitest'
 import type { Strategy } from '../../../src/model/queue.ts'
 import type { Claim } from '../../../src/store/contract.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { explained, nodesOf } from './explained.ts'
 import { type Place, test } from './place.ts'
 
 const BATCH = 1_000
@@ -41,44 +41,15 @@ function complete(worker: Claimant, claims: Claim[]) {
   })
 }
 
-/** The pages a claim looks at, as the server explains the very statement with its values; undone, and then made. */
+/** The pages of the index and of the table that a claim looks at to find the next. */
 async function pagesOf(claim: () => Promise<Claim[]>): Promise<number> {
-  const client = pg.Client.prototype as { query: (...parameters: any[]) => any }
-  const query = client.query
-  let pages = 0
-  client.query = function (...parameters) {
-    const ask = (text: string, values?: unknown[]) => query.call(this, text, values)
-    const [asked] = parameters
-    const { text, values } = typeof asked === 'string' ? { text: asked, values: parameters[1] } : asked
-    if (text.includes('SKIP LOCKED') && text.includes('NOT suspect')) {
-      // Not awaited: what follows may be on its way already, and comes after these.
-      void ask('SAVEPOINT before')
-      void ask(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values).then(({ rows }: any) => {
-        pages += pagesOfWalk(rows[0]['QUERY PLAN'][0].Plan)
-      })
-      void ask('ROLLBACK TO before')
-    }
-    return query.apply(this, parameters)
-  }
-  try {
-    expect(await claim()).toHaveLength(10)
-  } finally {
-    client.query = query
-  }
-  return pages
+  const plans = await explained(isClaim, async () => expect(await claim()).toHaveLength(10))
+  const walks = plans.flatMap(nodesOf).filter((node) => node['Index Name'] === 'tasks_ready')
+  return walks.reduce((sum, walk) => sum + walk['Shared Hit Blocks'] + walk['Shared Read Blocks'], 0)
 }
 
-interface Plan {
-  'Index Name'?: string
-  'Shared Hit Blocks': number
-  'Shared Read Blocks': number
-  Plans?: Plan[]
-}
-
-/** Of the index and of the table, in the part of the plan that looks for the next. */
-function pagesOfWalk(plan: Plan): number {
-  if (plan['Index Name'] === 'tasks_ready') return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-  return (plan.Plans ?? []).reduce((sum, part) => sum + pagesOfWalk(part), 0)
+function isClaim(text: string): boolean {
+  return text.includes('SKIP LOCKED') && text.includes('NOT suspect')
 }
 
 test('a claim steps over the last batch of dead rows, not over all 30 000 that nobody can clean away', ({

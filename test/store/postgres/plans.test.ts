@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { explained, nodesOf } from './explained.ts'
 import { type Place, test } from './place.ts'
 
 interface Plan {
@@ -12,10 +13,6 @@ interface Plan {
   'Actual Rows': number
   'Rows Removed by Filter'?: number
   Plans?: Plan[]
-}
-
-function nodesOf(plan: Plan): Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
 }
 
 /** Thousands wait, of two names, behind thousands that are finished, scheduled or held. */
@@ -115,4 +112,22 @@ test('what is finished, scheduled or held is in no index that a claim walks', as
   expect(sizes.all).toBe(18_000)
   expect(indexed.entries).toBeLessThan(sizes.all * 0.75)
   expect(sizes.ready).toBe(12_000)
+})
+
+test('an idle worker looks into indexes only, also before the planner knows what is in the table', async ({
+  place,
+}) => {
+  const clock = new ManualClock(Date.now())
+  const store = await place.store({ clock })
+  const worker = await new Claimant(store, clock).begin()
+  await worker.claim(1)
+  await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'of others' })))
+  // The first has been told of something, and claims; those after it look.
+  await worker.claim(1)
+  const isLook = (text: string) => text.includes('"entriesBefore"') || text.includes('AS ready')
+  const plans = await explained(isLook, async () => expect(await worker.claim(1)).toEqual([]))
+  expect(plans.length).toBeGreaterThan(1)
+  const scans = plans.flatMap(nodesOf).filter((node) => node['Relation Name'] === 'tasks')
+  expect(scans.length).toBeGreaterThan(2)
+  expect(scans.map((node) => node['Node Type']).filter((type) => type === 'Seq Scan')).toEqual([])
 })

@@ -82,6 +82,13 @@ export class PostgresProxy {
     client.once('close', () => this.#links.delete(link))
   }
 
+  /** Breaks the connections that were asked for something like this. Answers how many there were. */
+  cut(pattern: RegExp): number {
+    const links = [...this.#links].filter((link) => link.seen.statements.some((text) => pattern.test(text)))
+    for (const link of links) link.cut()
+    return links.length
+  }
+
   async close(): Promise<void> {
     for (const link of this.#links) link.cut()
     this.#server.close()
@@ -100,7 +107,7 @@ class Link {
   /** Of those, how many will be answered before the one that is being lost. */
   #before = 0
   #transaction = ''
-  readonly #seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
+  readonly seen: PostgresProxy['seen'][number] = { settings: {}, statements: [] }
   /** Texts by name. A prepared statement counts each time that it is run, not when it is prepared. */
   readonly #prepared = new Map<string, string>()
 
@@ -108,7 +115,7 @@ class Link {
     this.#proxy = proxy
     this.#client = client
     this.#server = server
-    proxy.seen.push(this.#seen)
+    proxy.seen.push(this.seen)
     for (const socket of [client, server]) {
       socket.setNoDelay(true)
       socket.on('error', () => this.cut())
@@ -125,7 +132,7 @@ class Link {
   }
 
   #ask(message: Buffer): void {
-    if (isStartup(message)) Object.assign(this.#seen.settings, settingsIn(message))
+    if (isStartup(message)) Object.assign(this.seen.settings, settingsIn(message))
     const prepared = preparedIn(message)
     if (prepared !== undefined) this.#prepared.set(prepared.name, prepared.text)
     const text = prepared === undefined ? (statementIn(message) ?? this.#boundIn(message)) : undefined
@@ -134,7 +141,7 @@ class Link {
       if (endsStatement) this.#unanswered += 1
       return this.#forward(this.#server, message)
     }
-    this.#seen.statements.push(text)
+    this.seen.statements.push(text)
     this.#transaction = /^BEGIN/.test(text) ? text : `${this.#transaction}\n${text}`
     if (this.#losing === undefined) {
       this.#losing = this.#sprung(text)

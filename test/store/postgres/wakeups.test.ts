@@ -73,6 +73,28 @@ describe('a notification', () => {
     await wakeups.close()
   })
 
+  test('of ends comes less often than one of work, which takes it along', async ({ place }) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const sent: string[] = []
+    const run = async (_text: string, values: string[]) => sent.push(values[1]!.replace(/^\S+ /, ''))
+    const wakeups = new Wakeups({ url: place.url }, { schema: place.schema, run } as unknown as Sql, () => {})
+    wakeups.announce('ended')
+    wakeups.announce('ended')
+    vi.advanceTimersByTime(24)
+    expect(sent).toEqual(['ended'])
+    vi.advanceTimersByTime(1)
+    expect(sent).toEqual(['ended', 'ended'])
+    wakeups.announce('ended')
+    wakeups.announce('work')
+    wakeups.announce('ended')
+    vi.advanceTimersByTime(5)
+    expect(sent).toEqual(['ended', 'ended', 'ended work'])
+    vi.advanceTimersByTime(100)
+    expect(sent).toHaveLength(3)
+    await wakeups.close()
+  })
+
   test('of a cancel reaches a running task of another engine', async ({ place }) => {
     const started = Promise.withResolvers<void>()
     const wait = defineTask({

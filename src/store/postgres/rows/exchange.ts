@@ -240,9 +240,9 @@ async function together(
       statements,
       groups.length > 0 ? IN_PASSING : QUIETLY,
     )
-    seen.outlook = readOutlook(outlookRows!.rows)
-    if (guess !== null) guess.take(results.at(-1)!.rows)
-    const unwritten = groups.map((group, at) => readSettled(group, results[at]!.rows, answers))
+    seen.outlook = readOutlook(outlookRows!)
+    if (guess !== null) guess.take(results.at(-1)!)
+    const unwritten = groups.map((group, at) => readSettled(group, results[at]!, answers))
     await judgeLater(services, unwritten.flat(), answers)
     return seen.outlook
   } catch (error) {
@@ -251,7 +251,7 @@ async function together(
   for (const group of groups)
     for (const row of group.rows) await alone(services, session, { ...group, rows: [row] }, answers)
   const [outlookRows] = await database.volley([first], QUIETLY)
-  seen.outlook = readOutlook(outlookRows!.rows)
+  seen.outlook = readOutlook(outlookRows!)
   return seen.outlook
 }
 
@@ -272,7 +272,7 @@ async function alone(services: RowServices, session: string, group: Group, answe
   const row = group.rows[0]!
   try {
     const [result] = await services.database.volley([settleStatement(group, session)], QUIETLY)
-    await judgeLater(services, readSettled(group, result!.rows, answers), answers)
+    await judgeLater(services, readSettled(group, result!, answers), answers)
   } catch (error) {
     if (faultOf(error) === null) throw error
     const failed = isLocked(error) ? { ...row, locked: true } : asFailed(row, error, group.known)

@@ -170,8 +170,8 @@ export class Looking {
     const turn = { text: known.turnText(true), values: [] }
     const statements = [turn, this.outlook(), this.#claim(known, look, wanted, rows)]
     const [, now, answer] = await database.volley(statements, QUIETLY)
-    this.#now = seen.outlook = readOutlook(now!.rows)
-    const claimed = readClaimed(known, answer!.rows, wanted)
+    this.#now = seen.outlook = readOutlook(now!)
+    const claimed = readClaimed(known, answer!, wanted)
     if (!claimed.looked) throw new Outdated()
     return this.#took(known, claimed)
   }

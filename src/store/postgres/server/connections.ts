@@ -56,14 +56,3 @@ export class Connections {
   /** It broke while it rested; whoever needs one next opens another. */
   readonly #onError = (error: Error): void => this.#letGo(error)
 }
-
-/** What is asked in here leaves in one piece: the server begins once, and the system is called once, not for each statement. */
-export function inOnePiece<T>(client: pg.PoolClient, ask: () => T): T {
-  const { stream } = client.connection
-  stream.cork()
-  try {
-    return ask()
-  } finally {
-    stream.uncork()
-  }
-}

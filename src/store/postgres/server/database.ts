@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { InputError } from '../../../errors.ts'
-import { Connections, inOnePiece } from './connections.ts'
+import { Connections } from './connections.ts'
+import { Journey, type Value } from './journey.ts'
 import type { PostgresOptions } from './options.ts'
 import { Sql } from './sql.ts'
 import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
@@ -30,7 +31,7 @@ export interface Manner {
 /** By the extended protocol, which takes no second statement. */
 export type Ask = (text: string) => Promise<any[]>
 
-/** One of those that are sent together; its rows come as arrays. */
+/** One of those that are sent together. */
 export interface Statement {
   text: string
   values: readonly unknown[]
@@ -38,22 +39,32 @@ export interface Statement {
   types?: pg.CustomTypesConfig
 }
 
-const NOT_SYNCED = ['synchronous_commit = off']
+/** A setting of a transaction. */
+type Setting = [name: string, value: string]
+
+const NOT_SYNCED: Setting[] = [['synchronous_commit', 'off']]
 /**
  * The planner knows how many tasks were held when it last counted: mostly none. It then joins what a worker hands in or
  * takes by reading the whole table, or each row of it against each row handed in.
  */
-const BY_INDEX = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off']
+const BY_INDEX: Setting[] = [
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+]
 
 /**
  * One plan serves the usual exchange, of tasks or of rows, whatever its size: otherwise the server would make the first five times a new
  * one, at a millisecond or two, or each time, because it believes that a few rows are found better than many. Not for tasks under limits: theirs is
  * better for knowing them.
  */
-const PLANNED_ONCE = ['plan_cache_mode = force_generic_plan']
+const PLANNED_ONCE: Setting = ['plan_cache_mode', 'force_generic_plan']
 
 /** Each statement sees what was committed before it began, whatever the server's default is: who waited for a lock sees what happened meanwhile. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+
+/** A look. */
+const IN_BETWEEN: Manner = { durable: false, byIndex: true }
 
 /** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
 const PREPARED_MAX = 500
@@ -79,15 +90,17 @@ export class Database {
       })
     }
     const config = { ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES }
-    const pool = new pg.Pool({ ...config, pipeline: true })
+    const pool = new pg.Pool(config)
     // A connection that breaks while it rests is replaced; whoever needs one next will see.
     pool.on('error', () => {})
     this.#connections = new Connections(pool, config.max)
     this.#prepares = options.notify !== false
     this.sql = new Sql({ query: (text, values) => this.#query({ text, values }) }, schema)
     this.prepared = new Sql({ query: (text, values) => this.#query(this.#named(text, values)) }, schema)
-    const between = (query: pg.QueryConfig) => this.#onClient((client) => client.query(query), true)
-    this.between = new Sql({ query: (text, values) => between(this.#named(text, values)) }, schema)
+    const between = async (text: string, values: unknown[] = []) => ({
+      rows: await this.#sent(IN_BETWEEN, (journey) => this.#add(journey, { text, values })),
+    })
+    this.between = new Sql({ query: between }, schema)
   }
 
   async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
@@ -111,7 +124,7 @@ export class Database {
     manner: Manner = {},
   ): Promise<T> {
     return this.#onClient(async (client) => {
-      await client.query(beginning(manner))
+      await client.query(beginning(manner).join('; '))
       const queryable = manner.prepared
         ? { query: (text: string, values?: any[]) => client.query(this.#named(text, values)) }
         : client
@@ -122,31 +135,41 @@ export class Database {
   }
 
   /**
-   * A transaction in one journey: what `work` asks for before it first waits goes out at once, and the commit with it.
-   * Whether it may be done the statements have to see for themselves; one that fails takes the others with it.
+   * A transaction in one journey: what `work` asks for before it first waits goes out at once, and the commit with it. So the
+   * server never waits for us inside it, however long a handler keeps our event loop busy, and nobody waits for what it has
+   * locked. Whether it may be done the statements have to see for themselves; one that fails takes the others with it.
    */
   async together<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
-    return this.#onClient(async (client) => {
-      // The first to fail is the one that knows why.
-      const failures: unknown[] = []
-      const query = (config: pg.QueryConfig) => {
-        const answer = client.query(config)
-        answer.catch((error) => failures.push(error))
-        return answer
-      }
-      const asked = (text: string, values?: any[]) =>
-        query(manner.prepared ? this.#named(text, values) : { text, values })
-      const all = inOnePiece(client, () => {
-        const begun = query({ text: beginning(manner, PLANNED_ONCE) })
-        const working = work(this.sql.on({ query: asked }))
-        return [begun, working, query({ text: 'COMMIT' })] as const
+    return this.#sent(manner, (journey) => {
+      const query = async (text: string, values: any[] = []) => ({
+        rows: await this.#add(journey, { text, values }),
       })
-      // Each is heard to its end: the connection has nothing left to say to the next who uses it.
-      const [, worked] = await Promise.allSettled(all)
-      if (failures.length > 0) throw failures[0]
-      if (worked.status === 'rejected') throw worked.reason
-      return worked.value
-    }, manner.prepared === true)
+      return work(this.sql.on({ query }))
+    })
+  }
+
+  /** The same, of statements that are known; their rows come as arrays. */
+  async volley(statements: readonly Statement[], manner: Manner = {}): Promise<any[][][]> {
+    return this.#sent(manner, (journey) =>
+      Promise.all(statements.map((statement) => this.#add(journey, statement, true))),
+    )
+  }
+
+  async #sent<T>(manner: Manner, work: (journey: Journey) => Promise<T>): Promise<T> {
+    return this.#onClient(async (client) => {
+      const journey = new Journey()
+      for (const text of beginning(manner, PLANNED_ONCE)) void this.#add(journey, { text, values: [] })
+      const working = work(journey)
+      void this.#add(journey, { text: 'COMMIT', values: [] })
+      client.query(journey)
+      const [worked] = await Promise.all([working, journey.over])
+      return worked
+    }, true)
+  }
+
+  #add(journey: Journey, { text, values, types = TYPES }: Statement, asArrays = false): Promise<any[]> {
+    const { name } = this.#named(text)
+    return journey.add({ name, text, values: values as Value[], types, asArrays })
   }
 
   async #onClient<T>(work: (client: pg.PoolClient) => Promise<T>, isRegular: boolean): Promise<T> {
@@ -168,27 +191,6 @@ export class Database {
       client.off('error', onError)
       this.#connections.close(client, broken, isRegular)
     }
-  }
-
-  /**
-   * One transaction in one round trip: everything is sent at once, its end included. So the server never waits for us
-   * inside it, however long a handler keeps our event loop busy, and nobody waits for what it has locked.
-   */
-  async volley(statements: readonly Statement[], manner: Manner = {}): Promise<pg.QueryArrayResult[]> {
-    return this.#onClient(async (client) => {
-      const asked = inOnePiece(client, () => [
-        client.query(beginning(manner, PLANNED_ONCE)),
-        ...statements.map(({ text, values, types }) => {
-          const named = this.#named(text, values as unknown[])
-          return client.query({ ...named, rowMode: 'array' as const, ...(types && { types }) })
-        }),
-        client.query('COMMIT'),
-      ])
-      const answers = await Promise.allSettled(asked)
-      const failed = answers.find((answer) => answer.status === 'rejected')
-      if (failed !== undefined) throw failed.reason
-      return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<any>).value)
-    }, true)
   }
 
   /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. */
@@ -229,19 +231,21 @@ export class Database {
   }
 }
 
-/** One round trip. */
+/** Statements for a round trip of their own, or for the first part of one. */
 function beginning(
   { durable = true, byIndex = false, quiet = false, lockTimeoutMs }: Manner,
-  more: readonly string[] = [],
-): string {
-  const settings = [
+  ...more: Setting[]
+): string[] {
+  const settings: Setting[] = [
     ...(durable ? [] : NOT_SYNCED),
     ...(byIndex ? BY_INDEX : []),
-    ...(quiet ? ['gleaner_rows.quiet = on'] : []),
-    ...(lockTimeoutMs === undefined ? [] : [`lock_timeout = ${lockTimeoutMs}`]),
+    ...(quiet ? [['gleaner_rows.quiet', 'on'] satisfies Setting] : []),
+    ...(lockTimeoutMs === undefined ? [] : [['lock_timeout', String(lockTimeoutMs)] satisfies Setting]),
     ...more,
   ]
-  return [BEGIN, ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
+  if (settings.length === 0) return [BEGIN]
+  const set = settings.map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  return [BEGIN, `SELECT ${set.join(', ')}`]
 }
 
 /** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */

@@ -3,19 +3,25 @@ export interface Queryable {
   query(text: string, values?: any[]): Promise<{ rows: any[]; rowCount?: number | null }>
 }
 
+/** Texts that are kept: far more than there are that come again and again. */
+const TEXTS_MAX = 500
+
 /** SQL in the schema of this store: `gleaner.` stands for it in every text. */
 export class Sql {
   readonly schema: string
   readonly raw: Queryable
+  /** As they were written, and as they are sent. */
+  readonly #texts: Map<string, string>
 
-  constructor(client: Queryable, schema: string) {
+  constructor(client: Queryable, schema: string, texts = new Map<string, string>()) {
     this.raw = client
     this.schema = schema
+    this.#texts = texts
   }
 
   /** The same tables on another connection. */
   on(client: Queryable): Sql {
-    return new Sql(client, this.schema)
+    return new Sql(client, this.schema, this.#texts)
   }
 
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -32,7 +38,11 @@ export class Sql {
   }
 
   #named(text: string): string {
-    return text.replaceAll('gleaner.', `"${this.schema}".`)
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    const named = text.replaceAll('gleaner.', `"${this.schema}".`)
+    if (this.#texts.size < TEXTS_MAX) this.#texts.set(text, named)
+    return named
   }
 }
 

@@ -5,8 +5,11 @@ import { connectionConfig } from './database.ts'
 import type { PostgresOptions } from './options.ts'
 import type { Sql } from './sql.ts'
 
-/** A notification makes all commits of the server wait in line for a moment: one for many is enough. */
-const DEBOUNCE_MS = 5
+/**
+ * A notification makes all commits of the server wait in line for a moment, and wakes everybody who listens: one for many is
+ * enough. Who waits for an end waits a little longer than who waits for work: ends come as often as workers hand in.
+ */
+const DEBOUNCE_MS: Record<Topic, number> = { work: 5, ended: 25 }
 /** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
 const QUIET_MS = 20
 const RECONNECT_MS = 1_000
@@ -66,9 +69,11 @@ export class Wakeups {
   /** After a commit: soon, and once for everything that happens until then. */
   announce(topic: Topic): void {
     if (!this.#mayTell) return
+    const isAwaited = this.#pending.has(topic) || this.#pending.has('work')
     this.#pending.add(topic)
-    if (this.#sendTimer !== undefined) return
-    const waitMs = this.#lastSentMs + DEBOUNCE_MS - performance.now()
+    if (isAwaited) return
+    clearTimeout(this.#sendTimer)
+    const waitMs = this.#lastSentMs + DEBOUNCE_MS[topic] - performance.now()
     if (waitMs <= 0) void this.#send()
     else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
   }

@@ -65,15 +65,6 @@ export async function markUseful(sql: Sql, session: string): Promise<void> {
   await sql.run('UPDATE gleaner.sessions SET completed = 1 WHERE id = $1 AND completed = 0', [session])
 }
 
-export async function renewSessions(sql: Sql, sessions: readonly string[]): Promise<string[]> {
-  const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.sessions SET renewals = renewals + 1, renewed_at = gleaner.now_ms()
-     WHERE id = ANY($1::bigint[]) AND ended_at IS NULL RETURNING id::text AS id`,
-    [sessions],
-  )
-  return rows.map((row) => row.id)
-}
-
 export async function readLiveSessions(sql: Sql, clockMs: number | null): Promise<LiveSession[]> {
   type Row = {
     id: string

@@ -2,8 +2,9 @@ import type { Claim, Exchange, Exchanged } from '../../contract.ts'
 import { type Opening, suspectsAmongKeys } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
-import { type Ahead, lookAhead, type Outlook } from './claim.ts'
+import { type Ahead, lookAhead } from './claim.ts'
 import type { LowWater } from './low-water.ts'
+import type { Outlook } from './outlook.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5

@@ -9,7 +9,7 @@ import type { Newcomer, QueueBook } from '../order/queue-book.ts'
 import { advanceRaces } from '../order/races.ts'
 import type { Sql } from '../server/sql.ts'
 import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
-import { keepMoment } from './moment.ts'
+import type { Outlook } from './outlook.ts'
 import {
   type Asked,
   type Claimer,
@@ -24,100 +24,6 @@ import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
-
-/** What an exchange has to know first, in one round trip. */
-export interface Outlook {
-  live: boolean
-  /** The session has finished something before. */
-  useful: boolean
-  now: number
-  /** The lanes this worker may take from now: not those of a paused queue. */
-  open: readonly Lane[]
-  /** Somewhere a suspect waits. */
-  suspects: boolean
-  /** When the next delayed task is due; null: there is none. */
-  dueAt: number | null
-  /** What this session holds and is asked to stop. */
-  cancels: readonly string[]
-  /** There are limits. */
-  limited: boolean
-  /** Everything is paused. */
-  everything: boolean
-  /** Nothing speaks against asking for everything at once the next time. */
-  usual: boolean
-  /** What the connection had read of the index of what is ready. */
-  entriesBefore: number
-}
-
-interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
-  limits: number
-  keyed: number
-  version: number
-  queues: string[]
-  highest: number | null
-}
-
-const OUTLOOK = `
-  SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now,
-         (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-         ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
-         (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
-         (SELECT value FROM gleaner.settings WHERE key = 'limits') AS limits,
-         (SELECT value FROM gleaner.settings WHERE key = 'keyed') AS keyed,
-         (SELECT max(id) FROM gleaner.lanes WHERE limit_key = '') AS highest,
-         EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
-         (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
-         ARRAY(SELECT tasks.id::text FROM gleaner.tasks
-               WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
-         ${ENTRIES_READ} AS "entriesBefore"
-  FROM gleaner.sessions WHERE sessions.id = $1`
-
-/**
- * Null: there is no such session. `locked`, in a transaction: whoever wants to end the session waits for our commit, and
- * then finds what we claimed under it. That does not hold up the keeper, which changes no key.
- */
-export async function lookOut(
-  sql: Sql,
-  { lanes, queues }: Memory,
-  session: string,
-  want: Want | null,
-  { locked }: { locked: boolean },
-): Promise<Outlook | null> {
-  const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
-  if (row === undefined) return null
-  await queues.knowing(row.version, sql)
-  const limited = row.limits + row.keyed > 0
-  const { live, useful, everything, suspects } = row
-  const usual = live && useful && !everything && !limited && !suspects && row.queues.length === 0
-  if (want === null || row.everything) return { ...row, limited, usual, open: [] }
-  await lanes.limits.knowing(row.limits, sql)
-  await lanes.knowing(row.highest, sql)
-  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { ...row, limited, usual, open }
-}
-
-/** As this process knows the database, and with nothing to do beside the usual. */
-const AS_KNOWN = `live AND useful AND NOT everything AND cardinality(queues) = 0 AND version = $2 AND limits = 0 AND keyed = 0
-  AND highest = $3 AND NOT suspects AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
-
-/**
- * For statements that are on their way already: keeps the time for them if everything is as we know it, and makes them do
- * nothing otherwise. The session is locked before that is decided. Null: it is not so.
- */
-export async function lookAlong(
-  sql: Sql,
-  { lanes, queues }: Memory,
-  session: string,
-  open: readonly Lane[],
-  clockMs: number | null,
-): Promise<Outlook | null> {
-  const row = await sql.row<OutlookRow & { kept: boolean }>(
-    `SELECT o.*, ${keepMoment(`CASE WHEN ${AS_KNOWN} THEN coalesce($4::bigint, now) END`)} AS kept
-     FROM (${OUTLOOK} FOR KEY SHARE) o`,
-    [session, queues.version, lanes.highest, clockMs],
-  )
-  return row?.kept ? { ...row, limited: false, usual: true, open } : null
-}
 
 /** What waits. Infinity: nothing is scheduled. */
 export interface Ahead {

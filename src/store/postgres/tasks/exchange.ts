@@ -7,8 +7,9 @@ import { advanceRaces } from '../order/races.ts'
 import { numberList, type Sql, storable, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/sessions.ts'
 import { answered, ended } from './answer.ts'
-import { claimTasks, lookAhead, lookOut } from './claim.ts'
+import { claimTasks, lookAhead } from './claim.ts'
 import { momentOf } from './moment.ts'
+import { lookOut } from './outlook.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
@@ -33,12 +34,16 @@ export async function exchangeTasks(
 ): Promise<Effect> {
   const { session, want } = exchange
   const outlook = await lookOut(sql, memory, session, want, { locked: true })
-  memory.usual.note(session, outlook?.usual ?? false)
-  if (!outlook?.live) return { answer: ended(exchange), ended: [], requeued: false }
+  if (!outlook?.live) {
+    memory.usual.note(session, false, false)
+    return { answer: ended(exchange), ended: [], requeued: false }
+  }
   const now = clockMs ?? outlook.now
   const { limited } = outlook
   const settled = await settle(sql, memory, exchange, spent, limited, now)
-  if (settled.ended.length > 0 && !outlook.useful) await markUseful(sql, session)
+  const isUseful = outlook.useful || settled.ended.length > 0
+  if (isUseful && !outlook.useful) await markUseful(sql, session)
+  memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
   const unknown = await handBackUnknown(sql, memory, exchange, limited, now)
   const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
   await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))

@@ -58,30 +58,17 @@ export async function take(
   { session, want, now, turns }: Asked,
   count: number,
 ): Promise<TakenRow[]> {
-  const rows = await sql.rows<TakenRow>(
-    `WITH next AS MATERIALIZED (${nextOf(which, path, turns)}), fence AS MATERIALIZED (
-       SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
-     ), batch AS (
-       INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $3, ARRAY(SELECT task FROM next) FROM fence
-     )
-     UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1, in_line = false,
-       status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
-       started_at = CASE WHEN next.position <= $4 THEN (SELECT ${NOW}) ELSE started_at END
-     FROM next, fence WHERE tasks.ctid = next.place
-     RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
-       CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`,
-    [
-      path.lanes,
-      count,
-      session,
-      want.start,
-      now,
-      path.from,
-      path.to,
-      path.lanes.map((lane) => turns.get(lane)),
-      path.lastFirst,
-    ],
-  )
+  const rows = await sql.rows<TakenRow>(textOf(which, path, turns), [
+    path.lanes,
+    count,
+    session,
+    want.start,
+    now,
+    path.from,
+    path.to,
+    path.lanes.map((lane) => turns.get(lane)),
+    path.lastFirst,
+  ])
   rows.sort((a, b) => a.position - b.position)
   // The same for all, and told once.
   const { fence, entries } = rows[0] ?? { fence: 0, entries: 0 }
@@ -94,16 +81,40 @@ export async function take(
   }))
 }
 
+/** Of what is ready: it is asked for again and again. */
+const readyTexts = new Map<string, string>()
+
+function textOf(which: string, path: Path, turns: ReadonlyMap<number, number>): string {
+  const backwards = [false, true].filter((way) => path.lastFirst.includes(way))
+  const several = new Set(turns.values()).size > 1
+  if (which !== READY) return takeText(nextOf(which, backwards, several))
+  const key = `${backwards} ${several}`
+  const text = readyTexts.get(key) ?? takeText(nextOf(which, backwards, several))
+  readyTexts.set(key, text)
+  return text
+}
+
+function takeText(next: string): string {
+  return `WITH next AS MATERIALIZED (${next}), fence AS MATERIALIZED (
+      SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
+    ), batch AS (
+      INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $3, ARRAY(SELECT task FROM next) FROM fence
+    )
+    UPDATE gleaner.tasks SET session = $3, fence = fence.value, attempts = attempts + 1, in_line = false,
+      status = CASE WHEN next.position <= $4 THEN 'running' ELSE status END,
+      started_at = CASE WHEN next.position <= $4 THEN (SELECT ${NOW}) ELSE started_at END
+    FROM next, fence WHERE tasks.ctid = next.place
+    RETURNING tasks.id, rank, lane, input, attempts, max_attempts, overrides, key, created_at, next.position,
+      CASE WHEN next.position = 1 THEN tasks.fence END AS fence, CASE WHEN next.position = 1 THEN entries END AS entries`
+}
+
 /**
  * Each lane is in order already, one way or the other; what somebody else has just locked is passed over. The lanes of a
  * queue are merged, and of several queues each gives one in turn.
  */
-function nextOf(which: string, { lastFirst }: Path, turns: ReadonlyMap<number, number>): string {
-  const heads = [false, true]
-    .filter((backwards) => lastFirst.includes(backwards))
-    .map((backwards) => headsOf(which, backwards))
-    .join(' UNION ALL ')
-  if (new Set(turns.values()).size <= 1) {
+function nextOf(which: string, backwards: readonly boolean[], several: boolean): string {
+  const heads = backwards.map((way) => headsOf(which, way)).join(' UNION ALL ')
+  if (!several) {
     return `SELECT place, task, row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
       ORDER BY rank, id LIMIT $2`
   }

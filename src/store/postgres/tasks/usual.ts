@@ -3,14 +3,19 @@
  * it be wrong, nothing is done, and it is asked for again step by step: that costs a journey, never work.
  */
 export class UsualSessions {
-  readonly #sessions = new Set<string>()
+  /** With whether no other session lived then. */
+  readonly #sessions = new Map<string, boolean>()
 
   has(session: string): boolean {
     return this.#sessions.has(session)
   }
 
-  note(session: string, usual: boolean): void {
-    if (usual) this.#sessions.add(session)
+  isAlone(session: string): boolean {
+    return this.#sessions.get(session) === true
+  }
+
+  note(session: string, usual: boolean, alone: boolean): void {
+    if (usual) this.#sessions.set(session, alone)
     else this.#sessions.delete(session)
   }
 }

@@ -1,8 +1,8 @@
 import type { Renewer } from '../../contract.ts'
 import { Connection } from '../file/connection.ts'
-import { renewSessions } from './sessions.ts'
+import type { Statements } from '../file/statements.ts'
 
-/** Renews sessions on a connection of its own, in a thread of its own. */
+/** Renews sessions on a connection of its own, in a thread of its own, which loads nothing but this: a worker's start waits for it. */
 export function openSqliteRenewer(path: string): Renewer {
   const connection = new Connection(path)
   return {
@@ -17,4 +17,16 @@ export function openSqliteRenewer(path: string): Renewer {
       connection.close()
     },
   }
+}
+
+/** One write for all; answers those that are alive. */
+function renewSessions(db: Statements, sessions: readonly number[], now: number): number[] {
+  return sessions.filter((session) => {
+    const { changes } = db
+      .sql(
+        'UPDATE gleaner_sessions SET renewals = renewals + 1, renewed_at = ? WHERE id = ? AND ended_at IS NULL',
+      )
+      .run(now, session)
+    return changes > 0
+  })
 }

@@ -55,18 +55,6 @@ export function markUseful(db: Statements, session: number): void {
   db.sql('UPDATE gleaner_sessions SET completed = 1 WHERE id = ? AND completed = 0').run(session)
 }
 
-/** One write for all; answers those that are alive. */
-export function renewSessions(db: Statements, sessions: readonly number[], now: number): number[] {
-  return sessions.filter((session) => {
-    const { changes } = db
-      .sql(
-        'UPDATE gleaner_sessions SET renewals = renewals + 1, renewed_at = ? WHERE id = ? AND ended_at IS NULL',
-      )
-      .run(now, session)
-    return changes > 0
-  })
-}
-
 export function readLiveSessions(db: Statements): LiveSession[] {
   const rows = db
     .sql(
