@@ -152,6 +152,7 @@ export const OPERATIONS: Operation[] = [
   },
   {
     name: 'ctx.complete',
+    some: 8,
     // On a busy machine a timer of the store has its turn between its steps.
     varies: true,
     prepare: (gleaner) => gleaner.enqueue(effect),

@@ -160,7 +160,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     file: 'src/store/postgres/server/journey.ts',
     find: 'connection.stream.write(Buffer.concat([...messages, SYNC]))',
     replace:
-      'connection.stream.write(messages[0]!), setImmediate(() => connection.stream.write(Buffer.concat([...messages.slice(1), SYNC])))',
+      "{\n      connection.stream.write(Buffer.concat([messages[0]!, serialize.flush()]))\n      connection.stream.once('data', () => connection.stream.write(Buffer.concat([...messages.slice(1), SYNC])))\n    }",
     test: {
       file: RACES,
       title: 'whoever is busy while a claim is under way holds up nobody: the server needs no more of him',

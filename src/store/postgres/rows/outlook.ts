@@ -15,6 +15,9 @@ export interface Outlook {
   suspects: boolean
 }
 
+/** By schema. */
+const texts = new Map<string, string>()
+
 /** Of these discoveries. */
 export function outlook(
   schema: string,
@@ -22,9 +25,14 @@ export function outlook(
   discoveries: readonly string[],
   clockMs: number | null,
 ): Statement {
-  const gleaner = `"${schema}"`
+  const text = texts.get(schema) ?? textFor(`"${schema}"`)
+  texts.set(schema, text)
+  return { text, values: [session, discoveries, clockMs] }
+}
+
+function textFor(gleaner: string): string {
   const kept = `FROM ${gleaner}.ledger l WHERE l.discovery = n.name AND NOT l.quarantined`
-  const text = `SELECT s.live, moment.now,
+  return `SELECT s.live, moment.now,
        (SELECT value <> 0 FROM ${gleaner}.settings WHERE key = 'paused'),
        ARRAY(SELECT d.name FROM ${gleaner}.discoveries d WHERE d.paused),
        EXISTS (SELECT 1 FROM unnest($2::text[]) n(name), LATERAL (
@@ -34,7 +42,6 @@ export function outlook(
        EXISTS (SELECT 1 FROM unnest($2::text[]) n(name), LATERAL (${waitingSuspect(gleaner, 'moment.now')}) suspect)
      FROM (SELECT coalesce($3::bigint, ${gleaner}.now_ms()) AS now) moment,
           (SELECT ended_at IS NULL AS live FROM ${gleaner}.sessions WHERE id = $1) s`
-  return { text, values: [session, discoveries, clockMs] }
 }
 
 const NO_SESSION: Outlook = {
