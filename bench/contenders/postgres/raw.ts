@@ -31,6 +31,8 @@ const SCHEMA = `
 `
 const INSERT = 'INSERT INTO tasks (payload) SELECT unnest($1::text[]) RETURNING id'
 
+const DEADLOCK = '40P01'
+
 /** One statement, so one round trip and one transaction. */
 const SETTLE_AND_CLAIM = `
   WITH finished AS (
@@ -64,8 +66,16 @@ async function openRaw(url: string, { durability, pollMs }: Settings): Promise<Q
       await pool.query({ name: 'insert', text: INSERT, values: [texts] })
     }
   }
-  const settleAndClaim = async ({ ids, results }: Finished): Promise<ClaimedRow[]> =>
-    (await pool.query({ name: 'claim', text: SETTLE_AND_CLAIM, values: [ids, results] })).rows
+  const settleAndClaim = async ({ ids, results }: Finished): Promise<ClaimedRow[]> => {
+    for (;;) {
+      try {
+        return (await pool.query({ name: 'claim', text: SETTLE_AND_CLAIM, values: [ids, results] })).rows
+      } catch (error) {
+        // Rarely, two processes wait for each other: the server gives one of them up, who tries again.
+        if ((error as { code?: string }).code !== DEADLOCK) throw error
+      }
+    }
+  }
 
   return {
     enqueueEach: (payloads) => insert(payloads, 1),
