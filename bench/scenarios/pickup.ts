@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { type ContenderName, labelOf } from '../contenders/contender.ts'
 import type { Sent } from '../roles/send-one-by-one.ts'
 import type { Ran } from '../roles/work-idly.ts'
@@ -39,6 +41,8 @@ export function pickupEntries(watched: readonly Watched[]) {
 
 function measurePickup(bench: Bench, contender: ContenderName, samples: number): Promise<Sample> {
   return bench.withFresh(contender, async (place) => {
+    // What others have left to be written would keep the disk busy: whoever is measured next would wait for it.
+    await promisify(execFile)('sync')
     const worker = bench.start('work-idly', { contender, place, durability: 'full' })
     try {
       const pollMs = await worker.hear<number | undefined>('ready')
