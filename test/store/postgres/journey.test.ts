@@ -108,3 +108,21 @@ test('a connection that breaks on the way is told', async ({ place }) => {
   expect(over).toBeInstanceOf(Error)
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
+
+test('a value that cannot be read fails the statement that asked for it, and no other', async ({ place }) => {
+  const client = await place.client()
+  const journey = new Journey()
+  const unreadable = () => {
+    throw new Error('unreadable')
+  }
+  const types = { getTypeParser: () => unreadable } as unknown as pg.CustomTypesConfig
+  const answers = [
+    journey.add({ ...OWN, types, text: 'SELECT 1 AS one', values: [] }),
+    journey.add({ ...OWN, text: 'SELECT 2 AS two', values: [] }),
+  ]
+  client.query(journey)
+  await journey.over
+  await expect(answers[0]).rejects.toThrow('unreadable')
+  expect(await answers[1]).toEqual([{ two: 2 }])
+  expect((await client.query('SELECT 3 AS three')).rows).toEqual([{ three: 3 }])
+})

@@ -125,14 +125,13 @@ export class Journey implements pg.Submittable {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { shape, rows, asArrays } = this.#current
-    const { names, parsers } = shape!
-    const row: Row = asArrays ? [] : {}
-    for (let at = 0; at < fields.length; at++) {
-      const value = fields[at]!
-      row[asArrays ? at : names[at]!] = value === null ? null : parsers[at]!(value)
+    const asked = this.#current
+    try {
+      asked.rows.push(readRow(asked.shape!, fields, asked.asArrays))
+    } catch (error) {
+      // Only who asked for it has to hear that: the others are answered.
+      asked.reject(error)
     }
-    rows.push(row)
   }
 
   handleCommandComplete(): void {
@@ -156,6 +155,19 @@ export class Journey implements pg.Submittable {
   get #current(): Asked {
     return this.#asked[this.#answered]!
   }
+}
+
+function readRow(
+  { names, parsers }: NonNullable<Shape>,
+  fields: readonly (string | null)[],
+  asArrays: boolean,
+): Row {
+  const row: Row = asArrays ? [] : {}
+  for (let at = 0; at < fields.length; at++) {
+    const value = fields[at]!
+    row[asArrays ? at : names[at]!] = value === null ? null : parsers[at]!(value)
+  }
+  return row
 }
 
 /** As the server reads it. */
