@@ -5,6 +5,7 @@ import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { counts, newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { type Place, test } from './place.ts'
+import type { PostgresProxy } from './proxy.ts'
 
 const MANY = 120
 const IN_ONE_JOURNEY = /AS kept/
@@ -31,6 +32,14 @@ function handIn(worker: Claimant, claims: readonly Claim[], start: number): Prom
     outcomes: claims.map(({ id, fence }) => ({ id, fence, startedAt: worker.clock.now(), outcome })),
     want: { able: worker.able, start, ahead: 0, empty: false },
   })
+}
+
+/** By how many connections its journeys went. */
+async function watched(proxy: PostgresProxy, trade: () => Promise<Exchanged>) {
+  const before = proxy.seen.map(({ statements }) => statements.length)
+  const answer = await trade()
+  const since = proxy.seen.map(({ statements }, at) => statements.slice(before[at] ?? 0).join())
+  return { answer, connections: since.filter((texts) => IN_ONE_JOURNEY.test(texts)).length }
 }
 
 /** Of the two journeys of the next exchange, the claim is the first, and what is handed in the second. */
@@ -68,14 +77,13 @@ test('much that is handed in goes by a connection of its own, while the next is 
   place,
 }) => {
   const { proxy, held, ids, trade } = await busy(place)
-  const before = proxy.seen.map(({ statements }) => statements.length)
-  const { claims, refused } = await trade()
+  const { answer, connections } = await watched(proxy, trade)
+  const { claims, refused } = answer
   expect(claims).toHaveLength(MANY)
   expect(new Set([...claims, ...held].map(({ id }) => id)).size).toBe(2 * MANY)
   expect(refused).toEqual([])
   expect(await statuses(place, ids)).toEqual(['completed'])
-  const journeys = proxy.seen.map(({ statements }, at) => statements.slice(before[at] ?? 0).join())
-  expect(journeys.filter((texts) => IN_ONE_JOURNEY.test(texts))).toHaveLength(2)
+  expect(connections).toBe(2)
   expect(await place.rows('SELECT cardinality(tasks) AS tasks FROM gleaner.batches')).toEqual([
     { tasks: MANY },
   ])
@@ -86,11 +94,10 @@ test('where another session lives it goes by one connection', async ({ place }) 
   await new Claimant(other, clock, { worker: 'worker:test:1' }).begin()
   // The next exchange notices.
   await worker.claim(1)
-  const before = proxy.seen.map(({ statements }) => statements.length)
-  expect((await trade()).claims).toHaveLength(MANY)
+  const { answer, connections } = await watched(proxy, trade)
+  expect(answer.claims).toHaveLength(MANY)
   expect(await statuses(place, ids)).toEqual(['completed'])
-  const journeys = proxy.seen.map(({ statements }, at) => statements.slice(before[at] ?? 0).join())
-  expect(journeys.filter((texts) => IN_ONE_JOURNEY.test(texts))).toHaveLength(1)
+  expect(connections).toBe(1)
   await store.endSession(worker.session, 'stop')
 })
 
