@@ -13,14 +13,14 @@ export interface Renewing {
 /** In the keeper's thread: renews the sessions that it is told to hold, until it is told to close. */
 export function keepRenewing(port: MessagePort, { plan, everyMs }: Renewing): void {
   // At once: it takes a moment, and the first lease may be short.
-  let opening = openRenewer(plan)
+  const opening = openRenewer(plan)
   opening.catch(() => {})
   const sessions = new Set<string>()
 
   async function renew(): Promise<void> {
     if (sessions.size === 0) return
     const asked = [...sessions]
-    const renewer = await opening.catch(() => (opening = openRenewer(plan)))
+    const renewer = await opening
     const alive = new Set(await renewer.renew(asked))
     for (const session of asked) {
       if (alive.has(session) || !sessions.delete(session)) continue

@@ -176,9 +176,9 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'keeper: what could not be opened is opened again',
     promise: 'A database that is away when a worker starts costs it nothing but the wait.',
-    file: 'src/worker/renewing.ts',
-    find: 'await opening.catch(() => (opening = openRenewer(plan)))',
-    replace: 'await opening',
+    file: 'src/store/sqlite/sessions/renewer.ts',
+    find: 'let opened: Connection | undefined',
+    replace: 'let opened: Connection | undefined = new Connection(path)',
     test: {
       file: 'test/worker/renewing.test.ts',
       title: 'a database that is not there at first is opened later',

@@ -15,11 +15,15 @@ export function openPostgresRenewer(options: PostgresOptions): Renewer {
   }
   return {
     async renew(sessions) {
-      opening ??= open()
+      opening ??= open().catch((error) => {
+        opening = undefined
+        throw error
+      })
       return renewSessions((await opening).sql, sessions)
     },
     async close() {
-      await (await opening)?.close()
+      const database = await opening
+      await database?.close()
     },
   }
 }

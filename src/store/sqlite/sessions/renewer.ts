@@ -2,11 +2,16 @@ import type { Renewer } from '../../contract.ts'
 import { Connection } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 
-/** Renews sessions on a connection of its own, in a thread of its own, which loads nothing but this: a worker's start waits for it. */
+/**
+ * Renews sessions on a connection of its own, in a thread of its own, which loads nothing but this: it starts together with the worker.
+ * The file is opened when the first of them is due.
+ */
 export function openSqliteRenewer(path: string): Renewer {
-  const connection = new Connection(path)
+  let opened: Connection | undefined
   return {
     async renew(sessions) {
+      opened ??= new Connection(path)
+      const connection = opened
       const alive = await connection.transaction(
         () => renewSessions(connection.statements, sessions.map(Number), Date.now()),
         'normal',
@@ -14,7 +19,7 @@ export function openSqliteRenewer(path: string): Renewer {
       return alive.map(String)
     },
     async close() {
-      connection.close()
+      opened?.close()
     },
   }
 }
