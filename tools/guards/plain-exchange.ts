@@ -152,6 +152,17 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     test: { file: JOURNEY, title: 'lists and what stands in them arrive as they were' },
   },
   {
+    name: 'postgres: what cannot be read is told to who asked for it',
+    promise: 'A value that cannot be read is not taken for nothing.',
+    file: 'src/store/postgres/server/journey.ts',
+    find: 'asked.reject(error)',
+    replace: 'asked.rows.length = 0',
+    test: {
+      file: JOURNEY,
+      title: 'a value that cannot be read fails the statement that asked for it, and no other',
+    },
+  },
+  {
     name: 'postgres: a look goes by indexes',
     promise: 'What an idle worker costs does not depend on what else is in the table.',
     file: 'src/store/postgres/server/database.ts',
