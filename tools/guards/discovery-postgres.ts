@@ -81,9 +81,9 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: one claims at a time',
     promise: 'A row that somebody else has just done is not run again.',
-    file: `${ROWS}/claim-sql.ts`,
-    find: "}') = 'true'",
-    replace: "}') <> ''",
+    file: `${ROWS}/outlook.ts`,
+    find: `\${isOpen} AND pg_try_advisory_xact_lock(\${turnKey(schema, mine)})`,
+    replace: `\${isOpen} AND \${turnKey(schema, mine)} IS NOT NULL`,
     test: {
       file: RACES,
       title:
@@ -93,9 +93,9 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: others learn where the last large claim ended',
     promise: 'A process does not walk over what the others hold.',
-    file: `${ROWS}/claim-sql.ts`,
-    find: "const place = at === 'front' ?",
-    replace: "const place = at === 'due' ?",
+    file: `${ROWS}/outlook.ts`,
+    find: 'CASE WHEN $10::boolean THEN',
+    replace: 'CASE WHEN NOT $10::boolean THEN',
     test: {
       file: FINDING,
       title: 'a claim by a key of type integer reads what it takes, by the index of the user',
@@ -178,8 +178,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: suspects go first',
     promise: 'What may have taken a worker down is run alone.',
     file: `${ROWS}/looking.ts`,
-    find: 'empty ? discoveries : []',
-    replace: 'empty ? [] : []',
+    find: 'suspectsFirst: this.#want.empty',
+    replace: 'suspectsFirst: false',
     test: {
       file: CONFORMANCE,
       title: 'crashes with rows > when several were running nobody is charged; each is next run alone',
@@ -236,6 +236,30 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
       title: 'without one it is found all the same, within a second',
     },
   },
+  {
+    name: 'discovery: what was written before the server was first asked is told of',
+    promise: 'Without a trigger, a row that the app writes is found within a second.',
+    file: 'src/store/postgres/rows/polling.ts',
+    find: 'const moved = this.#over !== over',
+    replace: 'const moved = this.#over !== null && this.#over !== over',
+    test: {
+      file: 'test/store/postgres/row-wakeups.test.ts',
+      title:
+        'a row that is written right after the very first look is told of, though nothing else is ever written',
+    },
+  },
+  ...(['kept', 'suspect'] as const).map((index) => ({
+    name: `postgres rows: the ledger is asked by its own index (${index})`,
+    promise: 'Nothing gets slower because many rows are kept back, also before the planner knows of them.',
+    file: 'src/store/postgres/rows/ledger-sql.ts',
+    find: `\${entry}.discovery || ' ${index}' = \${discovery} || ' ${index}'`,
+    replace: `\${entry}.discovery = \${discovery}`,
+    test: {
+      file: 'test/store/postgres/row-finding.test.ts',
+      title:
+        'the ledger is asked by its indexes, each for its own, though it was empty when that was planned',
+    },
+  })),
   {
     name: 'discovery: an index that was made is not offered again',
     promise: 'Advice that was followed is not repeated, also where the condition cannot stand in an index.',

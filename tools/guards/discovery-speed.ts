@@ -85,8 +85,8 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
         }
       : {
           file: 'src/store/postgres/rows/claim-sql.ts',
-          find: 'suspect AND row_key <> ALL($8::text[])',
-          replace: 'suspect AND (true OR row_key <> ALL($8::text[]))',
+          find: 'AND l.row_key <> ALL($5::text[])',
+          replace: 'AND (true OR l.row_key <> ALL($5::text[]))',
         }),
     test: {
       file: `test/store/${store}.conformance.test.ts`,

@@ -1,9 +1,12 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { claimSql, turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
+import { Known } from '../../../src/store/postgres/rows/book.ts'
+import { claimStatement } from '../../../src/store/postgres/rows/claim.ts'
+import type { Look } from '../../../src/store/postgres/rows/claim-sql.ts'
 import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
+import { outlook } from '../../../src/store/postgres/rows/outlook.ts'
 import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
-import { Database } from '../../../src/store/postgres/server/database.ts'
+import { Database, type Statement } from '../../../src/store/postgres/server/database.ts'
 import { type Place, test } from './place.ts'
 import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
 
@@ -25,21 +28,21 @@ function nodesOf(plan: Plan): Plan[] {
 async function lookedOver(place: Place, declared: ReturnType<typeof source>) {
   const database = new Database({ url: place.url, schema: place.schema })
   place.atEnd(() => database.close())
-  return (await lookOver(database, declared)).source
+  return lookOver(database, declared)
 }
 
 /** As the store runs it, by one plan for whatever it is asked; nothing of it stays. */
 async function planOf(
   place: Place,
-  text: string,
-  values: readonly unknown[],
-  before = 'SELECT 1',
+  { text, values }: Statement,
+  before: readonly Statement[] = [],
 ): Promise<Plan[]> {
   const client = await place.client()
   await client.query(
     `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
-     SET LOCAL plan_cache_mode = force_generic_plan; ${before}`,
+     SET LOCAL plan_cache_mode = force_generic_plan`,
   )
+  for (const statement of before) await client.query(statement.text, [...statement.values])
   await client.query(`PREPARE planned AS ${text}`)
   const given = values.map(literal).join(', ')
   const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE planned (${given})`)
@@ -56,18 +59,16 @@ function literal(value: unknown): string {
 async function planOfClaim(
   place: Place,
   declared: ReturnType<typeof source>,
-  at: 'beginning' | 'place' | 'front',
-  behind: string,
+  session: string,
+  look: Look,
 ): Promise<Plan[]> {
-  const looked = await lookedOver(place, declared)
-  const schema = `"${place.schema}"`
-  const text = claimSql(looked, schema, at)
-  const [{ value: version }] = await place.rows(
-    `SELECT value::int FROM gleaner.settings WHERE key = 'discoveries'`,
+  const [{ version }] = await place.rows(
+    `SELECT value::int AS version FROM gleaner.settings WHERE key = 'discoveries'`,
   )
-  const where = { beginning: [50], place: [50, behind], front: [50, behind, null] }
-  const values = [1, null, 1_010, 10, 10, version, [], ...where[at]]
-  return planOf(place, text, values, turnSql(looked, schema, true))
+  const known = new Known(await lookedOver(place, declared), place.schema, version, 1)
+  const claim = claimStatement(known, session, look, { start: 10, total: 10 }, 1_010)
+  const said = outlook(place.schema, session, [declared.name], null, { known, look, suspectsFirst: false })
+  return planOf(place, claim, [said])
 }
 
 /** By the type of the key: its column, the SQL of the n-th, and a place somewhere in the middle. */
@@ -97,13 +98,13 @@ test.for(Object.entries(KEYS))(
     const worker = await rowWorker(store)
     const [first] = await worker.claim(200)
     // In front of what others hold it is told where they are.
-    for (const [at, behind, most] of [
-      ['beginning', '', 210],
-      ['place', middle, 10],
-      ['place', first!.key, 209],
-      ['front', first!.key, 10],
+    for (const [look, most] of [
+      [{ at: 'beginning' }, 210],
+      [{ at: 'behind', place: middle }, 10],
+      [{ at: 'behind', place: first!.key }, 209],
+      [{ at: 'behind', place: first!.key, heard: null }, 10],
     ] as const) {
-      const nodes = await planOfClaim(place, declared, at, behind)
+      const nodes = await planOfClaim(place, declared, worker.session, { ...look, tells: true })
       const scans = nodes.filter((node) => node['Relation Name'] === 'files' && node['Actual Rows'] > 0)
       for (const scan of scans) {
         expect(scan['Node Type']).toMatch(/^Index/)
@@ -123,20 +124,46 @@ test.for(Object.entries(KEYS))(
   },
 )
 
+test('the ledger is asked by its indexes, each for its own, though it was empty when that was planned', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 10)
+  await place.rows('VACUUM ANALYZE gleaner.ledger, gleaner.claims')
+  const worker = await rowWorker(store)
+  const known = new Known(await lookedOver(place, source(place)), place.schema, 1, 1)
+  const wanted = { start: 1, total: 1 }
+  const behind: Look = { at: 'behind', tells: false, place: '1' }
+  const said = outlook(place.schema, worker.session, ['files'], null, {
+    known,
+    look: behind,
+    suspectsFirst: true,
+  })
+  const indexesOf = async (statement: Statement) =>
+    (await planOf(place, statement, [said]))
+      .filter((node) => node['Relation Name'] === 'ledger')
+      .map((node) => node['Index Name'])
+  expect(await indexesOf(said)).toEqual(['ledger_kept', 'ledger_kept', 'ledger_suspect'])
+  const claim = (look: Look) => claimStatement(known, worker.session, look, wanted, 1_000)
+  expect(await indexesOf(claim(behind))).toEqual(['ledger_pkey'])
+  expect(await indexesOf(claim({ at: 'due' }))).toEqual(['ledger_kept', 'ledger_pkey'])
+  expect(await indexesOf(claim({ at: 'suspects', but: [] }))).toEqual(['ledger_suspect', 'ledger_pkey'])
+})
+
 test('rows that are handed in lead to their claims, however many the session holds', async ({ place }) => {
   const store = await withFiles(place, 600)
   const worker = await rowWorker(store)
   const claims = await worker.claim(600)
-  const looked = await lookedOver(place, source(place))
+  const { source: looked } = await lookedOver(place, source(place))
   const columns = looked.columns.filter(({ name }) => name === 'needs')
   const text = settleSql(looked, `"${place.schema}"`, columns)
   const some = claims.slice(0, 200)
-  const nodes = await planOf(place, text, [
+  const values = [
     worker.session,
     some.map(({ key }) => key),
     some.map(({ fence }) => fence),
     some.map(() => 'false'),
-  ])
+  ]
+  const nodes = await planOf(place, { text, values })
   const asked = nodes.filter((node) => node['Index Name']?.startsWith('claims_'))
   expect(asked).toMatchObject([
     { 'Index Name': 'claims_pkey', 'Index Cond': expect.stringContaining('row_key') },

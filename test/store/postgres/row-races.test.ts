@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
 import { defineDiscovery } from '../../../src/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
-import { turnSql } from '../../../src/store/postgres/rows/claim-sql.ts'
-import type { RowSource } from '../../../src/store/postgres/rows/source.ts'
+import { waitForTurn } from '../../../src/store/postgres/rows/turn.ts'
 import { type Place, test } from './place.ts'
 import type { Loss } from './proxy.ts'
 import { completed, rowWorker, source, trade, withFiles } from './rows-place.ts'
@@ -47,7 +46,8 @@ test('several stores that ask at the same time share the rows, each is done once
 async function takeTurn(place: Place) {
   const client = await place.client()
   await client.query('BEGIN')
-  await client.query(turnSql({ declared: source(place) } as RowSource, `"${place.schema}"`, true))
+  const { text, values } = waitForTurn(place.schema, source(place).name)
+  await client.query(text, [...values])
   return client
 }
 
@@ -80,7 +80,7 @@ test('who waited for his turn sees what others took meanwhile, whatever the isol
   const waiting = strict.take(2)
   await place.until('it waits', async () => {
     const found = await place.rows(
-      `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%${place.schema}%claims files%'`,
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%"${place.schema}" claims %'`,
     )
     return found.length > 0
   })

@@ -11,6 +11,7 @@ import { health } from './009-health.ts'
 import { actions } from './011-actions.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
+import { ledgerIndexes } from './018-ledger-indexes.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   actions,
   rowWaits,
   levels,
+  ledgerIndexes,
 ]

@@ -1,7 +1,7 @@
 import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../server/database.ts'
-import { claimSql, type Look, turnSql } from './claim-sql.ts'
+import { claimSql, type Look } from './claim-sql.ts'
 import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
@@ -34,12 +34,8 @@ export class Known {
     this.#edition = edition
   }
 
-  claimText(at: Look['at']): string {
-    return this.#text(at, () => claimSql(this.source, this.#schema, at))
-  }
-
-  turnText(waits: boolean): string {
-    return this.#text(`turn ${waits}`, () => turnSql(this.source, this.#schema, waits))
+  claimText(at: Look['at'], tells: boolean): string {
+    return this.#text(`${at} ${tells}`, () => claimSql(this.source, this.#schema, at, tells))
   }
 
   settleText(columns: readonly Column[]): string {

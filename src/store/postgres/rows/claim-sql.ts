@@ -1,126 +1,80 @@
+import { isKept, isSuspect } from './ledger-sql.ts'
+import { SAID } from './outlook.ts'
 import { quoted } from './shape.ts'
-import { literal, OWN, type RowSource, thenOf } from './source.ts'
+import { OWN, type RowSource, thenOf } from './source.ts'
 
 /** Which rows a claim looks at. */
 export type Look =
   /** In order: from the beginning, or behind a place. */
   | { at: 'beginning'; tells: boolean }
-  | { at: 'place'; tells: boolean; place: string }
-  /** Behind where the last large claim of anybody ended, should that be news; else behind the place. */
-  | { at: 'front'; tells: boolean; place: string; heard: string | null }
+  /** `heard`: what was last heard of where others are. Should that be news, behind where they are now; absent: wherever they are. */
+  | { at: 'behind'; tells: boolean; place: string; heard?: string | null | undefined }
   /** What the ledger keeps back no longer. */
   | { at: 'due' }
   /** What is to be run alone. */
   | { at: 'suspects'; but: readonly string[] }
 
 /** The columns of an answer before the user's own. */
-export const LEAD = {
-  fence: 0,
-  found: 1,
-  won: 2,
-  now: 3,
-  last: 4,
-  told: 5,
-  key: 6,
-  place: 7,
-  attempt: 8,
-  suspect: 9,
-  user: 10,
-}
+export const LEAD = { fence: 0, won: 1, last: 2, told: 3, key: 4, place: 5, attempt: 6, suspect: 7, user: 8 }
+
+/** Claimed together: so many are worth telling others where they end. */
+export const TOLD_MIN = 50
+
+const NOW = `nullif(current_setting('${SAID.turn}'), '')::bigint`
 
 /**
- * One statement looks at `$3` rows at most, takes the first `$4` that are free, and says how far it came.
- * $1 session, $2 the time or NULL, $5 how many are to be started at once, $6 the version of
- * the declarations, $7 discoveries whose suspects go first, $8 the suspects to avoid, or from how many on others are told, $9 the place,
- * $10 what was heard of others. Without a time in its answer it did not look: it is somebody else's turn, there are such suspects, all is
- * paused, or something was planned or altered.
+ * One statement looks at `$2` rows at most, takes the first `$3` that are free, and says how far it came.
+ * $1 session, $4 how many are to be started at once, $5 the suspects to avoid. It looks if the outlook before it has said so, behind the place that
+ * it has said. The server spends more on making such a statement ready than on running it: what is not needed is left out.
  *
  * The transaction is sent at once (see `volley`): whoever waits for his turn waits for no longer than the server takes. Should
  * two claim at once all the same, the primary key decides.
  */
-export function claimSql(source: RowSource, schema: string, at: Look['at']): string {
+export function claimSql(source: RowSource, schema: string, at: Look['at'], tells: boolean): string {
   const { name } = source
-  const known = `coalesce(l.row_key IS NOT NULL AND ${source.same('s', `s.${OWN.xmin}`, thenOf('l'))}, false)`
   const alone = at === 'suspects'
-  const keptBack = `l.quarantined OR l.blocked_until > gleaner_live.now OR l.suspect <> ${alone}`
-  return `WITH gleaner_live AS MATERIALIZED (
-  SELECT coalesce($2::bigint, ${schema}.now_ms()) AS now
-  WHERE current_setting('${TURN}') = 'true'
-    AND NOT EXISTS (SELECT 1 FROM ${schema}.discoveries WHERE discoveries.name = ${name} AND paused)
-    AND NOT EXISTS (SELECT 1 FROM ${schema}.settings WHERE key = 'paused' AND value <> 0)
-    AND (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') = $6::bigint AND ${source.unchanged}
-    AND NOT EXISTS (SELECT 1 FROM unnest($7::text[]) n(name), LATERAL (${waitingSuspect(schema)}) suspect)
-), gleaner_free AS MATERIALIZED (
-  SELECT s.*, CASE WHEN ${known} THEN l.attempts ELSE 0 END AS "gleaner:attempts",
-         ${known} AND l.suspect AS "gleaner:suspect"
-  FROM gleaner_live CROSS JOIN LATERAL (${candidates(source, schema, at)}) s
-  LEFT JOIN LATERAL (
-    SELECT * FROM ${schema}.ledger WHERE discovery = ${name} AND row_key = s.${OWN.key} OFFSET 0
+  return `WITH gleaner_free AS MATERIALIZED (
+  SELECT s.*, coalesce(l.attempts, 0) + 1 AS "gleaner:attempt", coalesce(l.suspect, false) AS "gleaner:suspect",
+         row_number() OVER () AS "gleaner:n"
+  FROM (${candidates(source, schema, at)}) s LEFT JOIN LATERAL (
+    SELECT l.attempts, l.suspect, l.quarantined OR l.blocked_until > ${NOW} OR l.suspect <> ${alone} AS kept_back
+    FROM ${schema}.ledger l
+    WHERE l.discovery = ${name} AND l.row_key = s.${OWN.key} AND ${source.same('s', `s.${OWN.xmin}`, thenOf('l'))} OFFSET 0
   ) l ON true
-  WHERE (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = s.${OWN.key}) IS NULL
-    AND ${alone ? `${known} AND NOT (${keptBack})` : `NOT (${known} AND (${keptBack}))`}
+  WHERE current_setting('${SAID.turn}') <> '' AND ${alone ? 'NOT l.kept_back' : 'l.kept_back IS NOT TRUE'}
+    AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = s.${OWN.key}) IS NULL
     ${source.way === 'window' && isWalk(at) ? `AND s.${OWN.eligible}` : ''}
-  LIMIT $4
-), gleaner_numbered AS MATERIALIZED (SELECT *, row_number() OVER () AS "gleaner:n" FROM gleaner_free
+  LIMIT $3
 ), gleaner_me AS MATERIALIZED (
   -- Whoever wants to end the session waits for our commit, and then finds what we claimed under it.
-  SELECT id FROM ${schema}.sessions WHERE id = $1 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM gleaner_free) FOR KEY SHARE
-), gleaner_fence AS MATERIALIZED (SELECT nextval('${schema}.fence') AS value FROM gleaner_me
+  SELECT nextval('${schema}.fence') AS fence FROM ${schema}.sessions
+  WHERE id = $1 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM gleaner_free) FOR KEY SHARE
 ), gleaner_won AS (
   INSERT INTO ${schema}.claims (discovery, row_key, session, fence, row_version, row_hash, attempt, claimed_at, started_at)
-  SELECT ${name}, n.${OWN.key}, $1, gleaner_fence.value, ${source.version('n', `n.${OWN.xmin}`)}, ${source.hash('n')},
-         n."gleaner:attempts" + 1, gleaner_live.now, CASE WHEN n."gleaner:n" <= $5 THEN gleaner_live.now END
-  FROM gleaner_numbered n, gleaner_fence, gleaner_live
+  SELECT ${name}, n.${OWN.key}, $1, gleaner_me.fence, ${source.version('n', `n.${OWN.xmin}`)}, ${source.hash('n')},
+         n."gleaner:attempt", ${NOW}, CASE WHEN n."gleaner:n" <= $4 THEN ${NOW} END
+  FROM gleaner_free n, gleaner_me
   ON CONFLICT DO NOTHING RETURNING row_key
-), ${isWalk(at) ? tell(source, schema) : ''}gleaner_sums AS MATERIALIZED (
-  SELECT (SELECT count(*) FROM gleaner_free) AS found, (SELECT count(*) FROM gleaner_won) AS won
-)
-SELECT (SELECT value FROM gleaner_fence), gleaner_sums.found::int,
-       CASE WHEN gleaner_sums.won <> gleaner_sums.found THEN ARRAY(SELECT row_key FROM gleaner_won) END, (SELECT now FROM gleaner_live),
-       ${isWalk(at) ? `CASE WHEN gleaner_sums.found < $4 THEN (${lastLookedAt(source, schema, at)}) END` : 'NULL'},
-       ${isWalk(at) ? `coalesce((SELECT position FROM gleaner_told), ${told(source, schema)})` : 'NULL'},
-       n.${OWN.key}, ${source.place('n')}, n."gleaner:attempts" + 1, n."gleaner:suspect", ${userColumns(source, 'n')}
-FROM gleaner_sums LEFT JOIN gleaner_numbered n ON true`
+)${tells ? tell(source, schema) : ''}
+SELECT (SELECT fence FROM gleaner_me), CASE WHEN sums.won <> sums.found THEN ARRAY(SELECT row_key FROM gleaner_won) END,
+       ${isWalk(at) ? `CASE WHEN sums.found < $3 THEN (${lastLookedAt(source, at)}) END` : 'NULL'},
+       ${tells ? '(SELECT position FROM gleaner_told)' : 'NULL'},
+       n.${OWN.key}, ${source.place('n')}, n."gleaner:attempt", n."gleaner:suspect", ${userColumns(source, 'n')}
+FROM (SELECT (SELECT count(*) FROM gleaner_free) AS found, (SELECT count(*) FROM gleaner_won) AS won OFFSET 0) sums
+LEFT JOIN gleaner_free n ON true`
 }
 
 /** So that others do not walk over what we hold. A hint: wherever a look begins, it goes round. */
 function tell(source: RowSource, schema: string): string {
-  return `gleaner_told AS (
+  return `, gleaner_told AS (
   UPDATE ${schema}.discoveries SET position = last.place
-  FROM (SELECT ${source.place('n')} AS place FROM gleaner_numbered n WHERE "gleaner:n" >= $8::int ORDER BY "gleaner:n" DESC LIMIT 1) last
+  FROM (SELECT ${source.place('n')} AS place FROM gleaner_free n WHERE "gleaner:n" >= ${TOLD_MIN} ORDER BY "gleaner:n" DESC LIMIT 1) last
   WHERE discoveries.name = ${source.name} RETURNING position
-), `
-}
-
-function told({ name }: RowSource, schema: string): string {
-  return `(SELECT position FROM ${schema}.discoveries WHERE discoveries.name = ${name})`
-}
-
-/** Whether it is our turn; for the rest of the transaction. */
-const TURN = 'gleaner_rows.turn'
-
-/**
- * In the transaction of a claim, and before it: one claims from a discovery at a time. Two at once would find the same rows, and the second would
- * wait for the first only to lose them all. A statement sees the rows as they were when it began, so it is our turn before the
- * claim begins: whatever others took before is seen, and nobody takes, does and lets go of a row between its look and its insert.
- * Who rides along with what is handed in does not wait for it, because others may wait for the rows that he has written.
- */
-export function turnSql({ declared }: RowSource, schema: string, waits: boolean): string {
-  const key = `hashtextextended(${literal(`${schema} claims ${declared.name}`)}, 0)`
-  return waits
-    ? `SELECT set_config('${TURN}', 'true', true) FROM pg_advisory_xact_lock(${key})`
-    : `SELECT set_config('${TURN}', pg_try_advisory_xact_lock(${key})::text, true)`
-}
-
-/** One of the discovery `n.name` that waits to be run alone. */
-export function waitingSuspect(schema: string, now = `coalesce($2::bigint, ${schema}.now_ms())`): string {
-  return `SELECT 1 FROM ${schema}.ledger l
-    WHERE l.discovery = n.name AND NOT l.quarantined AND l.suspect AND l.blocked_until <= ${now} AND NOT EXISTS (
-      SELECT 1 FROM ${schema}.claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) LIMIT 1`
+)`
 }
 
 function isWalk(at: Look['at']): boolean {
-  return at === 'beginning' || at === 'place' || at === 'front'
+  return at === 'beginning' || at === 'behind'
 }
 
 export function userColumns({ columns }: RowSource, of: string): string {
@@ -128,11 +82,14 @@ export function userColumns({ columns }: RowSource, of: string): string {
 }
 
 function candidates(source: RowSource, schema: string, at: Look['at']): string {
-  if (isWalk(at)) return `${selected(source)} ${walk(source, schema, at)} LIMIT $3`
-  const due = at === 'due' ? 'NOT quarantined AND NOT suspect' : 'suspect AND row_key <> ALL($8::text[])'
+  if (isWalk(at)) return `${selected(source)} ${walk(source, at)} LIMIT $2`
+  const which =
+    at === 'due'
+      ? `${isKept('l', source.name)} AND NOT l.suspect AND l.blocked_until <= ${NOW}`
+      : `${isSuspect('l', source.name, NOW)} AND l.row_key <> ALL($5::text[])`
   return `SELECT t.* FROM (
-    SELECT row_key FROM ${schema}.ledger WHERE discovery = ${source.name} AND ${due} AND blocked_until <= gleaner_live.now
-    ORDER BY ${at === 'due' ? 'blocked_until' : 'row_key'} LIMIT $3
+    SELECT l.row_key FROM ${schema}.ledger l WHERE ${which}
+    ORDER BY ${at === 'due' ? 'l.blocked_until' : 'l.row_key'} LIMIT $2
   ) d CROSS JOIN LATERAL (
     ${selected(source)} FROM ${source.from} WHERE ${source.hasKey(source.table, 'd.row_key')} AND ${source.eligible} OFFSET 0
   ) t`
@@ -145,17 +102,16 @@ function selected(source: RowSource): string {
     ${table}.xmin::text AS ${OWN.xmin}${eligible}`
 }
 
-function walk(source: RowSource, schema: string, at: Look['at']): string {
-  const place = at === 'front' ? `coalesce(nullif(${told(source, schema)}, $10::text), $9::text)` : '$9::text'
+function walk(source: RowSource, at: Look['at']): string {
   const conditions = [
     ...(source.way === 'index' ? [source.eligible] : []),
-    ...(at === 'beginning' ? [] : [source.behind(source.table, place)]),
+    ...(at === 'beginning' ? [] : [source.behind(source.table, `current_setting('${SAID.place}')`)]),
   ]
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   return `FROM ${source.from} ${where} ORDER BY ${source.order}`
 }
 
 /** NULL: it came to the end. */
-function lastLookedAt(source: RowSource, schema: string, at: Look['at']): string {
-  return `SELECT ${source.place(source.table)} ${walk(source, schema, at)} OFFSET $3 - 1 LIMIT 1`
+function lastLookedAt(source: RowSource, at: Look['at']): string {
+  return `SELECT ${source.place(source.table)} ${walk(source, at)} OFFSET $2 - 1 LIMIT 1`
 }

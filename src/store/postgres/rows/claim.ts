@@ -2,7 +2,7 @@ import { rowId } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
-import { LEAD, type Look } from './claim-sql.ts'
+import { LEAD, type Look, TOLD_MIN } from './claim-sql.ts'
 import { USER_TYPES } from './values.ts'
 
 /** What is still wanted. */
@@ -15,56 +15,41 @@ export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 
-/** Claimed together: so many are worth telling others where they end. */
-const TOLD_MIN = 50
-
-/** When it is our turn (see `turnSql`). */
+/** After an outlook that has said whether it is our turn. */
 export function claimStatement(
   known: Known,
   session: string,
-  clockMs: number | null,
   look: Look,
   wanted: Wanted,
   rows: number,
-  /** Discoveries whose suspects go first. */
-  first: readonly string[] = [],
 ): Statement {
-  const values = [session, clockMs, rows, wanted.total, wanted.start, known.version, first, ...where(look)]
-  return { text: known.claimText(look.at), values, types: USER_TYPES }
-}
-
-function where(look: Look): unknown[] {
-  if (look.at === 'due') return []
-  if (look.at === 'suspects') return [look.but]
-  const toldMin = look.tells ? TOLD_MIN : null
-  if (look.at === 'beginning') return [toldMin]
-  return look.at === 'place' ? [toldMin, look.place] : [toldMin, look.place, look.heard]
+  const tells = 'tells' in look && look.tells && wanted.total >= TOLD_MIN
+  const but = look.at === 'suspects' ? [look.but] : []
+  const values = [session, rows, wanted.total, wanted.start, ...but]
+  return { text: known.claimText(look.at, tells), values, types: USER_TYPES }
 }
 
 export interface Claimed {
-  /** False: it did not look, because it was not our turn, or something was paused, planned anew or altered. */
-  looked: boolean
   claims: RowClaim[]
   /** Free when it looked; with those that it did not get a race was lost. */
   found: number
   place: string | null
   last: string | null
+  /** Where it ended, if others were told. */
   told: string | null
 }
 
 export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
   const [first] = rows
-  const found = first![LEAD.found] as number
   const won = first![LEAD.won] === null ? null : new Set(first![LEAD.won] as string[])
-  const free = found === 0 ? [] : rows
+  const free = first![LEAD.key] === null ? [] : rows
   const isOurs = (key: string) => won === null || won.has(key)
   const claims = free.flatMap((row, at) =>
     isOurs(row[LEAD.key]) ? [claimOf(known, row, first![LEAD.fence], at < wanted.start)] : [],
   )
   return {
-    looked: first![LEAD.now] !== null,
     claims,
-    found,
+    found: free.length,
     place: free.at(-1)?.[LEAD.place] ?? null,
     last: first![LEAD.last],
     told: first![LEAD.told],

@@ -16,7 +16,7 @@ import {
 import { type Answers, endOurs, type HandedIn, handedIn, type Judged, judge } from './handing-in.ts'
 import { endClaims } from './ledger.ts'
 import { Looking } from './looking.ts'
-import { type Outlook, outlook, readOutlook } from './outlook.ts'
+import { liveness, type Outlook } from './outlook.ts'
 import { isOwnFault, pause } from './pausing.ts'
 import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
 
@@ -230,29 +230,23 @@ async function together(
   looking: Looking | null,
   answers: Answers,
 ): Promise<Outlook> {
-  const { database, seen } = services
-  const first = looking?.outlook() ?? outlook(database.sql.schema, session, [], services.clockMs())
-  const guess = (await looking?.guess()) ?? null
+  const { database } = services
   const settling = groups.map((group) => settleStatement(group, session))
-  const statements = [first, ...settling, ...(guess?.statements ?? [])]
+  const justLook = looking?.justLook() ?? liveness(database.sql.schema, session)
+  const along = (await looking?.along()) ?? justLook
   try {
-    const [outlookRows, ...results] = await database.volley(
-      statements,
-      groups.length > 0 ? IN_PASSING : QUIETLY,
-    )
-    seen.outlook = readOutlook(outlookRows!)
-    if (guess !== null) guess.take(results.at(-1)!)
+    const statements = [...settling, ...along.statements]
+    const results = await database.volley(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
+    const seen = along.take(results.slice(groups.length))
     const unwritten = groups.map((group, at) => readSettled(group, results[at]!, answers))
     await judgeLater(services, unwritten.flat(), answers)
-    return seen.outlook
+    return seen
   } catch (error) {
     if (faultOf(error) === null) throw error
   }
   for (const group of groups)
     for (const row of group.rows) await alone(services, session, { ...group, rows: [row] }, answers)
-  const [outlookRows] = await database.volley([first], QUIETLY)
-  seen.outlook = readOutlook(outlookRows!)
-  return seen.outlook
+  return justLook.take(await database.volley(justLook.statements, QUIETLY))
 }
 
 /** Their claims are over already: nobody can tell from here whether somebody else has them now, and the ledger need not know. */

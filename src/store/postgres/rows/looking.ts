@@ -4,9 +4,10 @@ import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
 import type { Look } from './claim-sql.ts'
-import { type Outlook, outlook, readOutlook } from './outlook.ts'
+import { type Along, type Intent, type Outlook, outlook, readOutlook } from './outlook.ts'
 import { isOwnFault, pauseFor } from './pausing.ts'
 import { QUIETLY, type RowServices } from './services.ts'
+import { waitForTurn } from './turn.ts'
 import type { Step, Stepped, Walked } from './walk.ts'
 
 /** Entries of the ledger that one look compares with their rows. */
@@ -18,11 +19,12 @@ const EDITIONS_MAX = 3
 
 type Steps = Generator<Step, Walked, Stepped>
 
-/** A claim that goes with what is handed in. */
-export interface Guess {
-  statements: Statement[]
-  /** They were sent along: this is the answer of the last one. */
-  take(answer: readonly any[][]): void
+/** A claim of what is probably next. */
+interface Guess {
+  intent: Intent
+  statement: Statement
+  /** It looked: this is its answer. */
+  take(answer: readonly any[][], seen: Outlook): void
 }
 
 /** Thrown when a claim did not look. */
@@ -49,13 +51,36 @@ export class Looking {
     this.#wakes = services.wakes()
   }
 
-  outlook(): Statement {
+  /** What goes with what is handed in: an outlook, and a claim if there is a guess. */
+  async along(): Promise<Along> {
+    const guess = await this.#guess()
+    if (guess === null) return this.justLook()
+    return {
+      statements: [this.#outlook(guess.intent), guess.statement],
+      take: ([now, claimed]) => {
+        const seen = this.#see(now!)
+        if (seen.turn) guess.take(claimed!, seen)
+        return seen
+      },
+    }
+  }
+
+  justLook(): Along {
+    return { statements: [this.#outlook(null)], take: ([now]) => this.#see(now!) }
+  }
+
+  #outlook(intent: Intent | null): Statement {
     const { database, clockMs } = this.#services
-    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs())
+    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent)
+  }
+
+  #see(rows: readonly any[][]): Outlook {
+    this.#services.seen.outlook = readOutlook(rows)
+    return this.#services.seen.outlook
   }
 
   /** Null: perhaps something else comes first. */
-  async guess(): Promise<Guess | null> {
+  async #guess(): Promise<Guess | null> {
     const { book, turns, seen } = this.#services
     const [name] = turns.of(this.#want.discoveries)
     const known = name === undefined ? null : await book.get(name).catch(() => null)
@@ -63,17 +88,15 @@ export class Looking {
     const wanted = wantedOf(this.#want, 0)
     const steps = this.#steps(known, wanted)
     const { value } = steps.next() as IteratorYieldResult<Step>
-    const { discoveries, empty } = this.#want
-    const statements = [
-      { text: known.turnText(false), values: [] },
-      this.#claim(known, lookOf(value), wanted, value.rows, empty ? discoveries : []),
-    ]
-    const take = (answer: readonly any[][]) => {
-      const claimed = readClaimed(known, answer, wanted)
-      if (!claimed.looked) return
-      this.#begun = { known, steps, step: steps.next(this.#took(known, claimed)) }
+    const look = lookOf(value)
+    return {
+      intent: { known, look, suspectsFirst: this.#want.empty },
+      statement: claimStatement(known, this.#session, look, wanted, value.rows),
+      take: (answer, now) => {
+        const brought = this.#took(known, readClaimed(known, answer, wanted), now)
+        this.#begun = { known, steps, step: steps.next(brought) }
+      },
     }
-    return { statements, take }
   }
 
   /** Goes on until there is something, or everything was looked at. */
@@ -160,33 +183,30 @@ export class Looking {
     return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
   }
 
-  #claim(known: Known, look: Look, wanted: Wanted, rows: number, first?: readonly string[]): Statement {
-    return claimStatement(known, this.#session, this.#services.clockMs(), look, wanted, rows, first)
-  }
-
   /** One step, with an outlook, when it is our turn: nobody waits for us while we wait for it. */
   async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
-    const { database, seen } = this.#services
-    const turn = { text: known.turnText(true), values: [] }
-    const statements = [turn, this.outlook(), this.#claim(known, look, wanted, rows)]
-    const [, now, answer] = await database.volley(statements, QUIETLY)
-    this.#now = seen.outlook = readOutlook(now!)
-    const claimed = readClaimed(known, answer!, wanted)
-    if (!claimed.looked) throw new Outdated()
-    return this.#took(known, claimed)
+    const { database } = this.#services
+    const [, now, answer] = await database.volley(
+      [
+        waitForTurn(database.sql.schema, known.name),
+        this.#outlook({ known, look, suspectsFirst: false }),
+        claimStatement(known, this.#session, look, wanted, rows),
+      ],
+      QUIETLY,
+    )
+    this.#now = this.#see(now!)
+    if (!this.#now.turn) throw new Outdated()
+    return this.#took(known, readClaimed(known, answer!, wanted), this.#now)
   }
 
-  #took(known: Known, { claims, found, place, last, told }: Claimed): Stepped {
+  #took(known: Known, { claims, found, place, last, told }: Claimed, { position }: Outlook): Stepped {
     this.claims.push(...claims)
     this.conflicts += found - claims.length
     if (claims.length > 0) this.#services.turns.served(this.#want.discoveries, known.name)
-    return { found, place, last, told }
+    return { found, place, last, told: told ?? position }
   }
 }
 
 function lookOf({ behind, tells, heard }: Step): Look {
-  if (behind === null) return { at: 'beginning', tells }
-  return heard === undefined
-    ? { at: 'place', tells, place: behind }
-    : { at: 'front', tells, place: behind, heard }
+  return behind === null ? { at: 'beginning', tells } : { at: 'behind', tells, place: behind, heard }
 }

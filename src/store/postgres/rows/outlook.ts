@@ -1,7 +1,10 @@
 import type { Statement } from '../server/database.ts'
-import { waitingSuspect } from './claim-sql.ts'
+import type { Known } from './book.ts'
+import type { Look } from './claim-sql.ts'
+import { isKept, isSuspect } from './ledger-sql.ts'
+import { turnKey } from './turn.ts'
 
-/** What an exchange has to know, asked together with whatever else it asks. Locks nothing. */
+/** What an exchange has to know, asked together with whatever else it asks. Locks no row. */
 export interface Outlook {
   live: boolean
   now: number
@@ -13,6 +16,36 @@ export interface Outlook {
   nextAt: number | null
   /** Some wait to be run alone. */
   suspects: boolean
+  /** Where the last large claim of anybody ended, from what is to be claimed. */
+  position: string | null
+  /** The claim that follows it looks. If not: it is somebody else's turn, or something is paused, planned anew or altered. */
+  turn: boolean
+}
+
+/** A claim that follows in the same transaction. */
+export interface Intent {
+  known: Known
+  look: Look
+  /** Not while suspects wait. */
+  suspectsFirst: boolean
+}
+
+/** For the rest of the transaction: the time if it is our turn, or nothing; and the place behind which to look. */
+export const SAID = { turn: 'gleaner_rows.turn', place: 'gleaner_rows.place' } as const
+
+/** Statements that go with what is handed in, and what their answers say. */
+export interface Along {
+  statements: readonly Statement[]
+  take(answers: readonly any[][][]): Outlook
+}
+
+/** For who wants nothing: whether it is still alive. */
+export function liveness(schema: string, session: string): Along {
+  const text = `SELECT ended_at IS NULL FROM "${schema}".sessions WHERE id = $1`
+  return {
+    statements: [{ text, values: [session] }],
+    take: ([rows]) => ({ ...NO_SESSION, live: rows![0]?.[0] === true }),
+  }
 }
 
 /** By schema. */
@@ -24,24 +57,52 @@ export function outlook(
   session: string,
   discoveries: readonly string[],
   clockMs: number | null,
+  intent: Intent | null,
 ): Statement {
   const text = texts.get(schema) ?? textFor(`"${schema}"`)
   texts.set(schema, text)
-  return { text, values: [session, discoveries, clockMs] }
+  return { text, values: [session, discoveries, clockMs, ...valuesOf(intent)] }
 }
 
-function textFor(gleaner: string): string {
-  const kept = `FROM ${gleaner}.ledger l WHERE l.discovery = n.name AND NOT l.quarantined`
-  return `SELECT s.live, moment.now,
-       (SELECT value <> 0 FROM ${gleaner}.settings WHERE key = 'paused'),
-       ARRAY(SELECT d.name FROM ${gleaner}.discoveries d WHERE d.paused),
-       EXISTS (SELECT 1 FROM unnest($2::text[]) n(name), LATERAL (
-         SELECT 1 ${kept} AND NOT l.suspect AND l.blocked_until <= moment.now LIMIT 1) any_of_it),
-       (SELECT min(next.blocked_until) FROM unnest($2::text[]) n(name), LATERAL (
-         SELECT l.blocked_until ${kept} AND l.blocked_until > moment.now ORDER BY l.blocked_until LIMIT 1) next),
-       EXISTS (SELECT 1 FROM unnest($2::text[]) n(name), LATERAL (${waitingSuspect(gleaner, 'moment.now')}) suspect)
-     FROM (SELECT coalesce($3::bigint, ${gleaner}.now_ms()) AS now) moment,
-          (SELECT ended_at IS NULL AS live FROM ${gleaner}.sessions WHERE id = $1) s`
+function valuesOf(intent: Intent | null): unknown[] {
+  if (intent === null) return [null, null, null, null, null, null, null, null]
+  const { known, look, suspectsFirst } = intent
+  const { oid, attributes } = known.source
+  const [place, follows, heard] =
+    look.at === 'behind' ? [look.place, look.heard !== undefined, look.heard] : [null, false, null]
+  return [known.name, known.version, oid, attributes, suspectsFirst, place, follows, heard]
+}
+
+/**
+ * $1 session, $2 the discoveries, $3 the time or NULL; of what is to be claimed: $4 its name, $5 the version of the declarations, $6 and $7
+ * its table, $8 whether suspects go first, $9 the place, $10 whether to follow others and $11 what was heard of them.
+ */
+function textFor(schema: string): string {
+  const mine = '$4::text'
+  const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND NOT ($8::boolean AND suspects)
+    AND EXISTS (SELECT 1 FROM pg_class WHERE oid = $6::int8::oid AND relnatts = $7::int)`
+  return `SELECT live, now, everything, paused, due, next_at, suspects, position,
+  set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
+  set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
+FROM (
+  SELECT s.ended_at IS NULL AS live, moment.now, kept.*,
+    (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS everything,
+    (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') AS version,
+    ARRAY(SELECT name FROM ${schema}.discoveries WHERE paused) AS paused,
+    (SELECT position FROM ${schema}.discoveries WHERE name = ${mine}) AS position
+  FROM (SELECT coalesce($3::bigint, ${schema}.now_ms()) AS now) moment, ${schema}.sessions s,
+  LATERAL (
+    SELECT coalesce(bool_or(EXISTS (
+        SELECT 1 FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND NOT l.suspect AND l.blocked_until <= moment.now)), false) AS due,
+      min((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
+        ORDER BY l.blocked_until LIMIT 1)) AS next_at,
+      coalesce(bool_or(EXISTS (
+        SELECT 1 FROM ${schema}.ledger l WHERE ${isSuspect('l', 'n.name', 'moment.now')}
+          AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) IS NULL)), false) AS suspects
+    FROM unnest($2::text[]) n(name)
+  ) kept
+  WHERE s.id = $1 OFFSET 0
+) seen`
 }
 
 const NO_SESSION: Outlook = {
@@ -52,10 +113,12 @@ const NO_SESSION: Outlook = {
   due: false,
   nextAt: null,
   suspects: false,
+  position: null,
+  turn: false,
 }
 
 export function readOutlook([row]: readonly any[][]): Outlook {
   if (row === undefined) return NO_SESSION
-  const [live, now, everythingPaused, paused, due, nextAt, suspects] = row
-  return { live, now, everythingPaused, paused, due, nextAt, suspects }
+  const [live, now, everythingPaused, paused, due, nextAt, suspects, position, turn] = row
+  return { live, now, everythingPaused, paused, due, nextAt, suspects, position, turn }
 }

@@ -8,7 +8,8 @@ const ASKED_WITHIN_MS = 60_000
 
 /**
  * Nobody says when the user writes a row, unless his table has a trigger that does. So, while workers here rest, the server
- * is asked how far its log is: if it has not moved nothing was written, and looking would be in vain.
+ * is asked which transactions are over: if they are the same, nothing was written, and looking would be in vain. Not how far its log is: that moves
+ * before what was committed can be seen, for as long as the disk takes.
  */
 export class Polling {
   readonly #sql: Sql
@@ -17,7 +18,7 @@ export class Polling {
   /** Until when each discovery is of interest. */
   readonly #untilMs = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
-  #position: string | null = null
+  #over: string | null = null
   #closed = false
 
   constructor(sql: Sql, book: DiscoveryBook, wake: () => void) {
@@ -57,12 +58,11 @@ export class Polling {
   }
 
   async #look(): Promise<void> {
-    const row = await this.#sql.row<{ position: string }>(
-      'SELECT pg_current_wal_insert_lsn()::text AS position',
-    )
-    const { position } = row!
-    const moved = this.#position !== null && this.#position !== position
-    this.#position = position
+    const row = await this.#sql.row<{ over: string }>('SELECT pg_current_snapshot()::text AS over')
+    const { over } = row!
+    // The first time as well: who asked before it may have looked too early.
+    const moved = this.#over !== over
+    this.#over = over
     if (moved && !this.#closed) this.#wake()
   }
 }

@@ -7,8 +7,9 @@ export const REFUSED = 'GL001'
 /**
  * Hands in rows that are done: proves each claim and ends it, then writes those that are as they were claimed and still
  * eligible, and sees that they are not any more: otherwise everything is undone, and each is tried alone.
- * Each key leads to its claim, which is locked and then ended where it was found: a join might begin with the claims, of which the
- * planner mostly believes that there are none, and compare all that the session holds with all that it hands in.
+ * Each key leads to its claim, which is locked and then ended where it was found, and to what the ledger remembers: a join might begin with the claims, of which the
+ * planner mostly believes that there are none, and compare all that the session holds with all that it hands in. An entry that somebody changes
+ * at the same moment stays, until the repair sees that its row is done.
  * $1 session, $2 keys, $3 fences, $4 … the values of each column, as texts.
  * Answers with the places (from 1) of what was ours, and with what of it was not written; NULL when all was.
  */
@@ -22,7 +23,9 @@ export function settleSql(source: RowSource, schema: string, columns: readonly C
   SELECT given.*, held.* FROM gleaner_me, unnest(${unnested.join(', ')}) WITH ORDINALITY
     given(${['"gleaner:key"', '"gleaner:fence"', ...values, '"gleaner:n"'].join(', ')}),
   LATERAL (
-    SELECT c.row_version AS "gleaner:version", c.row_hash AS "gleaner:hash", c.attempt AS "gleaner:attempt", c.ctid AS "gleaner:at"
+    SELECT c.row_version AS "gleaner:version", c.row_hash AS "gleaner:hash", c.attempt AS "gleaner:attempt", c.ctid AS "gleaner:at",
+           CASE WHEN (SELECT EXISTS (SELECT 1 FROM ${schema}.ledger WHERE discovery = ${name})) THEN (
+             SELECT l.ctid FROM ${schema}.ledger l WHERE l.discovery = ${name} AND l.row_key = given."gleaner:key") END AS "gleaner:entry"
     FROM ${schema}.claims c
     WHERE c.discovery = ${name} AND c.row_key = given."gleaner:key" AND c.fence = given."gleaner:fence" AND c.session + 0 = $1
     FOR UPDATE
@@ -34,11 +37,9 @@ export function settleSql(source: RowSource, schema: string, columns: readonly C
   WHERE ${source.hasKey(table, 'gleaner_ours."gleaner:key"')}
     AND ${source.same(table, `${table}.xmin::text`, { version: '"gleaner:version"', hash: '"gleaner:hash"' })}
     AND ${source.eligible}
-  RETURNING "gleaner:key", "gleaner:n", ${source.eligible} AS "gleaner:still"
+  RETURNING "gleaner:n", "gleaner:entry", ${source.eligible} AS "gleaner:still"
 ), gleaner_forgotten AS (
-  DELETE FROM ${schema}.ledger l USING gleaner_written w
-  WHERE (SELECT EXISTS (SELECT 1 FROM ${schema}.ledger WHERE discovery = ${name}))
-    AND l.discovery = ${name} AND l.row_key = w."gleaner:key"
+  DELETE FROM ${schema}.ledger WHERE ctid = ANY(ARRAY(SELECT "gleaner:entry" FROM gleaner_written))
 ), gleaner_useful AS (
   UPDATE ${schema}.sessions SET completed = 1 WHERE id = $1 AND completed = 0 AND EXISTS (SELECT 1 FROM gleaner_written)
 ), gleaner_sums AS MATERIALIZED (

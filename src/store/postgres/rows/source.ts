@@ -20,8 +20,9 @@ export interface RowSource {
   readonly from: string
   readonly table: string
   readonly eligible: string
-  /** The table is what it was when it was looked over. */
-  readonly unchanged: string
+  /** Of the table when it was looked over. */
+  readonly oid: number
+  readonly attributes: number
   keyText(of: string): string
   /** `t."id" = '42'::bigint`: the row with the key that the text expression gives. */
   hasKey(of: string, text: string): string
@@ -75,7 +76,8 @@ export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): Ro
     from: `${quoted(shape.schema)}.${table} AS ${table}`,
     table,
     eligible: eligibleOf(declared.where, table, key),
-    unchanged: `EXISTS (SELECT 1 FROM pg_class WHERE oid = ${shape.oid} AND relnatts = ${shape.attributes})`,
+    oid: shape.oid,
+    attributes: shape.attributes,
     keyText,
     hasKey: (of, text) => `(${namesOf(of, key)}) = (${keyFromText(text, key)})`,
     version: (of, xmin) => (version === null ? xmin : `${of}.${quoted(version.name)}::text`),
