@@ -6,6 +6,12 @@ import { Statements } from './statements.ts'
 /** `full`: on disk when the commit returns. `normal`: survives a crash of the process, not a power cut. */
 export type Durability = 'full' | 'normal'
 
+/**
+ * Where pages are kept as they were before a statement or a savepoint, until it is over. What we write ourselves is little, and a file
+ * would be three quarters of all that is written; a user's own statement may change a whole table.
+ */
+export type Undo = 'memory' | 'file'
+
 /** SQLite's own busy handler blocks the thread and starves processes: we wait ourselves, with jitter. */
 const RETRY_MIN_MS = 0.2
 const RETRY_SPREAD_MS = 2
@@ -16,6 +22,7 @@ export class Connection {
   readonly raw: Database.Database
   readonly path: string
   #durability: Durability | undefined
+  #undo: Undo = 'file'
   readonly statements: Statements
 
   constructor(path: string, { readonly = false } = {}) {
@@ -40,10 +47,14 @@ export class Connection {
   }
 
   /** False when somebody else is writing. */
-  tryBegin(durability: Durability): boolean {
+  tryBegin(durability: Durability, undo: Undo = 'file'): boolean {
     if (this.#durability !== durability) {
       this.raw.pragma(`synchronous = ${durability}`)
       this.#durability = durability
+    }
+    if (this.#undo !== undo) {
+      this.raw.pragma(`temp_store = ${undo}`)
+      this.#undo = undo
     }
     try {
       this.statements.sql('BEGIN IMMEDIATE').run()

@@ -103,8 +103,9 @@ export class Writer {
   #commitTogether(group: readonly Job[]): 'done' | 'busy' {
     const answers: (() => void)[] = []
     const durability = group.some((job) => job.durability === 'full') ? 'full' : 'normal'
+    const undo = group.some((job) => job.isolated) ? 'file' : 'memory'
     try {
-      if (!this.#connection.tryBegin(durability)) return 'busy'
+      if (!this.#connection.tryBegin(durability, undo)) return 'busy'
       for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
       this.#connection.commit()
     } catch (error) {
