@@ -3,6 +3,8 @@ import type { Guard } from './guard.ts'
 const ROWS = 'src/store/sqlite/rows'
 const PROBATION = 'test/worker/probation.test.ts'
 const TOGETHER = 'test/store/sqlite/rows-together.test.ts'
+const ROWS_TEST = 'test/store/sqlite/rows.test.ts'
+const NO_SCAN = 'no statement of a discovery scans a table of ours, nor the user’s, with a key of'
 
 /** What keeps rows fast, and right although they are fast. */
 export const DISCOVERY_SPEED: readonly Guard[] = [
@@ -34,11 +36,38 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     name: 'many rows are led by their keys',
     promise: 'Settling costs the same however large the table has become since it was analysed.',
     file: `${ROWS}/wording.ts`,
-    find: "return loops[0]!.detail.includes('VALUES CLAUSE') && loops[1]!.detail.startsWith('SEARCH ')",
-    replace: 'return loops.length > 0',
+    find: "return first!.includes('VALUES CLAUSE') && second!.startsWith('SEARCH ')",
+    replace: 'return first !== second',
     test: {
       file: TOGETHER,
       title: 'a table that was small when it was analysed is not read to its end for each of many',
+    },
+  },
+  {
+    name: 'rows that are done are looked at by their keys',
+    promise: 'Settling costs the same however large the table has become since it was analysed.',
+    file: `${ROWS}/wording.ts`,
+    find: `WHERE \${isRow('k.value')}) LIMIT 1`,
+    replace: `WHERE +(\${isRow('k.value')})) LIMIT 1`,
+    test: { file: ROWS_TEST, title: `${NO_SCAN} one column, analysed with 1 rows` },
+  },
+  {
+    name: 'rows are found by their keys',
+    promise: 'Claiming costs the same however large the table has become since it was analysed.',
+    file: `${ROWS}/wording.ts`,
+    find: "      .startsWith('SEARCH ')\n    return this.#findsByKey",
+    replace: "      .startsWith('S')\n    return this.#findsByKey",
+    test: { file: ROWS_TEST, title: `${NO_SCAN} one column, analysed with 1 rows` },
+  },
+  {
+    name: 'what undoes our own statements is kept in memory',
+    promise: 'A drain writes what it has to.',
+    file: 'src/store/sqlite/file/writer.ts',
+    find: "? 'file' : 'memory'",
+    replace: "? 'file' : 'file'",
+    test: {
+      file: 'test/store/sqlite/undo.test.ts',
+      title: 'what we write ourselves is undone from memory, what a user writes from a file',
     },
   },
   {

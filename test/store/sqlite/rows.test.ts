@@ -4,8 +4,10 @@ import type { DiscoverySource } from '../../../src/store/contract.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { missingIndex } from '../../../src/store/sqlite/rows/advice.ts'
+import type { Known } from '../../../src/store/sqlite/rows/book.ts'
 import { waitingSuspects } from '../../../src/store/sqlite/rows/claim.ts'
 import { registerDigest } from '../../../src/store/sqlite/rows/digest.ts'
+import { findBehind, rowOf } from '../../../src/store/sqlite/rows/find.ts'
 import { lookOver, shapeOf } from '../../../src/store/sqlite/rows/shape.ts'
 import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
 import { fileSource, rowWorker } from '../../../src/testing/conformance/row-worker.ts'
@@ -59,38 +61,65 @@ function planOf(db: Statements, sql: string): string[] {
       skip: 0,
       fence: 1,
       session: 1,
+      keys: '[]',
     },
   })
   return (plan as { detail: string }[]).map(({ detail }) => detail)
 }
 
-test.each([
+const KEYS: [string, Partial<DiscoverySource>][] = [
   ['one column', {}],
   ['several columns', { key: ['id', 'path'] }],
   ['an order', { orderBy: 'edited DESC' }],
-])('no statement of a discovery scans a table of ours, nor the user’s, with a key of %s', (_, some) => {
-  const db = withFiles(2_000)
+]
+
+test.each(KEYS.flatMap(([key, some]) => [1, 2_000].map((analysed) => [key, analysed, some] as const)))(
+  'no statement of a discovery scans a table of ours, nor the user’s, with a key of %s, analysed with %i rows',
+  (_, analysed, some) => {
+    const db = withFiles(analysed)
+    db.raw.exec('CREATE UNIQUE INDEX both ON files (id, path)')
+    db.raw.exec(advice(db, some)!)
+    db.raw.exec('ANALYZE')
+    const wording = new Wording(lookOver(db, source(some)))
+    const texts = [
+      ...(['beginning', 'behind'] as const).flatMap((from) => [
+        wording.findsByKey(db) ? wording.find(from) : wording.findKeys(from),
+        wording.isAny(from),
+        wording.countNext(from),
+        wording.placeOfNext(from),
+      ]),
+      wording.findRow(),
+      wording.eligibleAmong,
+      wording.versionOf,
+      wording.isEligible,
+    ]
+    for (const text of texts) {
+      for (const step of planOf(db, text)) {
+        if (!step.startsWith('SCAN')) continue
+        // What was found or given already, and a partial index that holds nothing else.
+        expect(step).toMatch(
+          /^SCAN (e|k VIRTUAL TABLE INDEX 1:|\(subquery-\d+\)|main\.files USING (COVERING )?INDEX files_tag)$/,
+        )
+      }
+    }
+  },
+)
+
+test('rows of a table that was small when it was analysed are found one by one, in their order', () => {
+  const db = withFiles(1)
+  const some = { orderBy: 'edited DESC' }
   db.raw.exec(advice(db, some)!)
   db.raw.exec('ANALYZE')
-  const wording = new Wording(lookOver(db, source(some)))
-  const texts = [
-    ...(['beginning', 'behind'] as const).flatMap((from) => [
-      wording.find(from),
-      wording.isAny(from),
-      wording.countNext(from),
-      wording.placeOfNext(from),
-    ]),
-    wording.findRow(),
-    wording.versionOf,
-    wording.isEligible,
-  ]
-  for (const text of texts) {
-    for (const step of planOf(db, text)) {
-      if (!step.startsWith('SCAN')) continue
-      // What was found already, and a partial index that holds nothing else.
-      expect(step).toMatch(/^SCAN (e|\(subquery-\d+\)|main\.files USING (COVERING )?INDEX files_tag)$/)
-    }
-  }
+  db.raw.exec(`INSERT INTO files VALUES (2, 'two', 1, 1, 20), (3, 'three', 1, 1, 30)`)
+  const rows = lookOver(db, source(some))
+  const known = { name: 'tag', rows, wording: new Wording(rows) } as Known
+  expect(known.wording.findsByKey(db)).toBe(false)
+  const found = findBehind(db, known, null, 2, 0)
+  expect(found.map(({ key, place }) => [key, place])).toEqual([
+    ['3', '[30,3]'],
+    ['2', '[20,2]'],
+  ])
+  expect(found.map(({ values }) => rowOf(rows, values).path)).toEqual(['three', 'two'])
 })
 
 test('statistics of a time when most rows needed work do not mislead', () => {

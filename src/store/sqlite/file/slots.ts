@@ -36,12 +36,18 @@ export function runInSlots(
   return changes
 }
 
-/** How SQLite would go about few, and about many: each step in its words. */
+/** Of a plan, in the words of SQLite. */
+export interface Step {
+  parent: number
+  detail: string
+}
+
+/** How SQLite would go about few, and about many. */
 export function plansOf(
   db: Statements,
   { width, few, many }: InSlots,
   named: Record<string, unknown>,
-): { parent: number; detail: string }[][] {
+): Step[][] {
   const planOf = (slots: number, text: string) =>
     db.raw.prepare(`EXPLAIN QUERY PLAN ${text}`).all(Array(slots * width).fill(null), named)
   return [planOf(FEW, few), planOf(MANY, many)] as never

@@ -76,7 +76,7 @@ function completeSome({ db, book, session }: Settling, group: Together): boolean
   try {
     if (updateAll(db, known, session, group) !== rows.length) return false
     // After the triggers of the user's own, which RETURNING would not see.
-    if (db.scalar(known.wording.eligibleAmong).get(keys) !== undefined) return false
+    if (db.scalar(known.wording.eligibleAmong).get({ keys }) !== undefined) return false
   } catch (error) {
     if (isBusy(error) || !db.raw.inTransaction) throw error
     return false

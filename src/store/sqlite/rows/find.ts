@@ -26,14 +26,19 @@ const LEAD = 5
 /** The next ones that wait behind a position: `count` of them at most, among a bounded number of eligible ones. */
 export function findBehind(
   db: Statements,
-  { name, rows, wording }: Known,
+  known: Known,
   position: string | null,
   count: number,
   now: number,
 ): FoundRow[] {
-  const sql = wording.find(rows.from(position))
+  const { name, rows, wording } = known
+  const from = rows.from(position)
   const bound = { name, now, count, examined: count + EXAMINED_MAX, ...at(position) }
-  return (exactRows(db, sql).all(bound) as unknown[][]).map(foundRow)
+  if (wording.findsByKey(db)) {
+    return (exactRows(db, wording.find(from)).all(bound) as unknown[][]).map(foundRow)
+  }
+  const keys = db.sql(wording.findKeys(from)).raw(true).all(bound) as unknown as [string, string | null][]
+  return keys.map(([key, place]) => ({ ...findRow(db, known, key)!, place: place ?? key }))
 }
 
 /** Whether there is any; a look that takes no lock. */

@@ -1,4 +1,4 @@
-import { type InSlots, inSlots, plansOf } from '../file/slots.ts'
+import { type InSlots, inSlots, plansOf, type Step } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import type { From, RowSource } from './source-sql.ts'
 import { quoted } from './source-sql.ts'
@@ -11,6 +11,7 @@ export class Wording {
   readonly #together = new Map<string, InSlots>()
   /** By the number of columns. */
   readonly #led = new Map<number, boolean>()
+  #findsByKey: boolean | undefined
   /** The version of an eligible row. */
   readonly versionOf: string
   readonly isEligible: string
@@ -22,22 +23,47 @@ export class Wording {
     const { table, eligible, isRow, version } = rows
     this.versionOf = `SELECT ${version} FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`
     this.isEligible = `SELECT 1 FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`
-    this.eligibleAmong = `SELECT 1 FROM json_each(?) k CROSS JOIN ${table} ON ${isRow('k.value')} WHERE ${eligible} LIMIT 1`
+    this.eligibleAmong = `SELECT 1 FROM json_each(:keys) k WHERE (SELECT ${eligible} FROM ${table} WHERE ${isRow('k.value')}) LIMIT 1`
   }
 
   /** Waiting rows behind a position, with all that a claim needs; among so many eligible ones. */
   find(from: From): string {
-    const { version, next, isOrdered, table, joinNext } = this.#rows
-    return this.#text(
-      `find ${from}`,
-      () => `SELECT e.k, ${isOrdered ? 'e.place' : 'NULL'}, ${version}, l.attempts, l.row_version, ${this.#columns()}
+    const { version, table, joinNext } = this.#rows
+    const said = `${version}, l.attempts, l.row_version, ${this.#columns()}`
+    return this.#text(`find ${from}`, () =>
+      this.#find(from, `, ${said}`, `CROSS JOIN ${table} ON ${joinNext}`),
+    )
+  }
+
+  /** Their keys and places alone. */
+  findKeys(from: From): string {
+    return this.#text(`find keys ${from}`, () => this.#find(from, '', ''))
+  }
+
+  #find(from: From, more: string, joined: string): string {
+    const { next, isOrdered } = this.#rows
+    return `SELECT e.k, ${isOrdered ? 'e.place' : 'NULL'}${more}
       FROM (${next(from)} LIMIT :examined) e
       LEFT JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = e.k
-      CROSS JOIN ${table} ON ${joinNext}
+      ${joined}
       WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
         AND (l.row_key IS NULL OR (l.blocked_until <= :now AND l.suspect = 0))
-      LIMIT :count`,
+      LIMIT :count`
+  }
+
+  /**
+   * Whether `find` goes from each key to its row. If the table was small when it was analysed SQLite would read it to its end, for
+   * each of them; a row that is asked for alone is always found by its key.
+   */
+  findsByKey(db: Statements): boolean {
+    this.#findsByKey ??= loopsOf(
+      db.raw
+        .prepare(`EXPLAIN QUERY PLAN ${this.find('beginning')}`)
+        .all({ name: '', now: 0, count: 0, examined: 0 }) as Step[],
     )
+      .at(-1)!
+      .startsWith('SEARCH ')
+    return this.#findsByKey
   }
 
   isAny(from: From): string {
@@ -104,8 +130,8 @@ export class Wording {
     if (isLed === undefined) {
       const plans = plansOf(db, this.updateTogether(columns), { name: '', session: 0 })
       isLed = plans.every((steps) => {
-        const loops = steps.filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
-        return loops[0]!.detail.includes('VALUES CLAUSE') && loops[1]!.detail.startsWith('SEARCH ')
+        const [first, second] = loopsOf(steps)
+        return first!.includes('VALUES CLAUSE') && second!.startsWith('SEARCH ')
       })
       this.#led.set(columns.length, isLed)
     }
@@ -133,6 +159,13 @@ export class Wording {
     }
     return text
   }
+}
+
+/** The outermost ones, in their order. */
+function loopsOf(steps: readonly Step[]): string[] {
+  return steps
+    .filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
+    .map(({ detail }) => detail)
 }
 
 function assignments(columns: readonly string[]): string {
