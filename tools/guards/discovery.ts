@@ -58,7 +58,7 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'each of many is seen to be done',
     promise: 'No row is found and done again and again, whoever is settled with it.',
     file: `${ROWS}/complete-together.ts`,
-    find: 'if (db.scalar(known.wording.eligibleAmong).get(keys) !== undefined) return false',
+    find: 'if (db.scalar(known.wording.eligibleAmong).get({ keys }) !== undefined) return false',
     replace: '',
     test: {
       file: CONFORMANCE,
