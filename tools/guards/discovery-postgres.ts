@@ -248,6 +248,58 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
         'a row that is written right after the very first look is told of, though nothing else is ever written',
     },
   },
+  {
+    name: 'postgres rows: an entry of the ledger is found by its key',
+    promise: 'Nothing gets slower because many rows are kept back, also before the planner knows of them.',
+    file: `${ROWS}/settle-sql.ts`,
+    find: 'AND l.row_key = given."gleaner:key")',
+    replace: 'AND l.row_key || NULL IS NOT DISTINCT FROM given."gleaner:key")',
+    test: {
+      file: FINDING,
+      title:
+        'what the ledger remembers of rows that are handed in is found by their keys, though it was empty when that was planned',
+    },
+  },
+  {
+    name: 'postgres rows: who only hands in hears that its session is over',
+    promise: 'A worker whose session was ended is told so.',
+    file: `${ROWS}/outlook.ts`,
+    find: 'live: rows![0]?.[0] === true',
+    replace: 'live: rows!.length < 2',
+    test: {
+      file: CONFORMANCE,
+      title: 'settling rows > under a session that is over nothing is written, nor claimed',
+    },
+  },
+  ...[
+    {
+      what: 'paused',
+      find: `\${mine} <> ALL(paused)`,
+      title: 'managing rows > a paused discovery gives nothing; what is held goes on',
+    },
+    {
+      what: 'everything is paused',
+      find: 'NOT everything',
+      title: 'managing rows > a pause of everything is a pause of rows, too',
+    },
+    {
+      what: 'planned anew',
+      find: 'version = $5::bigint',
+      title: 'planning rows > what is planned anew holds at once for who works already',
+    },
+    {
+      what: 'altered',
+      find: 'relnatts = $7::int',
+      title: 'planning rows > a column that comes later is part of the row',
+    },
+  ].map(({ what, find, title }) => ({
+    name: `postgres rows: a claim sees what is so (${what})`,
+    promise: 'Nothing is claimed of what was paused, planned anew or altered before.',
+    file: `${ROWS}/outlook.ts`,
+    find,
+    replace: `(true OR ${find})`,
+    test: { file: CONFORMANCE, title },
+  })),
   ...(['kept', 'suspect'] as const).map((index) => ({
     name: `postgres rows: the ledger is asked by its own index (${index})`,
     promise: 'Nothing gets slower because many rows are kept back, also before the planner knows of them.',

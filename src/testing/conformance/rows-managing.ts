@@ -98,12 +98,13 @@ export const rowsManaging: Theme = (specify, expect) => {
   })
 
   specify('a pause of everything is a pause of rows, too', async (world) => {
-    await withFiles(world, 1)
+    await withFiles(world, 2)
     const worker = await rowWorker(world)
+    expect(keysOf(await worker.claim())).toEqual(['1'])
     await world.store.setPaused(null, true)
     expect(await worker.claim()).toEqual([])
     await world.store.setPaused(null, false)
-    expect(keysOf(await worker.claim())).toEqual(['1'])
+    expect(keysOf(await worker.claim())).toEqual(['2'])
   })
 
   specify('all that decides whether a row can run is told', async (world) => {

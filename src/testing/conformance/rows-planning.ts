@@ -79,6 +79,15 @@ export const rowsPlanning: Theme = (specify, expect) => {
     expect(keysOf(await (await rowWorker(world)).claimAll())).toEqual(['2', '3'])
   })
 
+  specify('what is planned anew holds at once for who works already', async (world) => {
+    await withFiles(world, 3)
+    const worker = await rowWorker(world)
+    expect(keysOf([await worker.claimOne()])).toEqual(['1'])
+    const other = await world.database.open()
+    await other.planDiscoveries([fileSource(world, { where: 'needs = 1 AND id > 2' })])
+    expect(keysOf(await worker.claimAll())).toEqual(['3'])
+  })
+
   specify('a condition may hold what SQL holds', async (world) => {
     const where = `(path LIKE 'f%' /* ; ( */ OR path = 'a''b;"(') AND needs = 1 -- and so on`
     await withFiles(world, 2, { where })

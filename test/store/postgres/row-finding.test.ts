@@ -149,6 +149,31 @@ test('the ledger is asked by its indexes, each for its own, though it was empty 
   expect(await indexesOf(claim({ at: 'suspects', but: [] }))).toEqual(['ledger_suspect', 'ledger_pkey'])
 })
 
+test('what the ledger remembers of rows that are handed in is found by their keys, though it was empty when that was planned', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 10)
+  await place.rows('VACUUM ANALYZE gleaner.ledger, gleaner.claims')
+  const worker = await rowWorker(store)
+  const claims = await worker.claim(10)
+  const { source: looked } = await lookedOver(place, source(place))
+  const columns = looked.columns.filter(({ name }) => name === 'needs')
+  const values = [
+    worker.session,
+    claims.map(({ key }) => key),
+    claims.map(({ fence }) => fence),
+    claims.map(() => 'false'),
+  ]
+  const nodes = await planOf(place, { text: settleSql(looked, `"${place.schema}"`, columns), values })
+  const asked = nodes.filter((node) => node['Relation Name'] === 'ledger')
+  // Whether it remembers any; what of each; and what is forgotten, where it was found.
+  expect(asked.filter((node) => /row_key = /.test(node['Index Cond'] ?? ''))).toMatchObject([
+    { 'Index Name': 'ledger_pkey' },
+  ])
+  expect(asked.filter((node) => node['Index Name'] !== undefined)).toHaveLength(2)
+  expect(nodes.map((node) => node['Node Type'])).toContain('Tid Scan')
+})
+
 test('rows that are handed in lead to their claims, however many the session holds', async ({ place }) => {
   const store = await withFiles(place, 600)
   const worker = await rowWorker(store)

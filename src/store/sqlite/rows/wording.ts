@@ -29,9 +29,12 @@ export class Wording {
   /** Waiting rows behind a position, with all that a claim needs; among so many eligible ones. */
   find(from: From): string {
     const { version, table, joinNext } = this.#rows
-    const said = `${version}, l.attempts, l.row_version, ${this.#columns()}`
     return this.#text(`find ${from}`, () =>
-      this.#find(from, `, ${said}`, `CROSS JOIN ${table} ON ${joinNext}`),
+      this.#find(
+        from,
+        `, ${version}, l.attempts, l.row_version, ${this.#columns()}`,
+        `CROSS JOIN ${table} ON ${joinNext}`,
+      ),
     )
   }
 
