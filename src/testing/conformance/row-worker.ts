@@ -82,9 +82,14 @@ export class RowWorker {
     return answer
   }
 
+  /** As far as it knows: of a claim that was taken away it hears when it hands in. */
+  get isEmpty(): boolean {
+    return this.#held.size === 0
+  }
+
   take(start = 1, ahead = 0, thorough = false): Promise<RowsExchanged> {
-    const { discoveries } = this
-    return this.exchange({ want: { discoveries, start, ahead, empty: this.#held.size === 0, thorough } })
+    const { discoveries, isEmpty: empty } = this
+    return this.exchange({ want: { discoveries, start, ahead, empty, thorough } })
   }
 
   async claim(start = 1, ahead = 0): Promise<RowClaim[]> {

@@ -63,12 +63,12 @@ export const claim = (n: number, start: number, ahead: number) =>
   step(`worker ${n} claims ${start}+${ahead}`, async (model, real) => {
     const life = real.lives[n % WORKERS]!
     const now = real.world.clock.now()
-    const empty = model.heldBy(life.number).length === 0
+    const { isEmpty } = life.worker
     const suspects = model.waiting(now, true)
     const waiting = model.waiting(now, false)
     const { claims } = await life.worker.take(start, ahead, true)
     const keys = claims.map(({ key }) => Number(key))
-    if (empty && suspects.length > 0) {
+    if (isEmpty && suspects.length > 0) {
       expect(claims, 'a suspect, alone').toHaveLength(1)
       expect(suspects).toContain(keys[0])
     } else {
