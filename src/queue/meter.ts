@@ -66,9 +66,9 @@ export class Meter {
     this.#putBack([rescue(cause, items)])
   }
 
-  /** Now; what is being written is waited for. */
+  /** Now; what is being written is waited for, and so is what somebody else who waited began to write then. */
   async flush(): Promise<void> {
-    await this.#writing
+    while (this.#writing !== undefined) await this.#writing
     this.#cancel?.()
     this.#cancel = undefined
     const measured = [...this.#queues.values()].flatMap((names) => [...names.values()].map(measuredBy))
@@ -77,7 +77,12 @@ export class Meter {
     this.#queues = new Map()
     this.#last = undefined
     // What could not be written is kept for the next time: the names of tasks are few.
-    this.#writing = this.#store.addMetrics(measured).catch(() => this.#putBack(measured))
+    this.#writing = this.#store
+      .addMetrics(measured)
+      .catch(() => this.#putBack(measured))
+      .finally(() => {
+        this.#writing = undefined
+      })
     await this.#writing
   }
 

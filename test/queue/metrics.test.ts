@@ -1,7 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { systemClock } from '../../src/clock.ts'
 import { insideOf } from '../../src/engine/inside.ts'
 import { defineTask } from '../../src/index.ts'
+import { Meter } from '../../src/queue/meter.ts'
 import { openTestGleaner } from '../../src/testing/index.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
 
@@ -107,4 +110,24 @@ describe('metrics refuses', () => {
       hint: expect.any(String),
     })
   })
+})
+
+test('who asks is told all that was counted before, also while others ask and write', async () => {
+  const { store } = insideOf(await openTemp({}))
+  let written = 0
+  const slow = Object.assign(Object.create(store), {
+    async addMetrics(measured: Parameters<typeof store.addMetrics>[0]) {
+      await setImmediate()
+      await store.addMetrics(measured)
+      written += 1
+    },
+  })
+  const meter = new Meter(slow, systemClock, 60_000)
+  meter.claimed('tasks', 1)
+  const first = meter.flush()
+  meter.claimed('tasks', 1)
+  // Both wait for the first one; then one of them writes, and the other finds nothing left to write.
+  await Promise.race([meter.flush(), meter.flush()])
+  expect(written).toBe(2)
+  await first
 })
