@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -34,8 +35,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // As many as there are cores, of which each test file leaves some idle: it waits for processes and disks.
-    maxWorkers: '100%',
+    // More than there are cores, of which each test file leaves some idle: it waits for processes and disks.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Where the processor has such keys, V8 aborts now and then after many threads have come and gone
     // ('Check failed: jit_page.has_value()'), and here each engine that works has one.
     execArgv: ['--no-memory-protection-keys'],
