@@ -73,9 +73,9 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: one that cannot be written fails alone',
     promise: 'A broken constraint fails that row alone.',
-    file: `${ROWS}/exchange.ts`,
-    find: '    if (faultOf(error) === null) throw error\n  }\n  for (const group',
-    replace: '    if (faultOf(error) !== "") throw error\n  }\n  for (const group',
+    file: `${ROWS}/together.ts`,
+    find: '    if (faultOf(error) === null) throw error\n    return null\n',
+    replace: '    throw error\n',
     test: { file: SETTLING, title: 'a constraint that is checked at the end fails its row alone' },
   },
   {
@@ -169,7 +169,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what is handed in is known to be held',
     promise: 'After a lost answer every row is done, and none is left claimed.',
-    file: `${ROWS}/exchange.ts`,
+    file: `${ROWS}/apart.ts`,
     find: '[...holding, ...outcomes.map(({ id }) => id)]',
     replace: '[...holding]',
     test: { file: RACES, title: 'a commit answer: every row is done, and none is left claimed' },
@@ -183,6 +183,30 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     test: {
       file: CONFORMANCE,
       title: 'crashes with rows > when several were running nobody is charged; each is next run alone',
+    },
+  },
+  {
+    name: 'postgres rows: suspects go first, also at a glance',
+    promise: 'What may have taken a worker down is run alone.',
+    file: `${ROWS}/outlook.ts`,
+    find: "suspects: 'coalesce(first <= now, false)'",
+    replace: "suspects: 'coalesce(first <= now, false) AND false'",
+    test: {
+      file: CONFORMANCE,
+      title:
+        'crashes with rows > what crashed elsewhere is run alone by the next who is free, though other rows wait',
+    },
+  },
+  {
+    name: 'postgres rows: what a glance sees coming is looked at',
+    promise: 'A row whose time has come is tried again.',
+    file: `${ROWS}/together.ts`,
+    find: " else if (along.depth === 'thorough' || !seen.ripe) return seen\n",
+    replace: ' else return seen\n',
+    test: {
+      file: CONFORMANCE,
+      title:
+        'crashes with rows > what crashed elsewhere is run alone by the next who is free, though other rows wait',
     },
   },
   {

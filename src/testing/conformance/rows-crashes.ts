@@ -96,6 +96,23 @@ export const rowsCrashes: Theme = (specify, expect) => {
   })
 
   specify(
+    'what crashed elsewhere is run alone by the next who is free, though other rows wait',
+    async (world) => {
+      await withFiles(world, 6)
+      const worker = await rowWorker(world)
+      await worker.complete(await worker.claimOne())
+      const other = await rowWorker(world, { worker: 'worker:other:0', store: await world.database.open() })
+      const crashed = keysOf(await other.claim(2))
+      await other.end('crash')
+      const [alone, ...more] = await worker.claim(10)
+      expect(alone).toMatchObject({ suspect: true })
+      expect(crashed).toContain(alone!.key)
+      expect(more).toEqual([])
+      expect(await worker.take(10)).toMatchObject({ suspectsWaiting: true })
+    },
+  )
+
+  specify(
     'who has nothing to hand in, and wants nothing, hears that its session was ended',
     async (world) => {
       await withFiles(world, 1)

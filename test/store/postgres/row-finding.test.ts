@@ -133,16 +133,15 @@ test('the ledger is asked by its indexes, each for its own, though it was empty 
   const known = new Known(await lookedOver(place, source(place)), place.schema, 1, 1)
   const wanted = { start: 1, total: 1 }
   const behind: Look = { at: 'behind', tells: false, place: '1' }
-  const said = outlook(place.schema, worker.session, ['files'], null, {
-    known,
-    look: behind,
-    suspectsFirst: true,
-  })
+  const intent = { known, look: behind, suspectsFirst: true }
+  const said = outlook(place.schema, worker.session, ['files'], null, intent)
+  const glanced = outlook(place.schema, worker.session, ['files'], null, intent, 'glance')
   const indexesOf = async (statement: Statement) =>
     (await planOf(place, statement, [said]))
       .filter((node) => node['Relation Name'] === 'ledger')
       .map((node) => node['Index Name'])
-  expect(await indexesOf(said)).toEqual(['ledger_kept', 'ledger_kept', 'ledger_suspect'])
+  expect(await indexesOf(said)).toEqual(['ledger_kept', 'ledger_kept', 'ledger_kept', 'ledger_suspect'])
+  expect(await indexesOf(glanced)).toEqual(['ledger_kept'])
   const claim = (look: Look) => claimStatement(known, worker.session, look, wanted, 1_000)
   expect(await indexesOf(claim(behind))).toEqual(['ledger_pkey'])
   expect(await indexesOf(claim({ at: 'due' }))).toEqual(['ledger_kept', 'ledger_pkey'])

@@ -4,7 +4,7 @@ import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
 import type { Look } from './claim-sql.ts'
-import { type Along, type Intent, type Outlook, outlook, readOutlook } from './outlook.ts'
+import { type Along, type Depth, type Intent, type Outlook, outlook, readOutlook } from './outlook.ts'
 import { isOwnFault, pauseFor } from './pausing.ts'
 import { QUIETLY, type RowServices } from './services.ts'
 import { waitForTurn } from './turn.ts'
@@ -55,8 +55,10 @@ export class Looking {
   async along(): Promise<Along> {
     const guess = await this.#guess()
     if (guess === null) return this.justLook()
+    const depth = this.#services.seen.outlook?.ripe ? 'thorough' : 'glance'
     return {
-      statements: [this.#outlook(guess.intent), guess.statement],
+      depth,
+      statements: [this.#outlook(guess.intent, depth), guess.statement],
       take: ([now, claimed]) => {
         const seen = this.#see(now!)
         if (seen.turn) guess.take(claimed!, seen)
@@ -66,12 +68,12 @@ export class Looking {
   }
 
   justLook(): Along {
-    return { statements: [this.#outlook(null)], take: ([now]) => this.#see(now!) }
+    return { depth: 'thorough', statements: [this.#outlook(null)], take: ([now]) => this.#see(now!) }
   }
 
-  #outlook(intent: Intent | null): Statement {
+  #outlook(intent: Intent | null, depth: Depth = 'thorough'): Statement {
     const { database, clockMs } = this.#services
-    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent)
+    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent, depth)
   }
 
   #see(rows: readonly any[][]): Outlook {

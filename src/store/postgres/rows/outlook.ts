@@ -10,6 +10,8 @@ export interface Outlook {
   now: number
   everythingPaused: boolean
   paused: readonly string[]
+  /** The time of some entry of the ledger has come. What then is due, or suspect, only a thorough outlook says. */
+  ripe: boolean
   /** The ledger lets go of some. */
   due: boolean
   /** When it lets go of the next one; null: it keeps none. */
@@ -21,6 +23,9 @@ export interface Outlook {
   /** The claim that follows it looks. If not: it is somebody else's turn, or something is paused, planned anew or altered. */
   turn: boolean
 }
+
+/** A `glance` sees only whether the time of some entry has come. Mostly it has not, and then there is nothing else to know. */
+export type Depth = 'glance' | 'thorough'
 
 /** A claim that follows in the same transaction. */
 export interface Intent {
@@ -35,6 +40,7 @@ export const SAID = { turn: 'gleaner_rows.turn', place: 'gleaner_rows.place' } a
 
 /** Statements that go with what is handed in, and what their answers say. */
 export interface Along {
+  depth: Depth
   statements: readonly Statement[]
   take(answers: readonly any[][][]): Outlook
 }
@@ -43,12 +49,13 @@ export interface Along {
 export function liveness(schema: string, session: string): Along {
   const text = `SELECT ended_at IS NULL FROM "${schema}".sessions WHERE id = $1`
   return {
+    depth: 'thorough',
     statements: [{ text, values: [session] }],
     take: ([rows]) => ({ ...NO_SESSION, live: rows![0]?.[0] === true }),
   }
 }
 
-/** By schema. */
+/** By schema and depth. */
 const texts = new Map<string, string>()
 
 /** Of these discoveries. */
@@ -58,9 +65,10 @@ export function outlook(
   discoveries: readonly string[],
   clockMs: number | null,
   intent: Intent | null,
+  depth: Depth = 'thorough',
 ): Statement {
-  const text = texts.get(schema) ?? textFor(`"${schema}"`)
-  texts.set(schema, text)
+  const text = texts.get(`${schema} ${depth}`) ?? textFor(`"${schema}"`, LEDGER[depth](`"${schema}"`))
+  texts.set(`${schema} ${depth}`, text)
   return { text, values: [session, discoveries, clockMs, ...valuesOf(intent)] }
 }
 
@@ -73,34 +81,65 @@ function valuesOf(intent: Intent | null): unknown[] {
   return [known.name, known.version, oid, attributes, suspectsFirst, place, follows, heard]
 }
 
-/**
- * $1 session, $2 the discoveries, $3 the time or NULL; of what is to be claimed: $4 its name, $5 the version of the declarations, $6 and $7
- * its table, $8 whether suspects go first, $9 the place, $10 whether to follow others and $11 what was heard of them.
- */
-function textFor(schema: string): string {
-  const mine = '$4::text'
-  const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND NOT ($8::boolean AND suspects)
-    AND EXISTS (SELECT 1 FROM pg_class WHERE oid = $6::int8::oid AND relnatts = $7::int)`
-  return `SELECT live, now, everything, paused, due, next_at, suspects, position,
-  set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
-  set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
-FROM (
-  SELECT s.ended_at IS NULL AS live, moment.now, kept.*,
-    (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS everything,
-    (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') AS version,
-    ARRAY(SELECT name FROM ${schema}.discoveries WHERE paused) AS paused,
-    (SELECT position FROM ${schema}.discoveries WHERE name = ${mine}) AS position
-  FROM (SELECT coalesce($3::bigint, ${schema}.now_ms()) AS now) moment, ${schema}.sessions s,
-  LATERAL (
-    SELECT coalesce(bool_or(EXISTS (
+const nowOf = (schema: string) => `coalesce($3::bigint, ${schema}.now_ms()) AS now`
+
+const DISCOVERIES = 'unnest($2::text[]) n(name)'
+
+/** The time of the first entry that is kept, of all discoveries. */
+const first = (schema: string) => `SELECT min((
+      SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} ORDER BY l.blocked_until LIMIT 1)) AS first`
+
+/** How time and ledger are asked, what that says (what is due, when the next one will be, whether suspects wait), and whether suspects may come first. */
+interface LedgerSql {
+  columns: string
+  from: string
+  says: string
+  suspects: string
+}
+
+const LEDGER: Record<Depth, (schema: string) => LedgerSql> = {
+  glance: (schema) => ({
+    columns: `${nowOf(schema)}, (${first(schema)} FROM ${DISCOVERIES})`,
+    from: '',
+    says: 'false, first, false',
+    suspects: 'coalesce(first <= now, false)',
+  }),
+  thorough: (schema) => ({
+    columns: 'moment.now, kept.*',
+    from: `, (SELECT ${nowOf(schema)}) moment, LATERAL (
+    ${first(schema)},
+      coalesce(bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND NOT l.suspect AND l.blocked_until <= moment.now)), false) AS due,
       min((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
         ORDER BY l.blocked_until LIMIT 1)) AS next_at,
       coalesce(bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isSuspect('l', 'n.name', 'moment.now')}
           AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) IS NULL)), false) AS suspects
-    FROM unnest($2::text[]) n(name)
-  ) kept
+    FROM ${DISCOVERIES}
+  ) kept`,
+    says: 'due, next_at, suspects',
+    suspects: 'suspects',
+  }),
+}
+
+/**
+ * $1 session, $2 the discoveries, $3 the time or NULL; of what is to be claimed: $4 its name, $5 the version of the declarations, $6 and $7
+ * its table, $8 whether suspects go first, $9 the place, $10 whether to follow others and $11 what was heard of them.
+ */
+function textFor(schema: string, ledger: LedgerSql): string {
+  const mine = '$4::text'
+  const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND NOT ($8::boolean AND ${ledger.suspects})
+    AND EXISTS (SELECT 1 FROM pg_class WHERE oid = $6::int8::oid AND relnatts = $7::int)`
+  return `SELECT live, now, everything, paused, coalesce(first <= now, false), ${ledger.says}, position,
+  set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
+  set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
+FROM (
+  SELECT s.ended_at IS NULL AS live, ${ledger.columns},
+    (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS everything,
+    (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') AS version,
+    ARRAY(SELECT name FROM ${schema}.discoveries WHERE paused) AS paused,
+    (SELECT position FROM ${schema}.discoveries WHERE name = ${mine}) AS position
+  FROM ${schema}.sessions s${ledger.from}
   WHERE s.id = $1 OFFSET 0
 ) seen`
 }
@@ -110,6 +149,7 @@ const NO_SESSION: Outlook = {
   now: 0,
   everythingPaused: false,
   paused: [],
+  ripe: false,
   due: false,
   nextAt: null,
   suspects: false,
@@ -119,6 +159,6 @@ const NO_SESSION: Outlook = {
 
 export function readOutlook([row]: readonly any[][]): Outlook {
   if (row === undefined) return NO_SESSION
-  const [live, now, everythingPaused, paused, due, nextAt, suspects, position, turn] = row
-  return { live, now, everythingPaused, paused, due, nextAt, suspects, position, turn }
+  const [live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, turn] = row
+  return { live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, turn }
 }
