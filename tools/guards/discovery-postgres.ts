@@ -175,6 +175,17 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     test: { file: RACES, title: 'a commit answer: every row is done, and none is left claimed' },
   },
   {
+    name: 'postgres rows: what was handed in before the session ended is done',
+    promise: 'A worker is told what became of each row.',
+    file: `${ROWS}/exchange.ts`,
+    find: '{ ...sessionOver(exchange), answers: all }',
+    replace: 'sessionOver(exchange)',
+    test: {
+      file: RACES,
+      title: 'who is ended after it handed in, while it waits for its turn to claim, hears that both is so',
+    },
+  },
+  {
     name: 'postgres rows: suspects go first',
     promise: 'What may have taken a worker down is run alone.',
     file: `${ROWS}/looking.ts`,

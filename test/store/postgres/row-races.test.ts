@@ -51,6 +51,32 @@ async function takeTurn(place: Place) {
   return client
 }
 
+function untilItsTurnIsWaitedFor(place: Place): Promise<void> {
+  return place.until('it waits for its turn', async () => {
+    const found = await place.rows(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%"${place.schema}" claims %'`,
+    )
+    return found.length > 0
+  })
+}
+
+test('who is ended after it handed in, while it waits for its turn to claim, hears that both is so', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 3)
+  const worker = await rowWorker(await place.store())
+  const [claim] = await worker.claim(1)
+  const turn = await takeTurn(place)
+  const traded = trade(worker, [claim!], 1)
+  await untilItsTurnIsWaitedFor(place)
+  await store.endSession(worker.session, 'lease')
+  await turn.query('COMMIT')
+  expect(await traded).toMatchObject({ sessionEnded: true, answers: [{ kind: 'done' }], claims: [] })
+  expect(await place.rows('SELECT id FROM gleaner.files WHERE NOT needs')).toEqual([
+    { id: Number(claim!.key) },
+  ])
+})
+
 test('whatever others hold behind the place where they were last heard of is walked over once, to its end', async ({
   place,
 }) => {
@@ -78,12 +104,7 @@ test('who waited for his turn sees what others took meanwhile, whatever the isol
   const strict = await rowWorker(await place.store({ url: url.href }))
   const turn = await takeTurn(place)
   const waiting = strict.take(2)
-  await place.until('it waits', async () => {
-    const found = await place.rows(
-      `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query LIKE '%"${place.schema}" claims %'`,
-    )
-    return found.length > 0
-  })
+  await untilItsTurnIsWaitedFor(place)
   const holder = await rowWorker(store)
   await turn.query(
     `INSERT INTO "${place.schema}".claims (discovery, row_key, session, fence, attempt, claimed_at)

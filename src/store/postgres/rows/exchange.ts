@@ -32,9 +32,10 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   let seen =
     groups.length > 0 || looking !== null ? await together(services, session, groups, looking, answers) : null
   if (seen?.live && looking !== null) seen = await looking.go(seen)
-  if (seen !== null && !seen.live) return { answer: sessionOver(exchange), freed: false }
-
   const all = rows.map((row) => answers.get(row)!)
+  // What was handed in before it was over is done.
+  if (seen !== null && !seen.live) return { answer: { ...sessionOver(exchange), answers: all }, freed: false }
+
   const answer: RowsExchanged = {
     claims: looking?.claims ?? [],
     answers: all,
