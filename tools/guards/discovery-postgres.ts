@@ -280,7 +280,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     test: {
       file: 'test/store/postgres/row-wakeups.test.ts',
       title:
-        'a row that is written right after the very first look is told of, though nothing else is ever written',
+        'the first time the server is asked whether anything was written counts as news: a worker may have looked too early',
     },
   },
   {
