@@ -59,7 +59,7 @@ export const DONE: RowValues = { needs: 0, bpm: 120 }
 export class RowWorker {
   readonly #claimant: Claimant
   readonly discoveries: readonly string[]
-  readonly #held = new Set<string>()
+  readonly #held = new Map<string, number>()
 
   constructor(claimant: Claimant, discoveries: readonly string[]) {
     this.#claimant = claimant
@@ -77,8 +77,8 @@ export class RowWorker {
   async exchange(parts: Partial<Omit<RowExchange, 'session'>>): Promise<RowsExchanged> {
     const { session } = this
     const answer = await this.store.exchangeRows({ session, starts: [], outcomes: [], want: null, ...parts })
-    for (const { id } of parts.outcomes ?? []) this.#held.delete(id)
-    for (const { id } of answer.claims) this.#held.add(id)
+    for (const { id, fence } of parts.outcomes ?? []) if (this.#held.get(id) === fence) this.#held.delete(id)
+    for (const { id, fence } of answer.claims) this.#held.set(id, fence)
     return answer
   }
 

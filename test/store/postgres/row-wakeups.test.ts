@@ -5,7 +5,7 @@ import { Polling } from '../../../src/store/postgres/rows/polling.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Sql } from '../../../src/store/postgres/server/sql.ts'
 import { type Place, test } from './place.ts'
-import { withFiles } from './rows-place.ts'
+import { rowWorker, withFiles } from './rows-place.ts'
 
 /** A table that needs no work yet, and an idle worker on it that tells which rows it ran. */
 async function idle(place: Place, wakeTriggers: boolean) {
@@ -54,6 +54,20 @@ test('without one it is found all the same, within a second', async ({ place }) 
     await place.until('it was run', () => ran.length === id, 5_000)
   }
   expect(ran.map(({ id }) => id)).toEqual([1, 2, 3])
+})
+
+test('a row that is written right after the very first look is told of, though nothing else is ever written', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 0)
+  let told = 0
+  store.onChange(() => told++)
+  const worker = await rowWorker(store)
+  expect(await worker.claim(1)).toEqual([])
+  await place.rows('INSERT INTO gleaner.files (id, needs) VALUES (1, true)')
+  const before = told
+  await place.until('it is told of', () => told > before)
+  expect(await worker.claim(1)).toMatchObject([{ key: '1' }])
 })
 
 test('the first time the server is asked whether anything was written counts as news: a worker may have looked too early', async ({

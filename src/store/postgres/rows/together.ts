@@ -32,18 +32,18 @@ async function inOneVolley(
   along: Along,
   answers: Answers,
 ): Promise<Outlook | null> {
-  const settling = groups.map((group) => settleStatement(group, session))
+  const statements = [...groups.map((group) => settleStatement(group, session)), ...along.statements]
+  let results: any[][][]
   try {
-    const statements = [...settling, ...along.statements]
-    const results = await services.database.volley(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
-    const seen = along.take(results.slice(groups.length))
-    const unwritten = groups.map((group, at) => readSettled(group, results[at]!, answers))
-    await judgeLater(services, unwritten.flat(), answers)
-    return seen
+    results = await services.database.volley(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
   } catch (error) {
     if (faultOf(error) === null) throw error
     return null
   }
+  const seen = along.take(results.slice(groups.length))
+  const unwritten = groups.map((group, at) => readSettled(group, results[at]!, answers))
+  await judgeLater(services, unwritten.flat(), answers)
+  return seen
 }
 
 /** Their claims are over already: nobody can tell from here whether somebody else has them now, and the ledger need not know. */
