@@ -7,7 +7,7 @@ import { missingIndex } from '../../../src/store/sqlite/rows/advice.ts'
 import type { Known } from '../../../src/store/sqlite/rows/book.ts'
 import { waitingSuspects } from '../../../src/store/sqlite/rows/claim.ts'
 import { registerDigest } from '../../../src/store/sqlite/rows/digest.ts'
-import { findBehind, rowOf } from '../../../src/store/sqlite/rows/find.ts'
+import { findBehind, placeOf, rowOf } from '../../../src/store/sqlite/rows/find.ts'
 import { lookOver, shapeOf } from '../../../src/store/sqlite/rows/shape.ts'
 import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
 import { fileSource, rowWorker } from '../../../src/testing/conformance/row-worker.ts'
@@ -115,11 +115,11 @@ test('rows of a table that was small when it was analysed are found one by one, 
   const known = { name: 'tag', rows, wording: new Wording(rows) } as Known
   expect(known.wording.findsByKey(db)).toBe(false)
   const found = findBehind(db, known, null, 2, 0)
-  expect(found.map(({ key, place }) => [key, place])).toEqual([
+  expect(found.map((row) => [row[0], placeOf(row)])).toEqual([
     ['3', '[30,3]'],
     ['2', '[20,2]'],
   ])
-  expect(found.map(({ values }) => rowOf(rows, values).path)).toEqual(['three', 'two'])
+  expect(found.map((row) => rowOf(rows, row).path)).toEqual(['three', 'two'])
 })
 
 test('statistics of a time when most rows needed work do not mislead', () => {

@@ -17,22 +17,33 @@ export function inSlots(width: number, text: (rows: string) => string): InSlots 
   return { width, few: of(FEW), many: of(MANY) }
 }
 
+/** Values for as many runs of a statement as it takes. */
+export type Filled = readonly unknown[][]
+
+/** The first `width` values of each row. */
+export function fillSlots(width: number, rows: readonly (readonly unknown[])[]): Filled {
+  const filled: unknown[][] = []
+  for (let from = 0; from < rows.length; ) {
+    const slots = rows.length - from > FEW ? MANY : FEW
+    const values = new Array(slots * width).fill(null)
+    for (let n = 0; n < slots && from + n < rows.length; n++)
+      for (let column = 0; column < width; column++) values[n * width + column] = rows[from + n]![column]
+    filled.push(values)
+    from += slots
+  }
+  return filled
+}
+
 /** How many rows of the database it changed. */
 export function runInSlots(
   db: Statements,
   { width, few, many }: InSlots,
-  rows: readonly (readonly unknown[])[],
+  filled: Filled,
   named: Record<string, unknown>,
 ): number {
   let changes = 0
-  for (let from = 0; from < rows.length; ) {
-    const [slots, text] = rows.length - from > FEW ? [MANY, many] : [FEW, few]
-    const values = new Array(slots * width).fill(null)
-    for (let n = 0; n < slots && from + n < rows.length; n++)
-      for (let column = 0; column < width; column++) values[n * width + column] = rows[from + n]![column]
-    changes += db.sql(text).run(values, named).changes
-    from += slots
-  }
+  for (const values of filled)
+    changes += db.sql(values.length === FEW * width ? few : many).run(values, named).changes
   return changes
 }
 

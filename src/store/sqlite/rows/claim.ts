@@ -1,10 +1,10 @@
 import { keysAmong, rowId } from '../../../model/row.ts'
 import type { RowClaim, RowWant } from '../../rows.ts'
-import { inSlots, runInSlots } from '../file/slots.ts'
+import { fillSlots, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'
 import type { Known } from './book.ts'
-import { type FoundRow, findBehind, findRow, rowOf } from './find.ts'
+import { attemptsOf, type FoundRow, findBehind, findRow, isOutdated, placeOf, rowOf } from './find.ts'
 import { forgetEntry } from './ledger.ts'
 
 /** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
@@ -49,7 +49,7 @@ export function claimBehind(
 
 /** Others learn of it only if that spares them a long walk over what we hold: it is a write. */
 function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[]): void {
-  const { place } = found.at(-1)!
+  const place = placeOf(found.at(-1)!)
   hand.found(place)
   if (found.length < TOLD_MIN) return
   db.sql('UPDATE gleaner_discoveries SET position = ? WHERE name = ?').run(place, name)
@@ -65,7 +65,7 @@ export function claimSuspect(
 ): HeldBatch | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {
     const row = findRow(db, known, key)
-    if (row !== null && !row.outdated) return hold(db, known, [row], claiming, 1, true)
+    if (row !== null && !isOutdated(row)) return hold(db, known, [row], claiming, 1, true)
     forgetEntry(db, known.name, key)
   }
   return null
@@ -88,12 +88,13 @@ export function waitingSuspects(
   return keys.filter((key) => !avoided.includes(key)).slice(0, limit)
 }
 
+/** Keys and versions. */
 const HOLD = inSlots(
-  4,
+  2,
   (
     rows,
   ) => `INSERT INTO gleaner_claims (discovery, row_key, session, fence, row_version, attempt, claimed_at, started_at)
-             SELECT @name, column1, @session, @fence, column2, column3, @now, column4 FROM (VALUES ${rows}) WHERE column1 IS NOT NULL`,
+             SELECT @name, column1, @session, @fence, column2, @attempt, @now, @startedAt FROM (VALUES ${rows}) WHERE column1 IS NOT NULL`,
 )
 
 function hold(
@@ -105,14 +106,17 @@ function hold(
   suspect: boolean,
 ): HeldBatch {
   const { name } = known
-  for (const { key, outdated } of found) if (outdated) forgetEntry(db, name, key)
-  const rows = found.map(({ key, version, attempts }, n) => [
-    key,
-    version,
-    attempts + 1,
-    n < start ? now : null,
-  ])
-  runInSlots(db, HOLD, rows, { name, session, fence, now })
+  for (const row of found) if (isOutdated(row)) forgetEntry(db, name, row[0])
+  const put = (some: readonly FoundRow[], startedAt: number | null) => {
+    // Almost all of them are claimed for the first time: what they have in common is bound once.
+    for (const [attempts, alike] of Map.groupBy(some, attemptsOf)) {
+      const named = { name, session, fence, now, attempt: attempts + 1, startedAt }
+      runInSlots(db, HOLD, fillSlots(HOLD.width, alike), named)
+    }
+  }
+  const first = Math.max(0, start)
+  put(found.slice(0, first), now)
+  put(found.slice(first), null)
   return { known, found, fence, start, suspect }
 }
 
@@ -120,13 +124,13 @@ function hold(
 export function claimsOf({ known, found, fence, start, suspect }: HeldBatch): RowClaim[] {
   const { name, rows } = known
   const { maxAttempts } = rows.source
-  return found.map(({ key, attempts, values }, n) => ({
-    id: rowId(name, key),
+  return found.map((one, n) => ({
+    id: rowId(name, one[0]),
     fence,
     discovery: name,
-    key,
-    row: rowOf(rows, values),
-    attempt: attempts + 1,
+    key: one[0],
+    row: rowOf(rows, one),
+    attempt: attemptsOf(one) + 1,
     maxAttempts,
     started: n < start,
     suspect,

@@ -1,6 +1,6 @@
 import { type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Run } from '../../contract.ts'
-import { runInSlots } from '../file/slots.ts'
+import { type Filled, fillSlots, runInSlots } from '../file/slots.ts'
 import { isBusy } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Known } from './book.ts'
@@ -9,15 +9,26 @@ import { forgetEntries } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
 import type { HandedIn, Settling } from './settle.ts'
 import { bound, wrongColumns } from './values.ts'
+import { boundName } from './wording.ts'
 
 type Completed = Run & { outcome: RowOutcome & { kind: 'completed' } }
 
-/** Rows of a discovery that are alike, ready to be written: what can be done before the file is locked is done. */
-export interface Together {
+/** Rows of one claim, of which the same columns are to be written. */
+interface Alike {
   discovery: string
+  fence: number
   columns: readonly string[]
-  /** Key, fence and values of each. */
+  /** Key and values of each. */
   rows: unknown[][]
+}
+
+/** The same, ready to be written: what can be done before the file is locked is done. */
+export interface Together extends Alike {
+  /** Of all of them; null: each has its own. */
+  values: readonly unknown[] | null
+  /** Their keys, and their own values. */
+  slots: Filled
+  keySlots: Filled
   /** In JSON. */
   keys: string
 }
@@ -30,20 +41,33 @@ export function isCompleted(handedIn: HandedIn): handedIn is Completed {
 export function togetherOf(outcomes: readonly HandedIn[]): Together[] | null {
   const completed = outcomes.filter(isCompleted)
   if (completed.length < 2) return null
-  const groups = new Map<string, Omit<Together, 'keys'>>()
+  const groups = new Map<string, Alike>()
   for (const { id, fence, outcome } of completed) {
     const { discovery, key } = readRowId(id)!
     const columns = Object.keys(outcome.values)
-    const group = groups.get(discovery) ?? { discovery, columns, rows: [] }
-    groups.set(discovery, group)
+    const name = `${fence} ${discovery}`
+    const group = groups.get(name) ?? { discovery, fence, columns, rows: [] }
+    groups.set(name, group)
     const values = valuesOf(outcome.values)
     if (values === null || columns.length === 0 || !isAlike(columns, group.columns)) return null
-    group.rows.push([key, fence, ...values])
+    group.rows.push([key, ...values])
   }
-  return [...groups.values()].map((group) => ({
+  return [...groups.values()].map(ready)
+}
+
+/** What all have in common is bound once: flags mostly are. */
+function ready(group: Alike): Together {
+  const { rows, columns } = group
+  const [[, ...values], ...others] = rows as [unknown[], ...unknown[][]]
+  const same = others.every((row) => values.every((value, n) => Object.is(value, row[n + 1])))
+  const keySlots = fillSlots(1, rows)
+  return {
     ...group,
-    keys: JSON.stringify(group.rows.map(([key]) => key)),
-  }))
+    values: same ? values : null,
+    slots: same ? keySlots : fillSlots(columns.length + 1, rows),
+    keySlots,
+    keys: JSON.stringify(rows.map(([key]) => key)),
+  }
 }
 
 function isAlike(some: readonly string[], others: readonly string[]): boolean {
@@ -81,7 +105,7 @@ function completeSome({ db, book, session }: Settling, group: Together): boolean
     if (isBusy(error) || !db.raw.inTransaction) throw error
     return false
   }
-  if (endClaims(db, discovery, rows) !== rows.length) return false
+  if (endClaims(db, discovery, group.keySlots) !== rows.length) return false
   forgetEntries(db, discovery, keys)
   return true
 }
@@ -91,15 +115,15 @@ function updateAll(
   db: Statements,
   { name, wording }: Known,
   session: number,
-  { columns, rows }: Together,
+  { columns, values, fence, rows, slots }: Together,
 ): number {
-  if (wording.isLedByKeys(db, columns)) {
-    return runInSlots(db, wording.updateTogether(columns), rows, { name, session })
-  }
+  const update = wording.updateTogether(columns, values !== null)
+  const same = Object.fromEntries(values?.map((value, n) => [boundName(n), value]) ?? [])
+  const named = { name, fence, session, ...same }
+  if (wording.isLedByKeys(db, update, named)) return runInSlots(db, update, slots, named)
   const alone = db.sql(wording.updateHeld(columns))
   return rows.reduce(
-    (changed, [key, fence, ...values]) =>
-      changed + alone.run({ key, name, fence, session }, ...values).changes,
+    (changed, [key, ...its]) => changed + alone.run({ key, name, fence, session }, ...its).changes,
     0,
   )
 }

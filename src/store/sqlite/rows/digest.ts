@@ -1,23 +1,39 @@
 import { hash } from 'node:crypto'
 import type Database from 'better-sqlite3'
+import { affinityOf } from './affinity.ts'
 
 /** Arguments of one call; SQLite allows 127. */
 const ARGUMENTS_MAX = 100
 
-/** What a short row is in bytes, and in columns: beyond that it is digested. */
+/** What a short row is in bytes of text, and in columns: beyond that it is digested. */
 const SHORT_BYTES = 120
 const SHORT_COLUMNS = 20
+
+/** A column that a version is made of. */
+export interface Versioned {
+  sql: string
+  type: string
+}
 
 /**
  * What a row without a version column is compared by: all its values with their types. A digest, because the ledger keeps it for
  * each row that failed; unless they are short, and JSON can hold them: SQLite itself writes that in a fifth of the time.
  */
-export function versionSql(columns: readonly string[]): string {
-  const digest = digestSql(columns)
+export function versionSql(columns: readonly Versioned[]): string {
+  const names = columns.map(({ sql }) => sql)
+  const digest = digestSql(names)
   if (columns.length === 0 || columns.length > SHORT_COLUMNS) return digest
-  const bytes = columns.map((column) => `ifnull(octet_length(${column}), 0)`).join(' + ')
-  const noBlobs = columns.map((column) => `typeof(${column}) <> 'blob'`).join(' AND ')
-  return `CASE WHEN ${bytes} <= ${SHORT_BYTES} AND ${noBlobs} THEN json_array(${columns.join(', ')}) ELSE ${digest} END`
+  const texts = columns.filter(mayBeLong).map(({ sql }) => `ifnull(octet_length(${sql}), 0)`)
+  const isShort = texts.length === 0 ? [] : [`${texts.join(' + ')} <= ${SHORT_BYTES}`]
+  // Whatever is no blob is less than the empty one. To ask for its type would take four times as long.
+  const noBlobs = names.map((name) => `(${name} < x'' OR ${name} IS NULL)`)
+  return `CASE WHEN ${[...isShort, ...noBlobs].join(' AND ')} THEN json_array(${names.join(', ')}) ELSE ${digest} END`
+}
+
+/** A number is short; a long text in a column for numbers makes a long version, which is as right as a short one. */
+function mayBeLong({ type }: Versioned): boolean {
+  const affinity = affinityOf(type)
+  return affinity !== 'INTEGER' && affinity !== 'REAL'
 }
 
 export function registerDigest(raw: Database.Database): void {

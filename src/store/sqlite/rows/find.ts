@@ -7,18 +7,17 @@ import type { RowSource } from './source-sql.ts'
 /** Eligible rows that one look examines at most, beyond what it is to find. */
 const EXAMINED_MAX = 1_000
 
-/** A row that waits, as it is now. */
-export interface FoundRow {
-  key: string
-  place: string
-  version: string
-  /** What the ledger says of it, if it still is the row that it speaks of. */
-  attempts: number
-  /** The ledger speaks of the row before it was edited. */
-  outdated: boolean
-  /** As they were read: those of the row stand behind what we asked for ourselves. */
-  values: readonly unknown[]
-}
+/** A row that waits, as it is now, just as it was read: while the file is locked there is no time to put it into words. */
+export type FoundRow = readonly [
+  key: string,
+  version: string,
+  /** Where the user gave an order. */
+  place: string | null,
+  /** What the ledger says of it, or of the row before it was edited. */
+  attempts: bigint | null,
+  ledgerVersion: string | null,
+  ...values: unknown[],
+]
 
 /** Columns of our own before those of the row. */
 const LEAD = 5
@@ -34,11 +33,12 @@ export function findBehind(
   const { name, rows, wording } = known
   const from = rows.from(position)
   const bound = { name, now, count, examined: count + EXAMINED_MAX, ...at(position) }
-  if (wording.findsByKey(db)) {
-    return (exactRows(db, wording.find(from)).all(bound) as unknown[][]).map(foundRow)
-  }
+  if (wording.findsByKey(db)) return exactRows(db, wording.find(from)).all(bound) as unknown as FoundRow[]
   const keys = db.sql(wording.findKeys(from)).raw(true).all(bound) as unknown as [string, string | null][]
-  return keys.map(([key, place]) => ({ ...findRow(db, known, key)!, place: place ?? key }))
+  return keys.map(([key, place]) => {
+    const [, version, , ...rest] = findRow(db, known, key)!
+    return [key, version, place, ...rest]
+  })
 }
 
 /** Whether there is any; a look that takes no lock. */
@@ -69,8 +69,7 @@ function at(position: string | null): { position?: string } {
 
 /** This one, if it is eligible. */
 export function findRow(db: Statements, { name, wording }: Known, key: string): FoundRow | null {
-  const values = exactRows(db, wording.findRow()).get({ name, key }) as unknown[] | undefined
-  return values === undefined ? null : foundRow(values)
+  return (exactRows(db, wording.findRow()).get({ name, key }) as unknown as FoundRow | undefined) ?? null
 }
 
 /** Arrays, because the user's columns may have any name; integers as they are. */
@@ -78,28 +77,23 @@ function exactRows(db: Statements, sql: string) {
   return db.sql(sql).raw(true).safeIntegers(true)
 }
 
-function foundRow(values: unknown[]): FoundRow {
-  const [key, place, version, attempts, ledgerVersion] = values as [
-    string,
-    string | null,
-    string,
-    bigint | null,
-    string | null,
-  ]
-  const outdated = ledgerVersion !== null && ledgerVersion !== version
-  return {
-    key,
-    place: place ?? key,
-    version,
-    attempts: outdated ? 0 : Number(attempts ?? 0),
-    outdated,
-    values,
-  }
+/** The ledger speaks of the row before it was edited. */
+export function isOutdated([, version, , , ledgerVersion]: FoundRow): boolean {
+  return ledgerVersion !== null && ledgerVersion !== version
 }
 
-export function rowOf({ columns }: RowSource, values: readonly unknown[]): RowValues {
+export function attemptsOf(row: FoundRow): number {
+  const attempts = row[3]
+  return attempts === null || isOutdated(row) ? 0 : Number(attempts)
+}
+
+export function placeOf([key, , place]: FoundRow): string {
+  return place ?? key
+}
+
+export function rowOf({ columns }: RowSource, found: FoundRow): RowValues {
   const row: RowValues = {}
-  for (const [n, column] of columns.entries()) row[column] = exact(values[LEAD + n])
+  for (const [n, column] of columns.entries()) row[column] = exact(found[LEAD + n])
   return row
 }
 

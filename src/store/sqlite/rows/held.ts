@@ -1,7 +1,7 @@
 import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
-import { inSlots, runInSlots } from '../file/slots.ts'
+import { type Filled, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
@@ -81,9 +81,8 @@ const END_CLAIMS = inSlots(
   (keys) => `DELETE FROM gleaner_claims WHERE discovery = @discovery AND row_key IN (${keys})`,
 )
 
-/** `rows` begin with their keys. */
-export function endClaims(db: Statements, discovery: string, rows: readonly unknown[][]): number {
-  return runInSlots(db, END_CLAIMS, rows, { discovery })
+export function endClaims(db: Statements, discovery: string, keys: Filled): number {
+  return runInSlots(db, END_CLAIMS, keys, { discovery })
 }
 
 /**

@@ -2,6 +2,7 @@ import type { DiscoverySource } from '../../rows.ts'
 import { badDiscovery as bad, checkColumns, checkCondition, realColumns } from '../../source.ts'
 import type { Statements } from '../file/statements.ts'
 import { indexFor } from './advice.ts'
+import { affinityOf } from './affinity.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 
 /** Looks the table over. Throws what is wrong with the declaration. */
@@ -61,14 +62,6 @@ export function shapeOf(db: Statements, table: string): Column[] {
       notNull: notnull === 1,
       generated: hidden !== 0,
     }))
-}
-
-/** By its declared type, as SQLite decides it. */
-export function affinityOf(type: string): 'INTEGER' | 'TEXT' | 'BLOB' | 'REAL' | 'NUMERIC' {
-  if (/int/i.test(type)) return 'INTEGER'
-  if (/char|clob|text/i.test(type)) return 'TEXT'
-  if (type === '' || /blob|^any$/i.test(type)) return 'BLOB'
-  return /real|floa|doub/i.test(type) ? 'REAL' : 'NUMERIC'
 }
 
 function checkKey(db: Statements, { name, table, key }: DiscoverySource, shape: readonly Column[]): void {

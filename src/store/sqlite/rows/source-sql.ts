@@ -46,10 +46,12 @@ export function sourceSql(
   index: string | null,
 ): RowSource {
   const columns = shape.map(({ name }) => name)
-  const versioned = shape.filter(({ generated }) => !generated).map(({ name }) => name)
   const nullable = new Set(shape.filter(({ notNull }) => !notNull).map(({ name }) => name))
   const table = `main.${quoted(source.table)}`
   const column = (name: string) => `${quoted(source.table)}.${quoted(name)}`
+  const versioned = shape
+    .filter(({ generated }) => !generated)
+    .map(({ name, type }) => ({ sql: column(name), type }))
   const key = source.key.map(column)
   const [only, another] = key
   const single = another === undefined
@@ -79,7 +81,7 @@ export function sourceSql(
     eligible,
     keyText,
     isRow,
-    version: source.version === null ? versionSql(versioned.map(column)) : `quote(${column(source.version)})`,
+    version: source.version === null ? versionSql(versioned) : `quote(${column(source.version)})`,
     from: fromOf(order),
     isOrdered: order.length > 0,
     next: (from) =>

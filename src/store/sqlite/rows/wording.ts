@@ -7,10 +7,8 @@ import { quoted } from './source-sql.ts'
 export class Wording {
   readonly #rows: RowSource
   readonly #texts = new Map<string, string>()
-  /** By the columns. */
   readonly #together = new Map<string, InSlots>()
-  /** By the number of columns. */
-  readonly #led = new Map<number, boolean>()
+  readonly #led = new Map<InSlots, boolean>()
   #findsByKey: boolean | undefined
   /** The version of an eligible row. */
   readonly versionOf: string
@@ -32,7 +30,7 @@ export class Wording {
     return this.#text(`find ${from}`, () =>
       this.#find(
         from,
-        `, ${version}, l.attempts, l.row_version, ${this.#columns()}`,
+        `e.k, ${version}, ${this.#place()}, l.attempts, l.row_version, ${this.#columns()}`,
         `CROSS JOIN ${table} ON ${joinNext}`,
       ),
     )
@@ -40,13 +38,16 @@ export class Wording {
 
   /** Their keys and places alone. */
   findKeys(from: From): string {
-    return this.#text(`find keys ${from}`, () => this.#find(from, '', ''))
+    return this.#text(`find keys ${from}`, () => this.#find(from, `e.k, ${this.#place()}`, ''))
   }
 
-  #find(from: From, more: string, joined: string): string {
-    const { next, isOrdered } = this.#rows
-    return `SELECT e.k, ${isOrdered ? 'e.place' : 'NULL'}${more}
-      FROM (${next(from)} LIMIT :examined) e
+  #place(): string {
+    return this.#rows.isOrdered ? 'e.place' : 'NULL'
+  }
+
+  #find(from: From, what: string, joined: string): string {
+    return `SELECT ${what}
+      FROM (${this.#rows.next(from)} LIMIT :examined) e
       LEFT JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = e.k
       ${joined}
       WHERE NOT EXISTS (SELECT 1 FROM gleaner_claims c WHERE c.discovery = :name AND c.row_key = e.k)
@@ -97,7 +98,7 @@ export class Wording {
       `(SELECT ${what} FROM gleaner_ledger WHERE discovery = :name AND row_key = :key)`
     return this.#text(
       'row',
-      () => `SELECT ${keyText}, '', ${version}, ${said('attempts')}, ${said('row_version')}, ${this.#columns()}
+      () => `SELECT ${keyText}, ${version}, NULL, ${said('attempts')}, ${said('row_version')}, ${this.#columns()}
       FROM ${table} WHERE ${isRow(':key')} AND ${eligible}`,
     )
   }
@@ -113,30 +114,30 @@ export class Wording {
     )
   }
 
-  /** The same for many: key, fence and values of each. Only the key leads to a row, no index of the condition. */
-  updateTogether(columns: readonly string[]): InSlots {
+  /** The same for many: the key of each, and its values unless all have the same. Only the key leads to a row, no index of the condition. */
+  updateTogether(columns: readonly string[], sameValues: boolean): InSlots {
     const { table, isRow, eligible, version } = this.#rows
-    const name = columns.join()
-    const set = columns.map((column, n) => `${quoted(column)} = gleaner_done.column${n + 3}`).join(', ')
+    const name = `${sameValues} ${columns.join()}`
+    const value = (n: number) => (sameValues ? `@${boundName(n)}` : `gleaner_done.column${n + 2}`)
+    const set = columns.map((column, n) => `${quoted(column)} = ${value(n)}`).join(', ')
     const text = (rows: string) => `UPDATE OR ABORT ${table} SET ${set} FROM (VALUES ${rows}) gleaner_done
       WHERE ${isRow('gleaner_done.column1')} AND +${eligible} AND ${version} = (
         SELECT row_version FROM gleaner_claims c
-        WHERE c.discovery = @name AND c.row_key = gleaner_done.column1 AND c.fence = gleaner_done.column2 AND c.session = @session)`
-    const known = this.#together.get(name) ?? inSlots(columns.length + 2, text)
+        WHERE c.discovery = @name AND c.row_key = gleaner_done.column1 AND c.fence = @fence AND c.session = @session)`
+    const known = this.#together.get(name) ?? inSlots(sameValues ? 1 : columns.length + 1, text)
     this.#together.set(name, known)
     return known
   }
 
   /** The planner may prefer to read the whole table, if it was small when it was analysed: then each row is for itself. */
-  isLedByKeys(db: Statements, columns: readonly string[]): boolean {
-    let isLed = this.#led.get(columns.length)
+  isLedByKeys(db: Statements, update: InSlots, named: Record<string, unknown>): boolean {
+    let isLed = this.#led.get(update)
     if (isLed === undefined) {
-      const plans = plansOf(db, this.updateTogether(columns), { name: '', session: 0 })
-      isLed = plans.every((steps) => {
+      isLed = plansOf(db, update, named).every((steps) => {
         const [first, second] = loopsOf(steps)
         return first!.includes('VALUES CLAUSE') && second!.startsWith('SEARCH ')
       })
-      this.#led.set(columns.length, isLed)
+      this.#led.set(update, isLed)
     }
     return isLed
   }
@@ -162,6 +163,11 @@ export class Wording {
     }
     return text
   }
+}
+
+/** What a value is called that many rows have in common. */
+export function boundName(n: number): string {
+  return `value${n}`
 }
 
 /** The outermost ones, in their order. */
