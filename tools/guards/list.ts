@@ -153,6 +153,17 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'who came too late to empty the log does it after his own commit',
+    promise: 'The write-ahead log stays bounded.',
+    file: 'src/store/sqlite/file/checkpoints.ts',
+    find: '      this.#cameTooLate = isBusy && !this.#cameTooLate\n',
+    replace: '',
+    test: {
+      file: 'test/store/sqlite/checkpoints.test.ts',
+      title: 'the write-ahead log stays bounded while somebody else always writes',
+    },
+  },
+  {
     name: 'only tasks with nothing of their own are inserted together',
     promise: 'A task keeps its key, delay and overrides, whatever it is enqueued with.',
     file: 'src/store/sqlite/tasks/enqueue.ts',

@@ -12,7 +12,8 @@ const COMMITS_BETWEEN_LOOKS = { least: 8, most: 200 }
  * Copies the write-ahead log into the database when it has grown. SQLite would do it by itself, within a commit; but
  * while several processes write, its way never gets to the end of the log: the log grows, and every single commit
  * tries again, with two syncs of the disk. RESTART keeps the writers out for the last few pages, and the log begins
- * anew. Should somebody be in the way, the next look is soon enough.
+ * anew. Should somebody write just then, it is tried once more right after the next commit of our own, when nobody else has the lock
+ * yet: of several processes that write all the time one always does. Should a reader be in the way, the next look is soon enough.
  */
 export class Checkpoints {
   readonly #connection: Connection
@@ -20,6 +21,7 @@ export class Checkpoints {
   #lookAt = COMMITS_BETWEEN_LOOKS.least
   #frames = 0
   #lookIsDue = false
+  #cameTooLate = false
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -28,6 +30,7 @@ export class Checkpoints {
 
   committed(durability: Durability): void {
     this.#commits += 1
+    if (this.#cameTooLate) return this.#look(FRAMES_MAX[durability])
     if (this.#commits < this.#lookAt || this.#lookIsDue) return
     this.#lookIsDue = true
     // Not at once: whoever waits for this commit is answered first.
@@ -40,7 +43,8 @@ export class Checkpoints {
       const frames = this.#checkpoint('NOOP').log
       const perCommit = Math.max(1, (frames - this.#frames) / this.#commits)
       const full = frames > max
-      if (full) this.#checkpoint('RESTART')
+      const isBusy = full && this.#checkpoint('RESTART').busy !== 0
+      this.#cameTooLate = isBusy && !this.#cameTooLate
       this.#planNextLook(full ? 0 : frames, perCommit, max)
     } catch {
       // Nobody is waiting for it, and what was committed is safe in the log: the next one tries again.
@@ -56,7 +60,10 @@ export class Checkpoints {
     this.#frames = frames
   }
 
-  #checkpoint(mode: 'NOOP' | 'RESTART'): { log: number } {
-    return this.#connection.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as { log: number }
+  #checkpoint(mode: 'NOOP' | 'RESTART'): { busy: number; log: number } {
+    return this.#connection.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as {
+      busy: number
+      log: number
+    }
   }
 }

@@ -115,8 +115,8 @@ export class Writer {
       for (const job of group) job.reject(translated(error))
       return 'done'
     }
-    this.#bell.ring()
     this.#onCommit(durability)
+    this.#bell.ring()
     this.#beginAnswering()
     for (const answer of answers) answer()
     return 'done'
