@@ -39,7 +39,7 @@ export const suite: Suite = {
     heldTransaction,
     pruneWhileDraining,
     drainRows,
-    drainRowsTogether,
+    drainRowsTogether(300_000),
     claimRows,
     pickupOfRows,
   ],

@@ -37,7 +37,7 @@ export const suite: Suite = {
     askAtAMillion,
     pruneWhileDraining,
     drainRows,
-    drainRowsTogether,
+    drainRowsTogether(1_200_000),
     claimRows,
     pickupOfRows,
   ],
