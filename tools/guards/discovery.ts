@@ -1,6 +1,7 @@
 import type { Guard } from './guard.ts'
 
 const CONFORMANCE = 'test/store/sqlite.conformance.test.ts'
+const TOGETHER = 'test/store/sqlite/rows-together.test.ts'
 const ROWS = 'src/store/sqlite/rows'
 
 /** What keeps the promises about work found in the user's own tables. */
@@ -17,8 +18,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'settling many rows proves each claim',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
     file: `${ROWS}/wording.ts`,
-    find: 'AND c.fence = gleaner_done.column2 AND c.session = @session)',
-    replace: 'AND true)',
+    find: 'AND c.fence = @fence AND c.session = @session)`\n    const known',
+    replace: 'AND @fence = @fence AND @session = @session)`\n    const known',
     test: { file: CONFORMANCE, title: 'settling rows > late ones, handed in together, write nothing' },
   },
   {
@@ -41,6 +42,36 @@ export const DISCOVERY: readonly Guard[] = [
     test: {
       file: CONFORMANCE,
       title: 'settling rows > one among many that was edited is not done with them',
+    },
+  },
+  {
+    name: 'only values that all have are bound once',
+    promise: 'Each row gets the values that its own done returned.',
+    file: `${ROWS}/complete-together.ts`,
+    find: 'Object.is(value, row[n + 1])',
+    replace: 'value === undefined || row.length > n',
+    test: {
+      file: TOGETHER,
+      title: 'rows that are handed in together, with their own values, are stored as each would be alone',
+    },
+  },
+  {
+    name: 'rows that are claimed together are told apart by their attempts',
+    promise: 'A row that fails is put aside after its attempts, whoever is claimed with it.',
+    file: `${ROWS}/claim.ts`,
+    find: 'Map.groupBy(some, attemptsOf)',
+    replace: 'Map.groupBy(some, () => attemptsOf(some[0]!))',
+    test: { file: CONFORMANCE, title: 'rows that are claimed together keep their own attempts' },
+  },
+  {
+    name: 'blobs are told by their type, not by an order of the app’s own',
+    promise: 'A column whose order only the app knows does no harm.',
+    file: `${ROWS}/digest.ts`,
+    find: ' COLLATE BINARY',
+    replace: '',
+    test: {
+      file: TOGETHER,
+      title: 'rows with a column whose order only the app knows are compared all the same',
     },
   },
   {

@@ -23,6 +23,18 @@ export const rowsLedger: Theme = (specify, expect) => {
     expect(await worker.claimOne()).toMatchObject({ key: '1', attempt: 2 })
   })
 
+  specify('rows that are claimed together keep their own attempts', async (world) => {
+    await withFiles(world, 4)
+    const worker = await rowWorker(world)
+    const [first, second, ...others] = await worker.claim(4)
+    for (const claim of [first!, second!]) await worker.fail(claim, 1_000)
+    for (const claim of others) await worker.giveBack(claim)
+    world.clock.advance(1_000)
+    for (const claim of await worker.claimAll()) await worker.fail(claim, 1_000)
+    const attempts = ['1', '2', '3', '4'].map(async (key) => (await row(world, key))?.attempts)
+    expect(await Promise.all(attempts)).toEqual([2, 2, 1, 1])
+  })
+
   specify('after its last attempt a row is quarantined, with its error and its history', async (world) => {
     await withFiles(world, 1, { maxAttempts: 2 })
     const worker = await rowWorker(world)

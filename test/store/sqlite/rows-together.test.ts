@@ -13,6 +13,7 @@ import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
 import { fileSource, rowWorker } from '../../../src/testing/conformance/row-worker.ts'
 import { World } from '../../../src/testing/conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
+import { connect, freshPath } from './folder.ts'
 
 const SOURCE: DiscoverySource = {
   name: 'tag',
@@ -65,16 +66,38 @@ const PLACES = `SELECT * FROM (VALUES ${[
   .map((value) => `(${value})`)
   .join(', ')})`
 
-test('the version of a row tells any two values apart, short or long', () => {
+test.for(['', 'INTEGER'])(
+  'the version of a row tells any two values of a column of type %j apart',
+  (type) => {
+    const db = withFiles(0)
+    db.raw.exec(`CREATE TABLE kinds AS ${PLACES}`)
+    const versions = db.raw
+      .prepare(`SELECT ${versionSql([{ sql: 'column1', type }])} FROM kinds`)
+      .pluck()
+      .all()
+    expect(versions).toHaveLength(20)
+    expect(new Set(versions).size).toBe(20)
+  },
+)
+
+test.for(['', 'TEXT', 'JSON'])('the version of a long row with a column of type %j is short', (type) => {
   const db = withFiles(0)
-  db.raw.exec(`CREATE TABLE kinds AS ${PLACES}`)
-  const versions = db.raw
-    .prepare(`SELECT ${versionSql([{ sql: 'column1', type: '' }])} FROM kinds`)
+  const version = db.raw
+    .prepare(`SELECT ${versionSql([{ sql: 'column1', type }])} FROM (${PLACES}) WHERE length(column1) > 300`)
     .pluck()
-    .all()
-  expect(versions).toHaveLength(20)
-  expect(new Set(versions).size).toBe(20)
-  expect(Math.max(...versions.map((version) => String(version).length))).toBeLessThan(150)
+  expect(version.all().map((one) => String(one).length)).toEqual([28, 28, 28])
+})
+
+test('rows with a column whose order only the app knows are compared all the same', () => {
+  const path = freshPath()
+  const app = connect(path)
+  app.unsafeMode()
+  app.exec(`CREATE TABLE names (name TEXT COLLATE NOCASE); INSERT INTO names VALUES ('a'); PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = 'CREATE TABLE names (name TEXT COLLATE OWN)'`)
+  const version = versionSql([{ sql: 'name', type: 'TEXT' }])
+  const ours = connect(path)
+  registerDigest(ours)
+  expect(ours.prepare(`SELECT ${version} FROM names`).pluck().all()).toEqual(['["a"]'])
 })
 
 const KINDS: readonly RowValues[string][] = [
@@ -92,35 +115,46 @@ const KINDS: readonly RowValues[string][] = [
   new Uint8Array([1, 2]),
 ]
 
-test('values that are handed in together are stored as each would be alone', async () => {
-  const database = await openSqliteDatabase()
-  onTestFinished(() => database.destroy())
-  const world = new World(database, await database.open())
-  await database.tables.run('CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, data)')
-  for (const n of KINDS.keys())
+test.for(['the same', 'their own'])(
+  'rows that are handed in together, with %s values, are stored as each would be alone',
+  async (whose) => {
+    const database = await openSqliteDatabase()
+    onTestFinished(() => database.destroy())
+    const world = new World(database, await database.open())
     await database.tables.run(
-      `INSERT INTO files VALUES (${3 * n}, 1, 1, 0), (${3 * n + 1}, 1, 1, 0), (${3 * n + 2}, 1, 1, 0)`,
+      'CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, data)',
     )
-  await world.store.planDiscoveries([fileSource(world)])
-  const worker = await rowWorker(world)
-  for (const data of KINDS) {
-    const values = { needs: 0, data }
-    const [alone, ...together] = await worker.claim(3)
-    expect(await worker.complete(alone!, values)).toEqual({ kind: 'done' })
-    const done = { kind: 'done' }
-    expect(await worker.settleAll(together, { kind: 'completed', values, retryAfterMs: 1 })).toEqual([
-      done,
-      done,
-    ])
-  }
-  const rows = await database.tables.rows(
-    'SELECT typeof(data) || quote(data) AS stored FROM files ORDER BY id',
-  )
-  for (const n of KINDS.keys()) {
-    const [alone, ...together] = rows.slice(3 * n, 3 * n + 3).map(({ stored }) => stored)
-    expect(together).toEqual([alone, alone])
-  }
-})
+    for (const n of KINDS.keys())
+      await database.tables.run(
+        `INSERT INTO files VALUES (${3 * n}, 1, 1, 0), (${3 * n + 1}, 1, 1, 0), (${3 * n + 2}, 1, 1, 0)`,
+      )
+    await world.store.planDiscoveries([fileSource(world)])
+    const worker = await rowWorker(world)
+    for (const data of KINDS) {
+      const values = { needs: 0, data }
+      const [alone, ...together] = await worker.claim(3)
+      expect(await worker.complete(alone!, values)).toEqual({ kind: 'done' })
+      const outcomes = together.map(({ id, fence }, n) => {
+        const own = whose === 'the same' ? values : { ...values, valid: n }
+        return {
+          id,
+          fence,
+          startedAt: 0,
+          outcome: { kind: 'completed', values: own, retryAfterMs: 1 } as const,
+        }
+      })
+      expect((await worker.exchange({ outcomes })).answers).toEqual([{ kind: 'done' }, { kind: 'done' }])
+    }
+    const rows = await database.tables.rows(
+      'SELECT valid, typeof(data) || quote(data) AS stored FROM files ORDER BY id',
+    )
+    for (const n of KINDS.keys()) {
+      const [alone, ...together] = rows.slice(3 * n, 3 * n + 3)
+      expect(together.map(({ stored }) => stored)).toEqual([alone!.stored, alone!.stored])
+      expect(together.map(({ valid }) => valid)).toEqual(whose === 'the same' ? [1, 1] : [0, 1])
+    }
+  },
+)
 
 test.for(['together', 'one by one'])('late ones that go in %s write nothing', async (how) => {
   const database = await openSqliteDatabase()

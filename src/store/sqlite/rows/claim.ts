@@ -124,17 +124,20 @@ function hold(
 export function claimsOf({ known, found, fence, start, suspect }: HeldBatch): RowClaim[] {
   const { name, rows } = known
   const { maxAttempts } = rows.source
-  return found.map((one, n) => ({
-    id: rowId(name, one[0]),
-    fence,
-    discovery: name,
-    key: one[0],
-    row: rowOf(rows, one),
-    attempt: attemptsOf(one) + 1,
-    maxAttempts,
-    started: n < start,
-    suspect,
-  }))
+  return found.map((one, n) => {
+    const [key] = one
+    return {
+      id: rowId(name, key),
+      fence,
+      discovery: name,
+      key,
+      row: rowOf(rows, one),
+      attempt: attemptsOf(one) + 1,
+      maxAttempts,
+      started: n < start,
+      suspect,
+    }
+  })
 }
 
 /** Lazily: a fence is spent only when something is claimed. */

@@ -25,8 +25,8 @@ export function versionSql(columns: readonly Versioned[]): string {
   if (columns.length === 0 || columns.length > SHORT_COLUMNS) return digest
   const texts = columns.filter(mayBeLong).map(({ sql }) => `ifnull(octet_length(${sql}), 0)`)
   const isShort = texts.length === 0 ? [] : [`${texts.join(' + ')} <= ${SHORT_BYTES}`]
-  // Whatever is no blob is less than the empty one. To ask for its type would take four times as long.
-  const noBlobs = names.map((name) => `(${name} < x'' OR ${name} IS NULL)`)
+  // Whatever is no blob is less than the empty one, in any order: to ask for the type takes four times as long.
+  const noBlobs = names.map((name) => `(${name} COLLATE BINARY < x'' OR ${name} IS NULL)`)
   return `CASE WHEN ${[...isShort, ...noBlobs].join(' AND ')} THEN json_array(${names.join(', ')}) ELSE ${digest} END`
 }
 
