@@ -28,11 +28,11 @@ export const drainRows: Scenario = {
   ],
 }
 
-/** So many that they take ten seconds or so: in their first second processes compile what they run, and four on two cores are slow at it. */
+/** So many that they take ten seconds or so: in their first second processes compile what they run. */
 export const drainRowsTogether = (rows: number): Scenario => ({
   id: 'rows-processes',
   title: 'Drain rows with 4 processes',
-  meaning: `${rows.toLocaleString('en')} rows, shared by processes that start together; the rate is the total.`,
+  meaning: `${rows.toLocaleString('en').replaceAll(',', ' ')} rows, shared by processes that start together; the rate is the total.`,
   metrics: [PER_SECOND, LEAST_SHARE],
   entries: (bench) =>
     everyone(rows, [contender]).flatMap((runner) =>
@@ -99,7 +99,13 @@ export const claimRows: Scenario = {
   ],
   entries: (bench) => (Object.keys(TABLES) as TableName[]).map((table) => claimEntry(bench, table)),
   targets: (Object.keys(TABLES) as TableName[]).flatMap((table): Target[] => [
-    { level: 'reach', text: `${table}: p99 ≤ 1 ms`, entry: table, metric: 'p99Ms', atMost: 1 },
+    {
+      level: table.startsWith('behind') ? 'stretch' : 'reach',
+      text: `${table}: p99 ≤ 1 ms`,
+      entry: table,
+      metric: 'p99Ms',
+      atMost: 1,
+    },
     ...(table === '10 000 rows' ? [] : [likeTheSmallOne(table)]),
   ]),
 }

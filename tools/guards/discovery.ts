@@ -18,8 +18,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'settling many rows proves each claim',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
     file: `${ROWS}/wording.ts`,
-    find: 'AND c.fence = @fence AND c.session = @session)`\n    const known',
-    replace: 'AND @fence = @fence AND @session = @session)`\n    const known',
+    find: `AND c.fence = \${fence} AND c.session = @session)\`\n    const known`,
+    replace: `AND \${fence} = \${fence} AND @session = @session)\`\n    const known`,
     test: { file: CONFORMANCE, title: 'settling rows > late ones, handed in together, write nothing' },
   },
   {
@@ -48,12 +48,20 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'only values that all have are bound once',
     promise: 'Each row gets the values that its own done returned.',
     file: `${ROWS}/complete-together.ts`,
-    find: 'Object.is(value, row[n + 1])',
-    replace: 'value === undefined || row.length > n',
+    find: '!isAlike(values, first.values)',
+    replace: 'values.length === 0',
     test: {
       file: TOGETHER,
       title: 'rows that are handed in together, with their own values, are stored as each would be alone',
     },
+  },
+  {
+    name: 'only a fence that all have is bound once',
+    promise: 'Rows of several claims are handed in together, not one by one.',
+    file: `${ROWS}/complete-together.ts`,
+    find: 'fence !== first.fence',
+    replace: 'fence === 0',
+    test: { file: TOGETHER, title: 'rows of several claims go in together, with the same values' },
   },
   {
     name: 'rows that are claimed together are told apart by their attempts',

@@ -77,8 +77,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
     onCommit: (durability) => {
       if (inMemory) return
-      if (durability === 'full') teller.tell()
       checkpoints.committed(durability)
+      if (durability === 'full') teller.tell()
     },
   })
   /** What a caller is promised is on disk when he is answered. */

@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import type { RowValues } from '../../../src/model/row.ts'
+import { type RowValues, rowId } from '../../../src/model/row.ts'
 import type { DiscoverySource } from '../../../src/store/contract.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { DiscoveryBook } from '../../../src/store/sqlite/rows/book.ts'
 import { claimBehind } from '../../../src/store/sqlite/rows/claim.ts'
+import { completeTogether, togetherOf } from '../../../src/store/sqlite/rows/complete-together.ts'
 import { registerDigest, versionSql } from '../../../src/store/sqlite/rows/digest.ts'
 import { lookOverAll, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
 import { lookOver } from '../../../src/store/sqlite/rows/shape.ts'
@@ -182,12 +183,47 @@ test('a table that was small when it was analysed is not read to its end for eac
   const isLed = () => {
     const wording = new Wording(lookOver(db, SOURCE))
     const named = { name: '', fence: 0, session: 0, value0: 0 }
-    return wording.isLedByKeys(db, wording.updateTogether(['needs'], true), named)
+    return wording.isLedByKeys(db, wording.updateTogether(['needs'], { fence: false, values: false }), named)
   }
   expect(isLed()).toBe(true)
   db.raw.exec('ANALYZE')
   addFiles(db.raw, 2, 20_000)
   expect(isLed()).toBe(false)
+})
+
+test.for(['the same', 'their own'])('rows of several claims go in together, with %s values', (whose) => {
+  const db = withFiles(4)
+  for (const { rows, planned } of lookOverAll(db, [SOURCE])) writePlan(db, rows, planned)
+  const book = new DiscoveryBook(db)
+  const want = { discoveries: ['tag'], start: 2, ahead: 0, empty: false }
+  const held = [1, 2].map(
+    (fence) => claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0)!,
+  )
+  const outcomes = held.flatMap(({ found, fence }) =>
+    found.map(([key]) => {
+      const values = { needs: 0, data: whose === 'the same' ? 'x' : key }
+      const outcome = { kind: 'completed', values, retryAfterMs: 1 } as const
+      return { id: rowId('tag', key), fence, startedAt: 0, outcome }
+    }),
+  )
+  const settling = { db, book, session: 1, now: 0 }
+  expect(db.raw.transaction(() => completeTogether(settling, togetherOf(outcomes)!))()).toBe(true)
+  expect(db.raw.prepare('SELECT needs, data FROM files').raw().all()).toEqual(
+    ['1', '2', '3', '4'].map((key) => [0, whose === 'the same' ? 'x' : key]),
+  )
+})
+
+test('columns whose names together read like another one are told apart', () => {
+  const db = withFiles(0)
+  db.raw.exec('ALTER TABLE files ADD COLUMN "needs,data"')
+  const wording = new Wording(lookOver(db, SOURCE))
+  for (const text of [wording.update, wording.updateHeld].map((one) => one.bind(wording)))
+    expect(text(['needs,data'])).not.toBe(text(['needs', 'data']))
+  const own = { fence: false, values: false }
+  const [one, other] = [['needs,data'], ['needs', 'data']].map((columns) =>
+    wording.updateTogether(columns, own),
+  )
+  expect(one!.few).not.toBe(other!.few)
 })
 
 test('a store goes on behind what another has claimed, and does not walk over it', () => {

@@ -8,12 +8,19 @@ const FRAMES_MAX = { full: 1_000, normal: 4_000 }
 /** Looking costs some 50 µs: a commit of a few frames is not worth it. */
 const COMMITS_BETWEEN_LOOKS = { least: 8, most: 200 }
 
+/** Frames in the log, and how many of them were copied; `busy` if the log could not begin anew. */
+interface Checkpointed {
+  busy: number
+  log: number
+  checkpointed: number
+}
+
 /**
  * Copies the write-ahead log into the database when it has grown. SQLite would do it by itself, within a commit; but
  * while several processes write, its way never gets to the end of the log: the log grows, and every single commit
  * tries again, with two syncs of the disk. RESTART keeps the writers out for the last few pages, and the log begins
- * anew. Should somebody write just then, it is tried once more right after the next commit of our own, when nobody else has the lock
- * yet: of several processes that write all the time one always does. Should a reader be in the way, the next look is soon enough.
+ * anew. Should somebody write just then, it is tried once more right after the next commit of our own, before others hear that the lock
+ * is free: of several processes that write all the time one always has it. Should a reader be in the way, the next look is soon enough.
  */
 export class Checkpoints {
   readonly #connection: Connection
@@ -38,13 +45,14 @@ export class Checkpoints {
   }
 
   #look(max: number): void {
+    const isSecondTry = this.#cameTooLate
     this.#lookIsDue = false
+    this.#cameTooLate = false
     try {
       const frames = this.#checkpoint('NOOP').log
       const perCommit = Math.max(1, (frames - this.#frames) / this.#commits)
       const full = frames > max
-      const isBusy = full && this.#checkpoint('RESTART').busy !== 0
-      this.#cameTooLate = isBusy && !this.#cameTooLate
+      this.#cameTooLate = full && !this.#beginAnew() && !isSecondTry
       this.#planNextLook(full ? 0 : frames, perCommit, max)
     } catch {
       // Nobody is waiting for it, and what was committed is safe in the log: the next one tries again.
@@ -60,10 +68,13 @@ export class Checkpoints {
     this.#frames = frames
   }
 
-  #checkpoint(mode: 'NOOP' | 'RESTART'): { busy: number; log: number } {
-    return this.#connection.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as {
-      busy: number
-      log: number
-    }
+  /** False: somebody was writing. All was copied, but he has added to it since, or will. */
+  #beginAnew(): boolean {
+    const { busy, log, checkpointed } = this.#checkpoint('RESTART')
+    return busy === 0 || checkpointed < log
+  }
+
+  #checkpoint(mode: 'NOOP' | 'RESTART'): Checkpointed {
+    return this.#connection.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
   }
 }

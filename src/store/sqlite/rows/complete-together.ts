@@ -9,24 +9,21 @@ import { forgetEntries } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
 import type { HandedIn, Settling } from './settle.ts'
 import { bound, wrongColumns } from './values.ts'
-import { boundName } from './wording.ts'
+import { boundName, type Own, widthOf } from './wording.ts'
 
 type Completed = Run & { outcome: RowOutcome & { kind: 'completed' } }
 
-/** Rows of one claim, of which the same columns are to be written. */
+/** Rows of a discovery, of which the same columns are to be written. */
 interface Alike {
   discovery: string
-  fence: number
   columns: readonly string[]
-  /** Key and values of each. */
-  rows: unknown[][]
+  rows: { key: string; fence: number; values: readonly unknown[] }[]
 }
 
 /** The same, ready to be written: what can be done before the file is locked is done. */
 export interface Together extends Alike {
-  /** Of all of them; null: each has its own. */
-  values: readonly unknown[] | null
-  /** Their keys, and their own values. */
+  own: Own
+  /** The key of each, and what is its own. */
   slots: Filled
   keySlots: Filled
   /** In JSON. */
@@ -45,33 +42,47 @@ export function togetherOf(outcomes: readonly HandedIn[]): Together[] | null {
   for (const { id, fence, outcome } of completed) {
     const { discovery, key } = readRowId(id)!
     const columns = Object.keys(outcome.values)
-    const name = `${fence} ${discovery}`
-    const group = groups.get(name) ?? { discovery, fence, columns, rows: [] }
-    groups.set(name, group)
+    const group = groups.get(discovery) ?? { discovery, columns, rows: [] }
+    groups.set(discovery, group)
     const values = valuesOf(outcome.values)
     if (values === null || columns.length === 0 || !isAlike(columns, group.columns)) return null
-    group.rows.push([key, ...values])
+    group.rows.push({ key, fence, values })
   }
   return [...groups.values()].map(ready)
 }
 
-/** What all have in common is bound once: flags mostly are. */
+/** What all have in common is bound once: flags mostly are, and what was claimed together is often handed in together. */
 function ready(group: Alike): Together {
-  const { rows, columns } = group
-  const [[, ...values], ...others] = rows as [unknown[], ...unknown[][]]
-  const same = others.every((row) => values.every((value, n) => Object.is(value, row[n + 1])))
-  const keySlots = fillSlots(1, rows)
+  const { rows } = group
+  const first = rows[0]!
+  const own = {
+    fence: rows.some(({ fence }) => fence !== first.fence),
+    values: rows.some(({ values }) => !isAlike(values, first.values)),
+  }
+  const keySlots = fillSlots(
+    1,
+    rows.map(({ key }) => [key]),
+  )
   return {
     ...group,
-    values: same ? values : null,
-    slots: same ? keySlots : fillSlots(columns.length + 1, rows),
+    own,
+    slots:
+      own.fence || own.values ? fillSlots(widthOf(group.columns, own), rows.map(slotted(own))) : keySlots,
     keySlots,
-    keys: JSON.stringify(rows.map(([key]) => key)),
+    keys: JSON.stringify(rows.map(({ key }) => key)),
   }
 }
 
-function isAlike(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((name, n) => name === others[n])
+function slotted(own: Own) {
+  return ({ key, fence, values }: Alike['rows'][number]) => [
+    key,
+    ...(own.fence ? [fence] : []),
+    ...(own.values ? values : []),
+  ]
+}
+
+function isAlike(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((one, n) => Object.is(one, others[n]))
 }
 
 /** Null: one of them is nothing that a column can hold. */
@@ -115,15 +126,17 @@ function updateAll(
   db: Statements,
   { name, wording }: Known,
   session: number,
-  { columns, values, fence, rows, slots }: Together,
+  { columns, own, rows, slots }: Together,
 ): number {
-  const update = wording.updateTogether(columns, values !== null)
-  const same = Object.fromEntries(values?.map((value, n) => [boundName(n), value]) ?? [])
-  const named = { name, fence, session, ...same }
+  const update = wording.updateTogether(columns, own)
+  const { fence, values } = rows[0]!
+  const same = Object.fromEntries(own.values ? [] : values.map((value, n) => [boundName(n), value]))
+  const named = { name, session, ...(own.fence ? {} : { fence }), ...same }
   if (wording.isLedByKeys(db, update, named)) return runInSlots(db, update, slots, named)
   const alone = db.sql(wording.updateHeld(columns))
   return rows.reduce(
-    (changed, [key, ...its]) => changed + alone.run({ key, name, fence, session }, ...its).changes,
+    (changed, row) =>
+      changed + alone.run({ key: row.key, name, fence: row.fence, session }, ...row.values).changes,
     0,
   )
 }

@@ -107,24 +107,26 @@ export class Wording {
   updateHeld(columns: readonly string[]): string {
     const { table, isRow, eligible, version } = this.#rows
     return this.#text(
-      `held ${columns.join()}`,
+      `held ${JSON.stringify(columns)}`,
       () => `UPDATE OR ABORT ${table} SET ${assignments(columns)} WHERE ${isRow('@key')} AND ${eligible} AND ${version} = (
       SELECT row_version FROM gleaner_claims
       WHERE discovery = @name AND row_key = @key AND fence = @fence AND session = @session)`,
     )
   }
 
-  /** The same for many: the key of each, and its values unless all have the same. Only the key leads to a row, no index of the condition. */
-  updateTogether(columns: readonly string[], sameValues: boolean): InSlots {
+  /** The same for many: the key of each, and what is its own. Only the key leads to a row, no index of the condition. */
+  updateTogether(columns: readonly string[], own: Own): InSlots {
     const { table, isRow, eligible, version } = this.#rows
-    const name = `${sameValues} ${columns.join()}`
-    const value = (n: number) => (sameValues ? `@${boundName(n)}` : `gleaner_done.column${n + 2}`)
+    const name = JSON.stringify([own.fence, own.values, columns])
+    const fence = own.fence ? 'gleaner_done.column2' : '@fence'
+    const behind = own.fence ? 3 : 2
+    const value = (n: number) => (own.values ? `gleaner_done.column${n + behind}` : `@${boundName(n)}`)
     const set = columns.map((column, n) => `${quoted(column)} = ${value(n)}`).join(', ')
     const text = (rows: string) => `UPDATE OR ABORT ${table} SET ${set} FROM (VALUES ${rows}) gleaner_done
       WHERE ${isRow('gleaner_done.column1')} AND +${eligible} AND ${version} = (
         SELECT row_version FROM gleaner_claims c
-        WHERE c.discovery = @name AND c.row_key = gleaner_done.column1 AND c.fence = @fence AND c.session = @session)`
-    const known = this.#together.get(name) ?? inSlots(sameValues ? 1 : columns.length + 1, text)
+        WHERE c.discovery = @name AND c.row_key = gleaner_done.column1 AND c.fence = ${fence} AND c.session = @session)`
+    const known = this.#together.get(name) ?? inSlots(widthOf(columns, own), text)
     this.#together.set(name, known)
     return known
   }
@@ -145,7 +147,7 @@ export class Wording {
   update(columns: readonly string[]): string {
     const { table, isRow } = this.#rows
     return this.#text(
-      `update ${columns.join()}`,
+      `update ${JSON.stringify(columns)}`,
       () => `UPDATE OR ABORT ${table} SET ${assignments(columns)} WHERE ${isRow('@key')}`,
     )
   }
@@ -163,6 +165,17 @@ export class Wording {
     }
     return text
   }
+}
+
+/** What each of many rows that are handed in has to itself; the rest is the same for all. */
+export interface Own {
+  fence: boolean
+  values: boolean
+}
+
+/** Of a slot: key, fence and values, as far as they are its own. */
+export function widthOf(columns: readonly string[], own: Own): number {
+  return 1 + (own.fence ? 1 : 0) + (own.values ? columns.length : 0)
 }
 
 /** What a value is called that many rows have in common. */
