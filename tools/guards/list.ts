@@ -1049,8 +1049,8 @@ export const GUARDS: readonly Guard[] = [
     find: 'return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)',
     replace: 'return error === undefined',
     test: {
-      file: 'test/journeys/shared-file.test.ts',
-      title: "the app's own write transactions and ours share one file, and nobody is told that it is busy",
+      file: 'test/store/sqlite/busy.test.ts',
+      title: 'a write lock that another process holds for 2 s costs waiting, and no error',
     },
   },
   {
