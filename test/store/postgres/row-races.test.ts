@@ -158,9 +158,9 @@ test('whoever is busy while a claim is under way holds up nobody: the server nee
 })
 
 test('a session that ends while it claims and hands in leaves no claim behind', async ({ place }) => {
-  const store = await withFiles(place, 300)
+  const store = await withFiles(place, 1_000)
   const other = await place.store()
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < 45; round++) {
     const worker = await rowWorker(store)
     let claims = await worker.claim(5)
     const trading = (async () => {
