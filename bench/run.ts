@@ -20,6 +20,7 @@ const HELP = `npm run bench -- [suite] [options]
   --only <scenario>      one scenario; saves nothing
   --rounds <n>           default ${ROUNDS_DEFAULT}
   --contenders <a,b>     some of those in the report; saves nothing
+  --sqlite <library>     what Gleaner opens SQLite with: better-sqlite3 (default) or node:sqlite; saves nothing
   --report               write docs/benchmarks.md again from the saved results
 
 Exit code: 0 all required targets reached, 1 one missed or a measurement failed, 2 wrong usage.`
@@ -70,11 +71,13 @@ function readChoice(args: string[]): Choice | { problem: string } {
         only: { type: 'string' },
         rounds: { type: 'string' },
         contenders: { type: 'string' },
+        sqlite: { type: 'string' },
         report: { type: 'boolean', default: false },
       },
     })
     const suite = SUITES.find(({ name }) => name === (positionals[0] ?? 'sqlite'))
     if (suite === undefined) return { problem: `no suite ${positionals[0]}` }
+    if (values.sqlite !== undefined) process.env.BENCH_SQLITE = values.sqlite
     const rounds = Number(values.rounds ?? (values.quick ? 1 : ROUNDS_DEFAULT))
     if (!Number.isInteger(rounds) || rounds < 1)
       return { problem: `--rounds ${values.rounds} is not a number of rounds` }
@@ -89,7 +92,11 @@ function readChoice(args: string[]): Choice | { problem: string } {
       rounds,
       contenders,
       reportOnly: values.report,
-      whole: values.only === undefined && values.contenders === undefined && !values.quick,
+      whole:
+        values.only === undefined &&
+        values.contenders === undefined &&
+        values.sqlite === undefined &&
+        !values.quick,
     }
   } catch (error) {
     return { problem: (error as Error).message }

@@ -2,6 +2,7 @@
 // the worker processes alive that do them, and that find and do the rows of a table of the shop's own that need work.
 // With --stay (as `npm start` does) it goes on afterwards, for you to look at it in the dashboard.
 // The tasks are in quickstart/tasks.ts, the table in quickstart/catalogue.ts, the pools in quickstart/gleaner.config.ts.
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +26,9 @@ process.stdout.on('error', () => process.exit(1))
 const kept = process.env.GLEANER_DATABASE || undefined
 const database = kept ?? `sqlite:${join(temporaryFolder(), 'quickstart.db')}`
 const port = process.argv.includes('--stay') ? await freePort(8356) : null
-const dashboard = `Dashboard: http://127.0.0.1:${port}`
+// In your own project `gleaner start` makes a token and prints the address of the dashboard with it.
+const token = randomBytes(24).toString('base64url')
+const dashboard = `Dashboard: http://127.0.0.1:${port}/#token=${token}`
 if (port !== null) {
   await hangUp(database)
   console.log(`${dashboard} (as soon as the workers are up)\n`)
@@ -49,7 +52,7 @@ console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk
 console.log(`${catalogue.PRODUCTS} products without a text, in a table of the shop's own.\n`)
 
 // 2. Work: `gleaner start` with the config that names the pools. It could as well run on another machine.
-const workers = new Workers(database, port)
+const workers = new Workers(database, port === null ? null : { port, token })
 const activity = new Activity(gleaner, before, describe, catalogue.PRODUCTS, cancelFilm)
 const stopShowing = showLive(activity)
 

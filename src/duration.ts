@@ -1,4 +1,5 @@
 import { InputError } from './errors.ts'
+import { describeValue } from './thrown.ts'
 
 /** `'250ms' | '5s' | '2m' | '1h' | '7d'`, or a number of milliseconds. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
@@ -13,10 +14,13 @@ const DURATION_MAX_MS = 3650 * UNIT_MS.d
 export function durationMs(value: unknown, what: string): number {
   const ms = parse(value)
   if (ms === undefined || !Number.isFinite(ms) || ms < 0 || ms > DURATION_MAX_MS) {
-    throw new InputError(`${what}: ${JSON.stringify(value) ?? String(value)} is not a duration`, {
-      code: 'BAD_DURATION',
-      hint: "Use '250ms', '5s', '2m', '1h', '7d' or a number of milliseconds, at most ten years.",
-    })
+    throw new InputError(
+      `${what}: ${typeof value === 'string' ? JSON.stringify(value) : describeValue(value)} is not a duration`,
+      {
+        code: 'BAD_DURATION',
+        hint: "Use '250ms', '5s', '2m', '1h', '7d' or a number of milliseconds, at most ten years.",
+      },
+    )
   }
   return Math.round(ms)
 }

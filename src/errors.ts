@@ -1,4 +1,5 @@
 import type { Duration } from './duration.ts'
+import { hasPrototype, property } from './thrown.ts'
 
 /** Every code an error of Gleaner's can carry. Codes are part of the public contract. */
 export type ErrorCode =
@@ -19,6 +20,7 @@ export type ErrorCode =
   | 'BAD_SCHEDULE'
   | 'CLAIM_LOST'
   | 'CLOSED'
+  | 'DISCOVERY_PAUSED'
   | 'KEY_HELD'
   | 'NOT_IN_TRANSACTION'
   | 'NOT_JSON'
@@ -44,10 +46,13 @@ export type ErrorCode =
   | 'STORE_FAILED'
   | 'STORE_FULL'
   | 'STORE_IN_USE'
+  | 'STORE_LOST'
   | 'STORE_MIGRATION'
+  | 'STORE_MOVED'
   | 'STORE_NEWER'
   | 'STORE_NOT_EMPTY'
   | 'STORE_OTHER'
+  | 'STORE_SYNC'
   | 'SUPERVISOR_RUNS'
   | 'TASK_CANCELLED'
   | 'TASK_FAILED'
@@ -55,6 +60,7 @@ export type ErrorCode =
   | 'TASK_STATE'
   | 'TIMEOUT'
   | 'TOO_LARGE'
+  | 'TWO_SQLITES'
   | 'UNKNOWN_DISCOVERY'
   | 'UNKNOWN_SCHEDULE'
   | 'UNKNOWN_TASK'
@@ -96,7 +102,48 @@ export class InputError extends GleanerError {
 }
 
 /** The database refused, is away, full, newer than this code, or not ours. */
-export class StoreError extends GleanerError {}
+export class StoreError extends GleanerError {
+  /** The connection broke before the answer came: what was asked for may have been done, or not. */
+  readonly inDoubt: boolean
+  /** The database failed, not what was asked of it. A handler that fails with such an error is charged no attempt. */
+  readonly isOutage: boolean
+
+  constructor(message: string, options: ErrorOptions & { inDoubt?: boolean; isOutage?: boolean }) {
+    super(message, options)
+    this.inDoubt = options.inDoubt ?? false
+    this.isOutage = options.isOutage ?? OUTAGES.includes(options.code)
+  }
+}
+
+const OUTAGES: readonly ErrorCode[] = ['STORE_AWAY', 'STORE_BUSY', 'STORE_CORRUPT', 'STORE_FULL']
+
+/** Errors of a driver that reached the code of a user before the store could translate them. */
+const driverOutages = new WeakSet<object>()
+
+export function markOutage(error: object): void {
+  driverOutages.add(error)
+}
+
+/** An error may be wrapped in others. Deeper than that nobody looks. */
+export const CAUSES_MAX = 20
+
+/** Whether the store failed, also if a handler has caught its error and thrown another one because of it. */
+export function isOutage(error: unknown): boolean {
+  let one = error
+  for (let depth = 0; depth < CAUSES_MAX && typeof one === 'object' && one !== null; depth++) {
+    if (driverOutages.has(one) || (one instanceof StoreError && property(one, 'isOutage') === true))
+      return true
+    one = property(one, 'cause')
+  }
+  return false
+}
+
+const REOPEN: readonly ErrorCode[] = ['STORE_MOVED', 'STORE_LOST', 'TWO_SQLITES']
+
+/** What this process has open is not the database any more, or cannot be locked: only opening it anew helps. */
+export function mustReopen(error: unknown): error is StoreError {
+  return error instanceof StoreError && REOPEN.includes(error.code)
+}
 
 /** Whatever is asked of an engine that was closed. */
 export function closedError(): StoreError {
@@ -190,17 +237,12 @@ export class ResourceError extends GleanerError {
 }
 
 /** `instanceof`: an error of another copy is one of ours, because a handler may have been loaded with another copy. */
-function isInstance(this: object, value: unknown): boolean {
-  if (Function.prototype[Symbol.hasInstance].call(this, value)) return true
+function isInstance(this: { prototype: object }, value: unknown): boolean {
   const brand = brandOf(this)
-  for (let one = value; brand !== undefined && isObject(one); one = Object.getPrototypeOf(one)) {
-    if (Object.hasOwn(one, 'constructor') && brandOf(one.constructor) === brand) return true
-  }
-  return false
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+  return hasPrototype(value, (one) => {
+    if (one === this.prototype) return true
+    return brand !== undefined && Object.hasOwn(one, 'constructor') && brandOf(one.constructor) === brand
+  })
 }
 
 function brandOf(type: object): unknown {

@@ -21,8 +21,13 @@ export function readExactly(text: string): unknown {
   return MAYBE_CHANGED.test(text) ? exact.parse(text, exactInteger) : JSON.parse(text)
 }
 
+/** The time to read a BigInt grows with the square of its digits: a million of them would take half a minute. */
+const DIGITS_MAX = 1_000
+
+/** Beyond `DIGITS_MAX` it stays what a number makes of it, which is infinite. */
 function exactInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source ?? ''
+  if (source.length > DIGITS_MAX) return value
   const isChanged = typeof value === 'number' && !Number.isSafeInteger(value) && String(value) !== source
   return isChanged && /^-?\d+$/.test(source) ? BigInt(source) : value
 }

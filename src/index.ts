@@ -40,6 +40,7 @@ export type {
   EnqueueManyOptions,
   EnqueueOptions,
   Handle,
+  NodeSqliteTx,
   PostgresTx,
   Register,
   Retry,
@@ -54,10 +55,12 @@ export type { DiscoveryManagement, RowQuery } from './discovery/manage.ts'
 export type { DiscoveryStats } from './discovery/stats.ts'
 export type { Duration } from './duration.ts'
 export type {
+  ConnectedOptions,
   Gleaner,
   GleanerOptions,
   PostgresSettings,
   RunningWorker,
+  SqliteSettings,
   TimingOptions,
   WorkOptions,
 } from './engine/gleaner.ts'
@@ -87,6 +90,7 @@ export type { QueueRecord, Strategy } from './model/queue.ts'
 export type { Reason } from './model/reasons.ts'
 export type { ColumnValue, RowAttempt, RowRecord, RowState } from './model/row.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
+export { isShortened, type Shortened } from './model/shortened.ts'
 export type {
   AttemptRecord,
   Counts,
@@ -105,6 +109,7 @@ export type { MetricsOptions } from './queue/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
 export type { DiscoveryRecord, Refusal } from './store/contract.ts'
+export type { SqliteLibrary } from './store/sqlite/drivers/driver.ts'
 export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

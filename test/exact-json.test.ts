@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readExactly, writeExactly } from '../src/exact-json.ts'
+import { readExactly, unholdableIn, writeExactly } from '../src/exact-json.ts'
 
 test('integers keep all their digits, read and written', () => {
   fc.assert(
@@ -18,4 +18,12 @@ test('text that looks like a number, or like JSON, stays what it is', () => {
     n: Number.POSITIVE_INFINITY,
     m: 1234567890123456.5,
   })
+})
+
+test('an integer of a million digits is read at once, and is too large for a number', () => {
+  const since = performance.now()
+  const read = readExactly(`{"n":${'7'.repeat(1_000_000)}}`)
+  expect(performance.now() - since).toBeLessThan(2_000)
+  expect(read).toEqual({ n: Number.POSITIVE_INFINITY })
+  expect(unholdableIn(read)).toEqual({ path: ['n'], number: Number.POSITIVE_INFINITY })
 })

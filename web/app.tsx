@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react'
-import { introduce } from './api/client.ts'
+import { introduce, signInByAddress } from './api/client.ts'
 import { listen, stopListening, useLive } from './api/live.ts'
 import { useSession } from './api/session.ts'
 import { Login } from './pages/login.tsx'
@@ -55,11 +55,17 @@ function useIntroduction(needed: boolean): void {
   useEffect(() => {
     if (!needed && revision !== 'live') return
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isOver = false
     const attempt = () =>
-      introduce().catch(() => {
-        timer = setTimeout(attempt, INTRODUCE_AGAIN_MS)
-      })
+      signInByAddress()
+        .then(introduce)
+        .catch(() => {
+          if (!isOver) timer = setTimeout(attempt, INTRODUCE_AGAIN_MS)
+        })
     void attempt()
-    return () => clearTimeout(timer)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+    }
   }, [needed, revision])
 }

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
+import { signOut } from './api/client.ts'
 import { useLive } from './api/live.ts'
-import { setSession, setToken, token, useSession } from './api/session.ts'
+import { useSession } from './api/session.ts'
 import mark from './mark.svg'
 import { Action } from './parts/action.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
@@ -67,10 +68,6 @@ function Navigation() {
 
 function Corner() {
   const { info } = useSession()
-  const signOut = () => {
-    setToken(null)
-    setSession({ info: null, refused: true, wrongToken: false })
-  }
   return (
     <div className="corner">
       <ConnectionState />
@@ -80,13 +77,13 @@ function Corner() {
         </span>
       )}
       <ThemeButton />
-      {token() !== null && (
+      {info?.signedIn && (
         <button
           type="button"
           className="icon-button"
           aria-label="Sign out"
           title="Sign out"
-          onClick={signOut}
+          onClick={() => void signOut()}
         >
           <Icon name="out" />
         </button>

@@ -9,6 +9,11 @@ const CONCURRENCY = 100
 
 /** More than the worker could do. */
 const QUEUE_LIMIT: QueueOptions = { concurrency: 200, rate: { count: 1_000_000, per: '1s' } }
+/** `--sqlite`: which library opens the file. */
+const LIBRARY = {
+  driver: process.env.BENCH_SQLITE === 'node:sqlite' ? 'node:sqlite' : 'better-sqlite3',
+} as const
+
 const KEY_LIMIT = { key: (payload: Payload) => payload.n % 1_000, concurrency: 10 }
 
 /** Only through the public door, as an application would. */
@@ -24,6 +29,7 @@ export const contender: Contender = {
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
     const gleaner = await openGleaner({
       database,
+      sqlite: LIBRARY,
       durability,
       tasks: [noop],
       queues: queuesOf(strategy, limits),

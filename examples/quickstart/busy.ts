@@ -27,7 +27,7 @@ async function enqueueSome(gleaner: Gleaner, round: number): Promise<void> {
   await gleaner.enqueueMany(tasks.mail, mails)
   await gleaner.enqueueMany(tasks.webhook, numbers(2))
   await gleaner.enqueueMany(tasks.resize, numbers(2))
-  await gleaner.enqueueMany(count, [{ text: TEXT.repeat(2_000) }])
+  await gleaner.enqueueMany(count, [{ text: TEXT.repeat(200) }])
   if (round % 3 === 0) await gleaner.enqueueMany(tasks.charge, numbers(3), { priority: 10 })
   if (round % 12 === 0) await gleaner.enqueue(tasks.film, { number: round })
   await gleaner.enqueue(tasks.report, { number: round }, { runAfter: '20s' })

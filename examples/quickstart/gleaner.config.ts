@@ -27,6 +27,8 @@ export default defineConfig({
   tasks: [...Object.values(tasks), count, ...(port === null ? [] : [digest])],
   discoveries: port === null ? [products] : [products, photos],
   queues: port === null ? {} : { media: { concurrency: 3 } },
+  // It may be left open for days: of each queue the newest finished tasks are kept.
+  retention: { completed: { count: 1_000 }, failed: { count: 200 }, cancelled: { count: 100 } },
   pools: {
     // Two pools, so that slow media tasks never keep the others waiting. The first one also looks after the products:
     // what needs work is found in their table, and nobody enqueues it.

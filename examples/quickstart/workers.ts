@@ -12,15 +12,15 @@ export class Workers {
   readonly #ended: Promise<unknown[]>
   #complaints = ''
 
-  /** With a port, it shows the dashboard there. */
-  constructor(database: string, port: number | null) {
+  /** With a server, it shows the dashboard there. */
+  constructor(database: string, server: { port: number; token: string } | null) {
     // It ends when its stdin does: also when this program is killed.
     this.#child = spawn(process.execPath, [gleaner, 'start', '--attached', '--quiet', '--config', config], {
       env: {
         ...process.env,
         GLEANER_DATABASE: database,
         QUICKSTART_RUN: String(process.pid),
-        ...(port === null ? {} : { QUICKSTART_PORT: String(port) }),
+        ...(server === null ? {} : { QUICKSTART_PORT: String(server.port), GLEANER_TOKEN: server.token }),
       },
       stdio: ['pipe', 'ignore', 'pipe'],
       // Out of reach of Ctrl-C, which is for this program.

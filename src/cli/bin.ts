@@ -2,8 +2,15 @@
 // Nothing else before the version is known: an old Node would crash in native code, or not even read ours.
 import { isTooOld } from './old-node.ts'
 
+/** They go on until they are told to stop, and what they print is a log. */
+const LOGGING = ['start', 'work']
+const LAST_LINES_MS = 1_000
+
 if (!(await isTooOld())) {
   const { main } = await import('./main.ts')
   const { processTerminal } = await import('./terminal.ts')
-  process.exitCode = await main(process.argv.slice(2), processTerminal())
+  const args = process.argv.slice(2)
+  process.exitCode = await main(args, processTerminal())
+  // Lines that nobody reads would keep the process for ever. A list that somebody pages through is waited for.
+  if (LOGGING.includes(args[0] ?? '')) setTimeout(() => process.exit(), LAST_LINES_MS).unref()
 }

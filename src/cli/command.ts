@@ -48,18 +48,24 @@ export class UsageError extends Error {
   }
 }
 
-export const CONFIG_OPTION: Option = {
-  type: 'string',
-  short: 'c',
-  value: 'file',
-  about: 'The config; default: the nearest gleaner.config.ts, .js or .mjs from here upwards.',
-}
+export const CONFIG_OPTIONS = {
+  config: {
+    type: 'string',
+    short: 'c',
+    value: 'file',
+    about: 'The config; default: the nearest gleaner.config.ts, .js or .mjs from here upwards.',
+  },
+  'trust-config': {
+    type: 'boolean',
+    about: 'Execute the nearest config although another user owns it or could have written it.',
+  },
+} as const satisfies Command['options']
 
 export const JSON_OPTION: Option = { type: 'boolean', about: 'As JSON, for other programs.' }
 
 /** Which Gleaner: the database of a config, or a server. */
 export const PLACE_OPTIONS = {
-  config: CONFIG_OPTION,
+  ...CONFIG_OPTIONS,
   url: {
     type: 'string',
     short: 'u',

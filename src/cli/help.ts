@@ -11,6 +11,7 @@ export const ENVIRONMENT = [
   ['GLEANER_TOKEN', 'What it knows you by, as --token. For `gleaner start`: what operators must know.'],
   ['GLEANER_VIEWER_TOKEN', 'For `gleaner start`: what those must know who only look.'],
   ['GLEANER_HOST, GLEANER_PORT', 'For `gleaner start`: where the server listens.'],
+  ['GLEANER_TRUST_CONFIG', '1: as --trust-config, for containers.'],
   ['GLEANER_DEBUG', 'Set it to see the stack of an error.'],
   ['NO_COLOR', 'No colours, also on a terminal.'],
 ] as const

@@ -1,5 +1,5 @@
 import type { Config } from '../config/types.ts'
-import { checkPostgres } from '../engine/settings.ts'
+import { checkPostgres, checkSqlite, checkTimings } from '../engine/settings.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import type { Values } from './command.ts'
@@ -22,6 +22,11 @@ export async function withStore<T>(
 }
 
 export function openStoreOf({ engine }: Config): Promise<Store> {
-  const { database, durability, postgres } = engine
-  return openStore(database, { durability, postgres: checkPostgres(postgres ?? {}) })
+  const { database, durability, postgres, sqlite, timings } = engine
+  const { queryMs: queryTimeoutMs } = checkTimings(timings ?? {})
+  return openStore(database, {
+    durability,
+    sqlite: checkSqlite(sqlite ?? {}),
+    postgres: { ...checkPostgres(postgres ?? {}), queryTimeoutMs },
+  })
 }

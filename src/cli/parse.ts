@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { nearest } from '../options.ts'
 import { type Command, type Operand, type Option, UsageError, type Values } from './command.ts'
-import { nearest } from './suggest.ts'
 
 export const HELP_OPTION: Option = { type: 'boolean', short: 'h', about: 'This.' }
 

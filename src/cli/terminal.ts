@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import { escaped } from './escape.ts'
+import type { LogStream } from './log-lines.ts'
 
 /** Where a command reads and writes. */
 export interface Terminal {
@@ -14,6 +15,8 @@ export interface Terminal {
   write(text: string): void
   /** The same on stderr, for those who draw beside what was asked for. */
   writeAside(text: string): void
+  /** For a log: what is written there, and how much of it was not read yet. */
+  stream(to: 'stdout' | 'stderr'): LogStream
   style(format: Parameters<typeof styleText>[0], text: string): string
   /** A line as `print` would write it. */
   shown(line: string): string
@@ -37,6 +40,8 @@ export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
   // Whoever reads no further (`gleaner status | head`) ends the program.
   stdout.on('error', () => process.exit(0))
+  // What cannot be complained about is no reason to end.
+  stderr.on('error', () => {})
   const isDrawable = (stream: NodeJS.WriteStream) => stream.isTTY === true && env.TERM !== 'dumb'
   const isInteractive = isDrawable(stdout)
   const { style, shown } = colours(isInteractive && !env.NO_COLOR)
@@ -45,6 +50,7 @@ export function processTerminal(): Terminal {
     complain: (line) => void stderr.write(`${shown(line)}\n`),
     write: (text) => void stdout.write(text),
     writeAside: (text) => void stderr.write(text),
+    stream: (to) => process[to],
     style,
     shown,
     ask: (question) => answerTo(shown(question)),

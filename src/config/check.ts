@@ -2,13 +2,17 @@ import { dirname, resolve } from 'node:path'
 import { discoveryOf } from '../define/discovery.ts'
 import { checkName } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
-import type { GleanerOptions } from '../engine/gleaner.ts'
-import { checkOptions } from '../engine/open.ts'
+import type { GleanerOptions, SqliteSettings } from '../engine/gleaner.ts'
+import { checkOptions, GLEANER_OPTIONS } from '../engine/open.ts'
+import type { Role } from '../model/action.ts'
+import { knownOptions } from '../options.ts'
 import { sqlitePath } from '../store/open.ts'
+import { checkLibrary } from '../store/sqlite/drivers/load.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { badField, Fields, isObject } from './fields.ts'
 import { checkPools } from './pools.ts'
-import type { Config, ConfigOptions, SupervisorSettings } from './types.ts'
+import { type AccessToken, checkSecret, checkTokenList } from './tokens.ts'
+import type { Authorize, Config, ConfigOptions, SupervisorSettings } from './types.ts'
 
 const PORT_DEFAULT = 8356
 const ALERTS_EVERY_MS = 15_000
@@ -22,6 +26,7 @@ export function checkConfig(options: unknown, path: string, env: NodeJS.ProcessE
       options,
       "Export an object: export default defineConfig({ database: 'sqlite:./app.db' }).",
     )
+  refuseUnknownFields(options)
   const given = readEnvironment(env)
   const config: Config = {
     path,
@@ -35,10 +40,32 @@ export function checkConfig(options: unknown, path: string, env: NodeJS.ProcessE
   return config
 }
 
+/** What other programs of this kind call it. */
+const MEANT: Record<string, string> = {
+  http: 'server',
+  api: 'server',
+  dashboard: 'server',
+  host: 'server',
+  port: 'server',
+  token: 'server',
+  workers: 'pools',
+  processes: 'pools',
+  connection: 'database',
+  url: 'database',
+}
+
+function refuseUnknownFields(options: Record<string, unknown>): void {
+  const known = [...GLEANER_OPTIONS, ...OWN]
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw badField(unknown, undefined, knownOptions(unknown, known, MEANT), 'is no such option')
+}
+
 function checkEngine(options: ConfigOptions, path: string, given: Environment): GleanerOptions {
   const engine = Object.fromEntries(
     Object.entries(options).filter(([name]) => !(OWN as readonly string[]).includes(name)),
   ) as unknown as GleanerOptions
+  engine.sqlite = sqliteOf(engine, path)
   checkOptions(engine, 'the config')
   const database = given.database ?? databaseOf(engine, path)
   sqlitePath(database)
@@ -57,10 +84,16 @@ function databaseOf({ database }: { database?: unknown }, path: string): string 
   return file === undefined || file === ':memory:' ? database : `sqlite:${resolve(dirname(path), file)}`
 }
 
+/** So is a module; a thread or another process finds it by its whole path. */
+function sqliteOf({ sqlite }: GleanerOptions, path: string): SqliteSettings | undefined {
+  if (!isObject(sqlite) || sqlite.driver === undefined) return sqlite
+  return { ...sqlite, driver: checkLibrary(sqlite.driver, 'sqlite.driver', dirname(path)) }
+}
+
 /** A pool that serves what does not exist, or has no code for it, would wait for ever. */
 function checkDiscoveries({ engine, pools }: Config): void {
   const known = new Map((engine.discoveries ?? []).map((one) => [one.name, discoveryOf(one)]))
-  for (const { name: pool, discoveries, command } of pools) {
+  for (const { name: pool, discoveries, program } of pools) {
     for (const name of discoveries) {
       const where = `pools.${pool}.discoveries`
       if (!known.has(name))
@@ -69,7 +102,7 @@ function checkDiscoveries({ engine, pools }: Config): void {
           name,
           `Add it to discoveries; known: ${[...known.keys()].join(', ') || 'none'}.`,
         )
-      if (command === undefined && known.get(name)?.run === undefined)
+      if (program === undefined && known.get(name)?.run === undefined)
         throw badField(where, name, 'It has no run: give it one, or give the pool a command.')
     }
   }
@@ -77,22 +110,41 @@ function checkDiscoveries({ engine, pools }: Config): void {
 
 function checkServer(server: unknown, given: Environment): Config['server'] {
   if (server === false) return null
-  const names = ['host', 'port', 'token', 'viewerToken', 'hosts', 'redact']
+  const names = ['host', 'port', 'tokens', 'authorize', 'local', 'token', 'viewerToken', 'hosts', 'redact']
   const fields = new Fields(server, 'server', names, "{ host: '127.0.0.1', port: 8356 }")
-  const said = (name: string) => (fields.get(name) === undefined ? null : fields.text(name, ''))
   return {
     host: given.host ?? fields.text('host', '127.0.0.1'),
     port: given.port ?? fields.whole('port', PORT_DEFAULT, 0, 65_535),
-    token: given.token ?? said('token'),
-    viewerToken: given.viewerToken ?? said('viewerToken'),
+    tokens: [
+      ...checkTokenList(fields.get('tokens') ?? [], 'server.tokens'),
+      ...tokenOf('operator', { 'server.token': fields.get('token'), GLEANER_TOKEN: given.token }),
+      ...tokenOf('viewer', {
+        'server.viewerToken': fields.get('viewerToken'),
+        GLEANER_VIEWER_TOKEN: given.viewerToken,
+      }),
+    ],
+    authorize: authorizeIn(fields),
+    local: fields.flag('local', false),
     hosts: fields.texts('hosts'),
     redact: fields.texts('redact'),
   }
 }
 
+/** `places`: where it may be said. The last one that says it decides. */
+function tokenOf(role: Role, places: Record<string, unknown>): AccessToken[] {
+  const said = Object.entries(places).findLast(([, token]) => token !== undefined && token !== null)
+  return said === undefined ? [] : [{ name: role, role, token: checkSecret(said[1], said[0]) }]
+}
+
+function authorizeIn(fields: Fields): Authorize | undefined {
+  const authorize = fields.get('authorize')
+  if (authorize === undefined || typeof authorize === 'function') return authorize as Authorize | undefined
+  throw badField('server.authorize', authorize, 'Use a function: (request) => role, or null.')
+}
+
 /** Of all, because a config that names one of them is compared with the others. */
 const DEFAULTS_MS = { frame: 5_000, stale: 10_000, hung: 30_000 }
-const TIMINGS = [
+export const SUPERVISION_TIMINGS = [
   'frame',
   'stale',
   'hung',
@@ -130,8 +182,8 @@ function checkLimits(limits: unknown): SupervisorSettings['limits'] {
 }
 
 function checkTimings(timings: unknown): SupervisorSettings['timings'] {
-  const fields = new Fields(timings, 'supervisor.timings', TIMINGS, "{ drain: '30s' }")
-  const said = TIMINGS.filter((name) => fields.get(name) !== undefined)
+  const fields = new Fields(timings, 'supervisor.timings', SUPERVISION_TIMINGS, "{ drain: '30s' }")
+  const said = SUPERVISION_TIMINGS.filter((name) => fields.get(name) !== undefined)
   const checked = Object.fromEntries(said.map((name) => [name, fields.intervalMs(name)]))
   const { frame, stale, hung } = { ...DEFAULTS_MS, ...checked }
   if (frame < stale && stale <= hung) return checked

@@ -1,6 +1,7 @@
 import { shown } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
+import { knownOptions } from '../options.ts'
 
 /** What a config says at one place, read field by field; an error names the place. */
 export class Fields {
@@ -15,7 +16,7 @@ export class Fields {
     this.#values = value ?? {}
     const unknown = Object.keys(this.#values).find((name) => !known.includes(name))
     if (unknown !== undefined)
-      throw badField(`${this.at(unknown)}`, undefined, `There are: ${known.join(', ')}.`, 'is no such option')
+      throw badField(`${this.at(unknown)}`, undefined, knownOptions(unknown, known), 'is no such option')
   }
 
   at(name: string): string {
@@ -41,6 +42,12 @@ export class Fields {
     const value = this.#values[name] ?? otherwise
     if (typeof value === 'string' && value !== '') return value
     throw badField(this.at(name), value, 'Use a text that is not empty.')
+  }
+
+  flag(name: string, otherwise: boolean): boolean {
+    const value = this.#values[name] ?? otherwise
+    if (typeof value === 'boolean') return value
+    throw badField(this.at(name), value, 'Use true or false.')
   }
 
   texts(name: string): readonly string[] {

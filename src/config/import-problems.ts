@@ -2,15 +2,16 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GleanerError, InputError } from '../errors.ts'
+import { asError, describeThrown, isInstanceOf, titleOf } from '../thrown.ts'
 
 type NodeError = Error & { code?: string; url?: string }
 
 /** Why a config, or what it imports, could not be loaded, and what to do about it. */
 export function explainImport(file: string, error: unknown): InputError {
-  const problem: NodeError = error instanceof Error ? error : new Error(String(error))
+  const problem: NodeError = isInstanceOf(error, Error) ? error : asError(error)
   // Thrown by defineTask and its like: it says what is wrong already.
   const hint = problem instanceof GleanerError ? undefined : hintFor(problem, file)
-  return new InputError(`${file} could not be loaded: ${messageOf(problem)}`, {
+  return new InputError(`${file} could not be loaded: ${wordsOf(problem)}`, {
     code: 'BAD_CONFIG',
     hint,
     cause: error,
@@ -88,6 +89,7 @@ function syntaxHint(error: NodeError, file: string): string | undefined {
   return `Something is no valid code; \`node ${basename(file)}\` shows the place. Types belong into a file that ends in .ts.`
 }
 
-function messageOf(error: NodeError): string {
-  return error instanceof GleanerError ? error.message : `${error.name}: ${error.message}`
+function wordsOf(error: NodeError): string {
+  const thrown = describeThrown(error)
+  return error instanceof GleanerError ? thrown.message : titleOf(thrown)
 }

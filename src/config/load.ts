@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { InputError } from '../errors.ts'
 import { checkConfig } from './check.ts'
 import { explainImport } from './import-problems.ts'
+import { checkOwner } from './owner.ts'
 import type { Config } from './types.ts'
 
 const NAMES = ['gleaner.config.ts', 'gleaner.config.js', 'gleaner.config.mjs']
@@ -15,12 +16,16 @@ export interface LoadOptions {
   /** Default: the working directory. */
   cwd?: string
   env?: NodeJS.ProcessEnv
+  /** True: a config that was found is executed even if another user owns it. One that is named always is. */
+  trust?: boolean
 }
 
 /** Reads and checks a config: the one at `path`, or the nearest one from the working directory upwards. */
 export async function loadConfig(path?: string, options: LoadOptions = {}): Promise<Config> {
   const { cwd = process.cwd(), env = process.env } = options
   const file = path === undefined ? findConfig(cwd) : named(resolve(cwd, path))
+  const isTrusted = options.trust === true || env.GLEANER_TRUST_CONFIG === '1'
+  if (path === undefined && !isTrusted) checkOwner(file, env)
   const exported = await imported(file)
   try {
     return checkConfig(exported, file, env)

@@ -1,12 +1,13 @@
 import { checkName } from '../define/names.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { badField, Fields, isObject } from './fields.ts'
-import type { Pool } from './types.ts'
+import type { Pool, PoolProgram } from './types.ts'
 
 const PROCESSES_MAX = 256
 const CONCURRENCY_MAX = 10_000
 const CONCURRENCY_DEFAULT = 10
 const ARGUMENTS_MAX = 100
+const ID_MAX = 2 ** 32 - 2
 /** Less than a process of Node's has: it would be replaced for ever. */
 const RSS_MIN = 64 * 2 ** 20
 const OPTIONS = [
@@ -16,6 +17,9 @@ const OPTIONS = [
   'discoveries',
   'capabilities',
   'command',
+  'env',
+  'uid',
+  'gid',
   'maxRss',
   'maxItems',
 ]
@@ -35,20 +39,20 @@ function checkPoolName(name: string): string {
 function checkPool(name: string, options: unknown): Pool {
   const where = `pools.${name}`
   const fields = new Fields(options, where, OPTIONS, "{ processes: 2, queues: ['default'] }")
-  const command = checkCommand(fields)
+  const program = checkProgram(fields)
   return {
     name,
     processes: fields.whole('processes', 1, 1, PROCESSES_MAX),
     concurrency: fields.whole(
       'concurrency',
-      command === undefined ? CONCURRENCY_DEFAULT : 1,
+      program === undefined ? CONCURRENCY_DEFAULT : 1,
       1,
       CONCURRENCY_MAX,
     ),
-    queues: checkQueues(fields, command !== undefined),
+    queues: checkQueues(fields, program !== undefined),
     discoveries: names(fields, 'discoveries') ?? [],
     capabilities: checkCapabilities(fields),
-    command,
+    program,
     maxRss: fields.wholeIfSaid('maxRss', RSS_MIN, Number.MAX_SAFE_INTEGER),
     maxItems: fields.wholeIfSaid('maxItems', 1, Number.MAX_SAFE_INTEGER),
   }
@@ -77,7 +81,26 @@ function names(fields: Fields, field: string): readonly string[] | undefined {
   return [...new Set(value.map((name, i) => checkName(name, `${fields.at(field)}[${i}]`, 'BAD_CONFIG')))]
 }
 
-function checkCommand(fields: Fields): Pool['command'] {
+function checkProgram(fields: Fields): Pool['program'] {
+  const command = checkCommand(fields)
+  if (command !== undefined)
+    return {
+      command,
+      env: checkEnv(fields),
+      uid: fields.wholeIfSaid('uid', 0, ID_MAX),
+      gid: fields.wholeIfSaid('gid', 0, ID_MAX),
+    }
+  const alone = ['env', 'uid', 'gid'].find((name) => fields.get(name) !== undefined)
+  if (alone === undefined) return undefined
+  throw badField(
+    fields.at(alone),
+    undefined,
+    'Remove it, or name a command.',
+    'is only for a pool with a command',
+  )
+}
+
+function checkCommand(fields: Fields): PoolProgram['command'] | undefined {
   const value = fields.get('command')
   if (value === undefined) return undefined
   const isList = Array.isArray(value) && value.length > 0 && value.length <= ARGUMENTS_MAX
@@ -87,6 +110,23 @@ function checkCommand(fields: Fields): Pool['command'] {
     fields.at('command'),
     value,
     "Use the program and its arguments, e.g. ['python3', 'worker.py'].",
+  )
+}
+
+function checkEnv(fields: Fields): PoolProgram['env'] {
+  const value = fields.get('env') ?? []
+  const isList = Array.isArray(value)
+  const names = isList ? value : isObject(value) ? Object.keys(value) : null
+  const texts = isList ? [] : Object.values(value as object)
+  if (
+    names?.every((name) => typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) &&
+    texts.every((text) => typeof text === 'string' && !text.includes('\0'))
+  )
+    return value as PoolProgram['env']
+  throw badField(
+    fields.at('env'),
+    value,
+    "Use names to pass on, e.g. ['VIRTUAL_ENV'], or values, e.g. { VIRTUAL_ENV: '/srv/venv' }.",
   )
 }
 

@@ -1,7 +1,9 @@
 import type { Duration } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
+import type { Role } from '../model/action.ts'
 import type { AlertLimits } from '../model/alerts.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import type { AccessToken } from './tokens.ts'
 
 /** What `gleaner.config.ts` says: the engine's own options, and what the program adds to them. */
 export interface ConfigOptions extends GleanerOptions {
@@ -26,6 +28,15 @@ export interface PoolOptions {
   capabilities?: Capabilities
   /** A program in any language, and its arguments; see docs/guide/foreign-workers.md. */
   command?: readonly string[]
+  /**
+   * What the `command` gets of the environment, beside PATH, HOME, LANG, LC_*, TZ, TMPDIR and GLEANER_COMPONENT_ID: names, whose values
+   * are passed on, or names with values of their own.
+   */
+  env?: readonly string[] | Readonly<Record<string, string>>
+  /** The user that the `command` runs as, by number. Only root can choose one. */
+  uid?: number
+  /** The group that the `command` runs as, by number. */
+  gid?: number
   /** A process larger than that is replaced between two items. Bytes of its resident set. */
   maxRss?: number
   /** A process that has run so many items is replaced. */
@@ -37,9 +48,15 @@ export interface ServerOptions {
   host?: string
   /** Default 8356; 0 is any free one. */
   port?: number
-  /** Whoever has it is an operator. Without any token only this machine is served. */
+  /** Callers that the API lets in: `[{ name: 'ci', role: 'operator', token: process.env.CI_TOKEN }]`. Without any, `gleaner start` makes a random one. */
+  tokens?: readonly AccessToken[]
+  /** Decides for each request, e.g. by a header that a proxy sets after it authenticated the user. */
+  authorize?: Authorize
+  /** True: requests from this machine need no token. All users of the machine can send such requests. */
+  local?: boolean
+  /** Older form: the token of an operator. */
   token?: string
-  /** Whoever has it may look, and change nothing. */
+  /** Older form: the token of a viewer. */
   viewerToken?: string
   /** Names under which the server is reached, beside `localhost` and any address. */
   hosts?: readonly string[]
@@ -47,8 +64,16 @@ export interface ServerOptions {
   redact?: readonly string[]
 }
 
+export type Authorize = (request: Request) => Authorized | Promise<Authorized>
+
+/** Null: unknown. `queues` and `actions` limit what an operator may change; see docs/guide/security.md. */
+export type Authorized =
+  | Role
+  | { role: Role; user: string; queues?: readonly string[]; actions?: readonly string[] }
+  | null
+
 export interface SupervisorOptions {
-  /** There is one of each name per database; default: the name of this host. */
+  /** There is one of each name per database; default: the name of this host, numbered if a supervisor on another machine has it. */
   name?: string
   timings?: SupervisionTimings
   /** How many crashes are too many: within the window (5), and in all (20). */
@@ -110,8 +135,9 @@ export interface Config {
 export interface ServerSettings {
   host: string
   port: number
-  token: string | null
-  viewerToken: string | null
+  tokens: readonly AccessToken[]
+  authorize: Authorize | undefined
+  local: boolean
   hosts: readonly string[]
   redact: readonly string[]
 }
@@ -124,9 +150,17 @@ export interface Pool {
   queues: readonly string[] | undefined
   discoveries: readonly string[]
   capabilities: Capabilities
-  command: readonly [string, ...string[]] | undefined
+  program: PoolProgram | undefined
   maxRss: number | undefined
   maxItems: number | undefined
+}
+
+/** A program in any language that does the work of a pool. */
+export interface PoolProgram {
+  command: readonly [string, ...string[]]
+  env: readonly string[] | Readonly<Record<string, string>>
+  uid: number | undefined
+  gid: number | undefined
 }
 
 export interface SupervisorSettings {

@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { ColumnValue } from '../model/row.ts'
+import { refuseUnknown } from '../options.ts'
 import { checkName, shown } from './names.ts'
 import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
@@ -96,8 +97,7 @@ export function defineDiscovery<R, S extends Std | undefined = undefined, U exte
     throw bad('defineDiscovery', options, 'Give an object.')
   const name = checkName(options.name, 'defineDiscovery: name', 'BAD_DEFINITION')
   const what = `discovery ${name}`
-  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option))
-  if (unknown !== undefined) throw bad(`${what}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
+  refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
   const { version, orderBy } = options
   const definition: DiscoveryDefinition = {
     name,

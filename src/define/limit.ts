@@ -1,6 +1,8 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { Limit, Rate } from '../model/limit.ts'
+import { refuseUnknown } from '../options.ts'
+import { messageOf } from '../thrown.ts'
 import { shown } from './names.ts'
 
 /** Never more than `count` starts within any `per`. */
@@ -37,8 +39,7 @@ const EXAMPLE = "e.g. { key: (input) => input.tenant, concurrency: 2, rate: { co
 export function checkKeyLimit(options: unknown, what: string): KeyLimit | null {
   if (options === undefined) return null
   if (typeof options !== 'object' || options === null) throw bad(what, options, `Use an object, ${EXAMPLE}`)
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined) throw bad(`${what}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
+  refuseUnknown(options, OPTIONS, what)
   const { key, concurrency, rate } = options as Partial<LimitOptions<unknown>>
   if (typeof key !== 'function') throw bad(`${what}.key`, key, `Give a function, ${EXAMPLE}`)
   const limit = checkLimit({ concurrency, rate }, what)
@@ -80,7 +81,11 @@ export function limitKeyOf({ key }: KeyLimit, input: unknown, task: string): str
   try {
     value = key(input)
   } catch (cause) {
-    throw new InputError(`task ${task}: limit.key failed: ${String(cause)}`, { code: 'BAD_KEY', hint, cause })
+    throw new InputError(`task ${task}: limit.key failed: ${messageOf(cause)}`, {
+      code: 'BAD_KEY',
+      hint,
+      cause,
+    })
   }
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   if (typeof value === 'string' && value !== '' && value.length <= KEY_MAX && !value.includes('\0'))

@@ -1,4 +1,5 @@
 import { type ErrorCode, InputError } from '../errors.ts'
+import { describeValue } from '../thrown.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/
 const KEY_MAX = 500
@@ -24,6 +25,16 @@ export function checkKey(value: unknown): string {
 /** A value as it can stand in a message: short, and never failing itself. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
-  if (value === null || typeof value !== 'object') return String(value)
-  return Array.isArray(value) ? 'an array' : 'an object'
+  if (typeof value === 'function') return 'a function'
+  if (value === null || typeof value !== 'object') return describeValue(value)
+  return isArray(value) ? 'an array' : 'an object'
+}
+
+/** A revoked proxy cannot even be asked that. */
+function isArray(value: unknown): boolean {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
 }

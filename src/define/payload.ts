@@ -1,4 +1,6 @@
+import { types } from 'node:util'
 import { type ErrorCode, InputError } from '../errors.ts'
+import { messageOf } from '../thrown.ts'
 
 export const PAYLOAD_MAX_BYTES = 1_048_576
 
@@ -13,8 +15,11 @@ export function encodePayload(
   tooLarge: ErrorCode,
 ): string | null {
   if (value === undefined) return null
+  valuesLeft = maxBytes
+  changesIt = false
   const flaw = unstorable(value, 0)
   if (flaw !== undefined) throw notJson(what, `${[what, ...flaw.path].join('.')} is ${flaw.reason}`)
+  if (valuesLeft < 0) throw tooMany(what, maxBytes, tooLarge)
   const text = encode(value, what)
   // A character takes three bytes at most, so that short texts need no counting.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
@@ -26,15 +31,34 @@ export function encodePayload(
   return text
 }
 
+/** The same, and whether what is read back may differ in kind from what was given: a date is text then. */
+export function encodeInput(
+  value: unknown,
+  what: string,
+  maxBytes: number,
+): { text: string | null; isChanged: boolean } {
+  changesIt = false
+  const text = encodePayload(value, what, maxBytes, 'TOO_LARGE')
+  return { text, isChanged: changesIt }
+}
+
 function encode(value: unknown, what: string): string {
   try {
     const text: string | undefined = JSON.stringify(value)
     if (text !== undefined) return text
   } catch (cause) {
-    throw notJson(what, (cause as Error).message.split('\n')[0] ?? '', cause)
+    throw notJson(what, messageOf(cause).split('\n')[0] ?? '', cause)
   }
   throw notJson(what, 'its toJSON() gives nothing')
 }
+
+/**
+ * Each value takes a byte of JSON or more. Without an end to them, an object that stands in many places of a small graph
+ * (a node with its parent and its root) would be looked at more often than any computer can.
+ */
+let valuesLeft = 0
+/** JSON turns something in the value that was looked at last into something else: a date, an instance of a class. */
+let changesIt = false
 
 interface Flaw {
   path: string[]
@@ -54,14 +78,53 @@ function unstorable(value: unknown, depth: number): Flaw | undefined {
         ? undefined
         : { path: [], reason: `${value}, which JSON would turn into null` }
     case 'object': {
-      if (value === null || depth > DEPTH_MAX || typeof (value as { toJSON?: unknown }).toJSON === 'function')
-        return
+      if (--valuesLeft < 0 || value === null || depth > DEPTH_MAX) return
+      if (hasToJson(value)) return flawOfWriter(value)
+      const isArray = Array.isArray(value)
+      const isPlain = isArray || hasPlainPrototype(value)
+      if (!isPlain) changesIt = true
+      let isEmpty = true
       for (const name in value) {
-        const flaw = unstorable((value as Record<string, unknown>)[name], depth + 1)
+        isEmpty = false
+        const one = (value as Record<string, unknown>)[name]
+        if (isArray && one === undefined) changesIt = true
+        const flaw = unstorable(one, depth + 1)
         if (flaw !== undefined) return { path: [name, ...flaw.path], reason: flaw.reason }
       }
+      if (isEmpty && !isPlain && !types.isBoxedPrimitive(value) && !types.isTypedArray(value))
+        return { path: [], reason: `${kindOf(value)}, which JSON would turn into {}` }
     }
   }
+}
+
+/** It says itself what it is as JSON. */
+function flawOfWriter(value: object): Flaw | undefined {
+  changesIt = true
+  if (types.isDate(value) && Number.isNaN(value.getTime()))
+    return { path: [], reason: 'an invalid Date, which JSON would turn into null' }
+  return undefined
+}
+
+/** Also that of another realm, such as a vm's. */
+function hasPlainPrototype(value: object): boolean {
+  const prototype: object | null = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+}
+
+function kindOf(value: object): string {
+  const name = /\w+/.exec(String(value.constructor?.name ?? ''))?.[0] ?? 'object of a class'
+  return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${name}`
+}
+
+function hasToJson(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function'
+}
+
+function tooMany(what: string, maxBytes: number, code: ErrorCode): InputError {
+  return new InputError(`${what} holds more than ${maxBytes} values, or an object that holds itself`, {
+    code,
+    hint: 'Pass plain data: a tree of it, without references back, and a reference (a path, a key) to what is large.',
+  })
 }
 
 function notJson(what: string, reason: string, cause?: unknown): InputError {

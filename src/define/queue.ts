@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { type Ordering, type QueueSettings, STRATEGIES, type Strategy } from '../model/queue.ts'
+import { refuseUnknown } from '../options.ts'
 import { checkLimit, type RateOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 
@@ -28,9 +29,7 @@ export function checkQueues(queues: unknown): QueueSettings[] {
 function checkQueue(name: string, options: unknown): QueueSettings {
   const what = `queues.${name}`
   if (!isObject(options)) throw bad(what, options, "Use an object, e.g. { strategy: 'fifo' }.")
-  for (const option of Object.keys(options)) {
-    if (!OPTIONS.includes(option)) throw bad(`${what}: option`, option, `There are: ${OPTIONS.join(', ')}.`)
-  }
+  refuseUnknown(options, OPTIONS, what)
   const ordering = checkOrdering(options as QueueOptions, what)
   // Who names one of the two says what the limit is; who names none leaves it as it is.
   const isLimitNamed = options.concurrency !== undefined || options.rate !== undefined

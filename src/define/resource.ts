@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
+import { refuseUnknown } from '../options.ts'
 import { checkName, shown } from './names.ts'
 
 declare const value: unique symbol
@@ -76,8 +77,7 @@ const OPTIONS = [
 export function defineResource<T>(options: ResourceOptions<T>): Resource<T> {
   const name = checkName(options?.name, 'defineResource: name', 'BAD_DEFINITION')
   const what = `resource ${name}`
-  const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option))
-  if (unknown !== undefined) throw bad(`${what}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
+  refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
   if (typeof options.load !== 'function') throw bad(`${what}: load`, options.load, 'Give a function.')
   const ms = (option: keyof ResourceOptions<T>, otherwise: Duration) =>
     durationMs(options[option] ?? otherwise, `${what}: ${option}`)

@@ -1,16 +1,19 @@
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { RETRY_DEFAULT, type RetryPolicy } from '../model/retry.ts'
+import { refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import type { Retry } from './types.ts'
 
 const ATTEMPTS_MAX = 1_000
+const OPTIONS = ['attempts', 'backoff', 'base', 'max', 'jitter']
 const CURVES = ['fixed', 'linear', 'exponential']
 
 /** What a user said of retrying, checked; what he left out is left out. */
 export function checkRetry(retry: Retry, what: string): Partial<RetryPolicy> {
   if (typeof retry !== 'object' || retry === null)
     throw bad(what, shown(retry), 'Use an object, e.g. { attempts: 5 }.')
+  refuseUnknown(retry, OPTIONS, what)
   const policy: Partial<RetryPolicy> = {}
   if (retry.attempts !== undefined) policy.attempts = checkAttempts(retry.attempts, what)
   if (retry.backoff !== undefined) policy.backoff = checkBackoff(retry.backoff, what)

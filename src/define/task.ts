@@ -3,6 +3,7 @@ import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
+import { refuseUnknown } from '../options.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 import { checkUses, type Resources, type Uses } from './resource.ts'
@@ -12,6 +13,21 @@ import { isSchema } from './schema.ts'
 import type { Context, InputOf, ParsedOf, ResultOf, Task, TaskOptions } from './types.ts'
 
 const TIMEOUT_DEFAULT = '1h'
+const OPTIONS = [
+  'name',
+  'queue',
+  'input',
+  'output',
+  'retry',
+  'timeout',
+  'requires',
+  'uses',
+  'every',
+  'timezone',
+  'everyInput',
+  'limit',
+  'run',
+]
 
 /** What the engine sees of a definition. */
 export interface TaskDefinition {
@@ -52,8 +68,9 @@ export function defineTask<
     run?(input: ParsedOf<S>, ctx: Context<U>): R
   },
 ): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
-  const name = checkName(options.name, 'defineTask: name', 'BAD_DEFINITION')
+  const name = checkName(options?.name, 'defineTask: name', 'BAD_DEFINITION')
   const what = `task ${name}`
+  refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
   return brand({
     name,
     queue: checkName(options.queue ?? 'default', `${what}: queue`, 'BAD_QUEUE'),
@@ -83,6 +100,7 @@ export function implement<I, R, P, U extends Resources = {}>(
     })
   }
   const what = `task ${definition.name}`
+  refuseUnknown(implementation ?? {}, ['uses', 'run'], `implement: ${what}`, 'BAD_DEFINITION')
   const uses = checkUses(implementation?.uses, what) ?? definition.uses
   return brand({ ...definition, uses, run: checkHandler(implementation?.run, what) })
 }

@@ -19,6 +19,12 @@ export interface SqliteTx {
   readonly inTransaction: boolean
 }
 
+/** As much of a connection of `node:sqlite` as a transaction needs. */
+export interface NodeSqliteTx {
+  prepare(sql: string): object
+  readonly isTransaction: boolean
+}
+
 /** As much of a PostgreSQL client as a transaction needs: `pg`, or anything with the same `query`. */
 export interface PostgresTx {
   query(text: string, values?: any[]): Promise<{ rows: any[] }>

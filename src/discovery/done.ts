@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import type { DiscoveryDefinition } from '../define/discovery.ts'
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
@@ -19,11 +20,13 @@ export function doneValues(definition: DiscoveryDefinition, result: unknown, row
       `${what} answered with ${shown(values)}`,
       'Return the columns to set, e.g. { needs_tagging: 0 }.',
     )
-  for (const [column, value] of Object.entries(values)) {
+  // Read once: the transaction that writes them must not meet a getter that throws.
+  const read = Object.entries(values)
+  for (const [column, value] of read) {
     const flaw = flawOf(value)
     if (flaw !== null) throw refused(`${what}: ${column} is ${flaw}`, HINT)
   }
-  return values as RowValues
+  return Object.fromEntries(read) as RowValues
 }
 
 const HINT = 'A column is set to a text, a number, a bigint, a boolean, null, a valid Date or bytes.'
@@ -38,8 +41,8 @@ function flawOf(value: unknown): string | null {
     case 'number':
       return Number.isFinite(value) ? null : String(value)
     case 'object':
-      if (value === null || value instanceof Uint8Array) return null
-      if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : null
+      if (value === null || types.isUint8Array(value)) return null
+      if (types.isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid Date' : null
       return shown(value)
     default:
       return shown(value)

@@ -7,7 +7,7 @@ import type { Page } from '../model/task.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import type { Meter } from '../queue/meter.ts'
-import { pauseDiscovery } from '../queue/pausing.ts'
+import { listDiscoveries, pauseDiscovery } from '../queue/pausing.ts'
 import type { DiscoveryRecord, Store } from '../store/contract.ts'
 import { type DiscoveryStats, readStats } from './stats.ts'
 
@@ -40,7 +40,7 @@ export interface DiscoveryManagement {
 
 export function discoveryManagement(store: Store, meter: Meter): DiscoveryManagement {
   return {
-    list: () => store.listDiscoveries(),
+    list: () => listDiscoveries(store),
     stats: async (name) => readStats(store, meter, named(name)),
     async rows(name, { limit, cursor, ...filter } = {}) {
       return store.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
@@ -49,7 +49,7 @@ export function discoveryManagement(store: Store, meter: Meter): DiscoveryManage
     async explain(name, key) {
       const at = await store.rowCircumstances(named(name), String(key))
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
-      return explainRow({ ...at, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
+      return explainRow({ ...at, workers: at.workers.filter(({ process }) => !isProvedDead(process, store)) })
     },
     async retry(name, key) {
       const answer = await store.retryRow(named(name), String(key))

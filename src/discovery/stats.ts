@@ -2,6 +2,7 @@ import { GleanerError } from '../errors.ts'
 import { unfinishedOf } from '../model/row.ts'
 import { paceOf } from '../model/row-pace.ts'
 import type { Meter } from '../queue/meter.ts'
+import { listDiscoveries } from '../queue/pausing.ts'
 import { countAndNote } from '../queue/row-count.ts'
 import type { Store } from '../store/contract.ts'
 
@@ -21,6 +22,8 @@ export interface DiscoveryStats {
   /** Until none is left that is not quarantined, at this pace; null when nothing is being done. */
   etaMs: number | null
   paused: boolean
+  /** Why it cannot be worked on; null when it is not paused, or an operator paused it. */
+  pausedReason: string | null
   /** The numbers of rows are exact as of then, which is at most a second ago. */
   asOf: number
 }
@@ -30,7 +33,7 @@ export async function readStats(store: Store, meter: Meter, name: string): Promi
   await meter.flush()
   const counts = await countAndNote(store, name)
   const { waiting, claimed, backingOff, quarantined, asOf } = counts
-  const discovery = (await store.listDiscoveries()).find((one) => one.name === name)
+  const discovery = (await listDiscoveries(store)).find((one) => one.name === name)
   if (discovery === undefined)
     throw new GleanerError(`discovery ${name} is gone`, { code: 'UNKNOWN_DISCOVERY' })
   const pace = paceOf(await store.readMetrics(WINDOW_MS), name)
@@ -44,6 +47,7 @@ export async function readStats(store: Store, meter: Meter, name: string): Promi
     averageMs: pace.averageMs,
     etaMs: etaMs(unfinishedOf(counts), pace.donePerMinute),
     paused: discovery.paused,
+    pausedReason: discovery.pausedReason,
     asOf,
   }
 }

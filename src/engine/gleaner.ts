@@ -6,6 +6,7 @@ import type {
   EnqueueManyOptions,
   EnqueueNow,
   Handle,
+  NodeSqliteTx,
   PostgresTx,
   SqliteTx,
   Task,
@@ -20,6 +21,7 @@ import type { Metrics } from '../model/metrics.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { MetricsOptions } from '../queue/metrics.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
+import type { SqliteLibrary } from '../store/sqlite/drivers/driver.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
@@ -31,6 +33,8 @@ export interface GleanerOptions {
   database: string
   /** How to reach PostgreSQL; the URL says the rest. */
   postgres?: PostgresSettings
+  /** How to open a SQLite file. */
+  sqlite?: SqliteSettings
   /** All tasks this process enqueues or runs. */
   tasks?: readonly Task[]
   /** Where else there is work: rows of your own tables. Checked against the database when it is opened. */
@@ -50,6 +54,23 @@ export interface GleanerOptions {
   /** Follows work from whoever enqueues it to whoever runs it: `openTelemetry()` of `gleaner/telemetry`. */
   telemetry?: Telemetry
   timings?: TimingOptions
+}
+
+/** The same on a connection of the app's own to its file. */
+export interface ConnectedOptions extends Omit<GleanerOptions, 'database' | 'postgres' | 'sqlite'> {
+  /**
+   * An open connection of better-sqlite3 or `node:sqlite`. Gleaner opens the same file with the same library, on connections of its own:
+   * two libraries on one file in one process lose their locks.
+   */
+  database: NodeSqliteTx | SqliteTx
+}
+
+export interface SqliteSettings {
+  /**
+   * The SQLite library. Default 'better-sqlite3'. If the app opens the same file, it must be the app's: `{ module: path }` names
+   * another copy, or anything with the same interface.
+   */
+  driver?: SqliteLibrary
 }
 
 export interface PostgresSettings {
@@ -91,6 +112,8 @@ export interface TimingOptions {
   metrics?: Duration
   /** How often to look for claims on rows that nobody holds any more. Default 30 s. */
   repair?: Duration
+  /** PostgreSQL: a connection that is dead is noticed within that time, and replaced. Default 20 s. */
+  query?: Duration
   /** How often to look for finished tasks that need not be kept any more. Default 1 min. */
   prune?: Duration
 }
@@ -129,7 +152,7 @@ export interface Gleaner {
     options?: EnqueueManyOptions<NoInfer<I>>,
   ): Promise<Handle<R>[]>
   /** Inside a transaction of your own: the task exists when it commits. */
-  within(db: SqliteTx): { enqueue: EnqueueNow }
+  within(db: NodeSqliteTx | SqliteTx): { enqueue: EnqueueNow }
   within(client: PostgresTx): { enqueue: Enqueue }
   /** The handle of a task that was enqueued earlier, here or elsewhere. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>

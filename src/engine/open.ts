@@ -13,19 +13,21 @@ import { retentionOf } from '../maintenance/retention.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 import type { QueueSettings } from '../model/queue.ts'
+import { refuseUnknown } from '../options.ts'
 import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
 import { Meter } from '../queue/meter.ts'
 import { readMetrics } from '../queue/metrics.ts'
-import { pauseQueue } from '../queue/pausing.ts'
+import { pauseQueue, resumeEverything } from '../queue/pausing.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
 import { Tracing } from '../queue/tracing.ts'
 import type { PlannedDiscovery, Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
+import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { Emitter } from '../worker/events.ts'
 import type { RunHooks } from '../worker/hooks.ts'
 import { Household } from '../worker/household.ts'
@@ -34,15 +36,16 @@ import { workerManagement } from '../worker/manage.ts'
 import type { RunWatch } from '../worker/runs.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
-import type { Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
+import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
 import { reportLostWorker } from './lost-workers.ts'
-import { bad, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
+import { bad, checkPostgres, checkSqlite, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
-const OPTIONS = [
+export const GLEANER_OPTIONS = [
   'database',
   'postgres',
+  'sqlite',
   'tasks',
   'discoveries',
   'queues',
@@ -55,21 +58,29 @@ const OPTIONS = [
 ]
 
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
-export function openGleaner(options: GleanerOptions): Promise<Gleaner> {
-  return openProcess(options)
+export async function openGleaner(options: GleanerOptions | ConnectedOptions): Promise<Gleaner> {
+  if (!isConnected(options)) return openProcess(options)
+  const { library, path } = adoptConnection(options.database)
+  const known = { ...options, database: `sqlite:${path}`, sqlite: { driver: library } }
+  return openProcess(known, { beside: options.database })
+}
+
+function isConnected(options: GleanerOptions | ConnectedOptions): options is ConnectedOptions {
+  return typeof options?.database === 'object' && options.database !== null
 }
 
 /** The same for a process of ours, which brings its own keeper. */
 export async function openProcess(
   options: GleanerOptions,
-  extras: Pick<Ground, 'startKeeper'> = {},
+  { beside, ...extras }: Pick<Ground, 'startKeeper'> & { beside?: object } = {},
 ): Promise<Engine> {
   const checked = checkOptions(options)
   // Everything is checked before anything is written.
   const occurrences = await occurrencesOf(checked.registry, checked.payloadLimit)
   const store = await openStore(options.database, {
     durability: checked.durability,
-    postgres: checked.postgres,
+    sqlite: { ...checked.sqlite, beside },
+    postgres: { ...checked.postgres, queryTimeoutMs: checked.timings.queryMs },
   })
   return planned({ store, clock: systemClock, random: Math.random, ...extras }, checked, occurrences)
 }
@@ -99,7 +110,7 @@ interface Place extends Pick<WorkerOptions, 'supervisor' | 'paused'> {
 /** The same engine on the caller's own store and time. */
 export async function openEngine(
   ground: Ground,
-  options: Omit<GleanerOptions, 'database' | 'postgres'>,
+  options: Omit<GleanerOptions, 'database' | 'postgres' | 'sqlite'>,
 ): Promise<Engine> {
   const checked = checkOptions(options)
   return planned(ground, checked, await occurrencesOf(checked.registry, checked.payloadLimit))
@@ -235,7 +246,7 @@ function engine(
     schedules: scheduleManagement(office, registry, occurrences, meter),
     metrics: (options) => readMetrics(store, meter, options),
     pause: () => pauseQueue(store, null),
-    resume: () => store.setPaused(null, false),
+    resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
     maintenance: maintenanceManagement({ store, pruner, retention, close: closeOnce }),
     close: closeOnce,
@@ -246,8 +257,7 @@ function engine(
 export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller = 'openGleaner') {
   if (typeof options !== 'object' || options === null)
     throw bad(caller, options, "Give { database: 'sqlite:…' }.")
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined) throw bad(`${caller}: option`, unknown, `There are: ${OPTIONS.join(', ')}.`)
+  refuseUnknown(options, GLEANER_OPTIONS, caller)
   const {
     durability = 'full',
     payloadLimit = PAYLOAD_MAX_BYTES,
@@ -260,6 +270,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     throw bad('durability', durability, "Use 'full' or 'normal'.")
   if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
+  refuseUnknown(hooks, ['onFailure', 'aroundRun'], 'hooks')
   const known = { registry: new Registry(tasks), discoveries: new DiscoveryRegistry(discoveries) }
   checkResources(known)
   const queues = checkQueues(options.queues ?? {})
@@ -274,6 +285,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     retention: retentionOf(options.retention ?? {}),
     timings: checkTimings(timings),
     postgres: checkPostgres(options.postgres ?? {}),
+    sqlite: checkSqlite(options.sqlite ?? {}),
   } as const
 }
 

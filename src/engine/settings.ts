@@ -2,9 +2,25 @@ import { shown } from '../define/names.ts'
 import type { Telemetry } from '../define/telemetry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import type { PostgresSettings, TimingOptions } from './gleaner.ts'
+import { refuseUnknown } from '../options.ts'
+import { checkLibrary } from '../store/sqlite/drivers/load.ts'
+import type { PostgresSettings, SqliteSettings, TimingOptions } from './gleaner.ts'
+
+const TIMINGS = [
+  'lease',
+  'sweep',
+  'grace',
+  'idleMin',
+  'idleMax',
+  'poll',
+  'metrics',
+  'repair',
+  'prune',
+  'query',
+]
 
 export function checkTimings(timings: TimingOptions) {
+  refuseUnknown(timings, TIMINGS, 'timings')
   const ms = (name: keyof TimingOptions, otherwise: Duration) =>
     durationMs(timings[name] ?? otherwise, `timings.${name}`)
   return {
@@ -17,7 +33,13 @@ export function checkTimings(timings: TimingOptions) {
     metricsMs: ms('metrics', '5s'),
     pruneMs: ms('prune', '1m'),
     repairMs: ms('repair', '30s'),
+    queryMs: positive(ms('query', '20s'), 'timings.query'),
   }
+}
+
+function positive(ms: number, what: string): number {
+  if (ms > 0) return ms
+  throw bad(what, ms, "Use a duration such as '20s'.")
 }
 
 export function checkTelemetry(telemetry: unknown): Telemetry | undefined {
@@ -25,6 +47,13 @@ export function checkTelemetry(telemetry: unknown): Telemetry | undefined {
     [one.enqueueing, one.running, one.continuing].every((verb) => typeof verb === 'function')
   if (telemetry === undefined || (telemetry !== null && isOne(telemetry))) return telemetry as Telemetry
   throw bad('telemetry', telemetry, "Use openTelemetry() of 'gleaner/telemetry'.")
+}
+
+export function checkSqlite(settings: SqliteSettings) {
+  const unknown = Object.keys(settings).find((name) => name !== 'driver')
+  if (unknown !== undefined) throw bad('sqlite: option', unknown, 'There are: driver.')
+  const { driver } = settings
+  return { library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver') }
 }
 
 const POSTGRES_OPTIONS = [
@@ -39,9 +68,7 @@ const POSTGRES_OPTIONS = [
 ]
 
 export function checkPostgres(settings: PostgresSettings) {
-  const unknown = Object.keys(settings).find((name) => !POSTGRES_OPTIONS.includes(name))
-  if (unknown !== undefined)
-    throw bad('postgres: option', unknown, `There are: ${POSTGRES_OPTIONS.join(', ')}.`)
+  refuseUnknown(settings, POSTGRES_OPTIONS, 'postgres')
   return postgresOptions(settings)
 }
 

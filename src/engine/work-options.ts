@@ -2,6 +2,7 @@ import { checkName } from '../define/names.ts'
 import { checkDistinct } from '../define/resource.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import { refuseUnknown } from '../options.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Store } from '../store/contract.ts'
 import { Probation } from '../worker/sources/probation.ts'
@@ -14,6 +15,7 @@ import { bad } from './settings.ts'
 const CONCURRENCY_DEFAULT = 10
 /** One or two may be chance. */
 const RESOURCE_ERROR_LIMIT = 10
+const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'resourceErrorLimit']
 const CONCURRENCY_MAX = 10_000
 
 export interface Known {
@@ -29,6 +31,7 @@ export function checkResources({ registry, discoveries }: Known): void {
 
 /** What a worker is to serve, checked. Who names queues or discoveries means only those; who names neither means all. */
 export function checkWork(options: WorkOptions, known: Known) {
+  refuseUnknown(options, OPTIONS, 'work')
   const { concurrency = CONCURRENCY_DEFAULT, capabilities = {} } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)

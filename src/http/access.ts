@@ -1,54 +1,67 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { isIP } from 'node:net'
+import type { Tokens } from '../config/tokens.ts'
+import type { Authorize, Authorized } from '../config/types.ts'
 import { shown } from '../define/names.ts'
-import { InputError } from '../errors.ts'
 import { ROLES, type Role } from '../model/action.ts'
 import { Problem } from './problem.ts'
+import { cookieOf, hostOf, isForwarded, isLoopback, isOwnName, isSameHost } from './request-origin.ts'
+import { type KnownToken, TokenList } from './tokens.ts'
+import { WrongTokens } from './wrong-tokens.ts'
 
 export interface AccessOptions {
-  /** Whoever knows one may do what its role allows. Without any, only this machine may, and may do everything. */
-  tokens?: { operator?: string | null; viewer?: string | null }
-  /** The server that the API is part of tells who asks; null: nobody it knows. */
-  authorize?: (request: Request) => Authorized | Promise<Authorized>
+  /** Callers that send one of these tokens are let in, with its role. */
+  tokens?: Tokens
+  /** Decides for each request: for servers that already know their users, and for proxies that name the user in a header. */
+  authorize?: Authorize
+  /** True: a request from this machine that no proxy forwarded needs no token, and is an operator's. All users of the machine can send one. */
+  local?: boolean
   /** Names under which the server is reached, beside `localhost` and any address: `['jobs.example.com']`. */
   hosts?: readonly string[]
 }
 
-export type Authorized = Role | { role: Role; user: string } | null
-
 export interface Caller {
   role: Role
+  /** A user of `authorize`, or the name of a token. */
   user: string | null
   address: string | null
+  /** A cookie of ours says who it is. */
+  signedIn: boolean
+  /** The only queues whose tasks this caller may change; null: all. */
+  queues: readonly string[] | null
+  /** The only actions this caller may take, e.g. `tasks.retry`; null: all of the role. */
+  actions: readonly string[] | null
 }
 
 /** A request, as far as it matters who sent it. */
 export interface Visit {
   request: Request
-  /** Of the other end of the connection; null: nobody knows. */
+  /** Of the other end of the connection; null: unknown. */
   address: string | null
 }
 
-/** Who may come in, and as what. Asked for every route, on the server. */
+/** Decides who sent a request. Asked for every route, on the server. */
 export class Access {
-  readonly #tokens: { role: Role; digest: Buffer }[]
+  readonly #tokens: TokenList
   readonly #authorize: AccessOptions['authorize']
+  readonly #local: boolean
   readonly #hosts: ReadonlySet<string> | null
+  readonly #wrong: WrongTokens
 
-  constructor({ tokens = {}, authorize, hosts }: AccessOptions) {
-    this.#tokens = ROLES.flatMap((role) => {
-      const token = tokens[role]
-      return token === undefined || token === null
-        ? []
-        : [{ role, digest: digestOf(checkToken(role, token)) }]
-    })
+  constructor(
+    { tokens, authorize, local = false, hosts }: AccessOptions,
+    onProblem: (message: string, error: unknown) => void,
+  ) {
+    this.#tokens = new TokenList(tokens)
     this.#authorize = authorize
-    // Somebody else's server has names of its own, and cookies belong to a name.
+    this.#local = local
+    this.#wrong = new WrongTokens(onProblem)
+    // A server with `authorize` is an app's own, with names of its own, and cookies belong to a name.
     this.#hosts =
-      authorize !== undefined && hosts === undefined ? null : new Set((hosts ?? []).map(lowerCase))
+      authorize !== undefined && hosts === undefined
+        ? null
+        : new Set((hosts ?? []).map((name) => name.toLowerCase()))
   }
 
-  /** A page of another site that calls itself our name (DNS rebinding) is told by the name it uses for us. */
+  /** A page of another site that calls itself our name (DNS rebinding) is recognised by the name it uses for us. */
   checkHost({ request }: Visit): void {
     const host = hostOf(request)
     if (this.#hosts === null || (host !== null && isOwnName(host, this.#hosts))) return
@@ -62,106 +75,115 @@ export class Access {
   async callerOf(visit: Visit): Promise<Caller> {
     const { request, address } = visit
     const bearer = bearerOf(request)
-    const role = bearer === null ? null : this.#roleOf(bearer)
-    if (role !== null) return { role, user: null, address }
-    if (this.#authorize !== undefined) {
-      const known = await this.#authorize(request)
-      if (known !== null)
-        return { address, ...(typeof known === 'string' ? { role: known, user: null } : known) }
-    } else if (this.#tokens.length === 0 && isLocal(visit)) {
-      return { role: 'operator', user: null, address }
+    if (bearer !== null) {
+      const known = this.#tokens.byToken(bearer)
+      if (known !== null) return callerWith(known, address)
     }
-    throw new Problem(
-      'UNAUTHORIZED',
-      bearer === null ? 'who are you?' : 'this token is not known here',
-      this.#tokens.length > 0
-        ? 'Send the header Authorization: Bearer <token>.'
-        : 'Without tokens only this machine is served, and nothing that came through a proxy: configure tokens.',
-      { headers: { 'www-authenticate': 'Bearer' } },
-    )
+    const cookie = cookieOf(request)
+    const signedIn = cookie === null ? null : this.#tokens.byCookie(cookie)
+    if (bearer === null && signedIn !== null) return { ...callerWith(signedIn, address), signedIn: true }
+    const authorized = (await this.#authorize?.(request)) ?? null
+    if (authorized !== null) return callerFrom(authorized, address)
+    if (bearer === null && this.#local && isLocal(visit))
+      return { ...UNLIMITED, role: 'operator', user: null, address }
+    // A cookie can be guessed as well as a token.
+    if (bearer !== null || cookie !== null) throw await this.#wrongToken(address)
+    throw new Problem('UNAUTHORIZED', 'this request has no token', this.#hint(), UNAUTHORIZED)
   }
 
-  /** A page of another site may make a browser send this; it cannot make it send our token. */
-  checkSite({ request }: Visit): void {
-    const bearer = bearerOf(request)
-    if (bearer !== null && this.#roleOf(bearer) !== null) return
-    const site = request.headers.get('sec-fetch-site')
-    const origin = request.headers.get('origin')
-    if (site === null ? origin !== null && isSameHost(origin, request) : site === 'same-origin') return
-    throw new Problem(
-      'CROSS_SITE',
-      'a change needs a token, or must come from a page of this server',
-      'Send Authorization: Bearer <token>, or an Origin header with the address of this server.',
-    )
+  /** For the routes that need no token. */
+  anyone({ address }: Visit): Caller {
+    return { role: 'viewer', user: null, address, signedIn: false, queues: [], actions: [] }
   }
 
-  /** Always compares with all, and in a time that does not depend on what was sent. */
-  #roleOf(token: string): Role | null {
-    const digest = digestOf(token)
-    let found: Role | null = null
-    for (const known of this.#tokens) if (timingSafeEqual(known.digest, digest)) found = known.role
-    return found
+  /** What the browser shall keep so that it need not keep the token. */
+  async signIn(token: string, { address }: Visit): Promise<string> {
+    const known = this.#tokens.byToken(token)
+    if (known === null) throw await this.#wrongToken(address)
+    return known.cookie
   }
+
+  async #wrongToken(address: string | null): Promise<Problem> {
+    await this.#wrong.slowDown(address)
+    return new Problem('UNAUTHORIZED', 'this token is not known here', this.#hint(), UNAUTHORIZED)
+  }
+
+  #hint(): string {
+    if (!this.#tokens.isEmpty) return 'Send the header Authorization: Bearer <token>.'
+    if (this.#authorize !== undefined) return 'Sign in to the app that this server is part of.'
+    return 'This server refuses all requests until it is given `tokens`, `authorize` or `local: true`.'
+  }
+}
+
+/**
+ * A page of another site can make a browser send a request with our cookie. Browsers say where a request comes from; a request
+ * that says nothing of it is not a browser's.
+ */
+export function checkSite({ request }: Visit): void {
+  const site = request.headers.get('sec-fetch-site')
+  const origin = request.headers.get('origin')
+  if (site === null && origin === null) return
+  if (site === 'same-origin' || site === 'none') return
+  if (origin !== null && isSameHost(origin, request)) return
+  throw new Problem(
+    'CROSS_SITE',
+    'this change comes from a page of another site',
+    'Send it from a page of this server, or from a program without the headers Origin and Sec-Fetch-Site. Behind a proxy, pass the Host header on unchanged.',
+  )
 }
 
 export function checkRole({ role }: Caller, needed: Role): void {
   if (ROLES.indexOf(role) >= ROLES.indexOf(needed)) return
-  throw new Problem('FORBIDDEN', `a ${role} may not do this`, `It takes an ${needed}.`)
+  throw new Problem('FORBIDDEN', `a ${role} may not do this`, `The role ${needed} is needed.`)
 }
 
-/** Of the same length for all, so that they can be compared. */
-function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+export function checkAction({ actions }: Caller, action: string): void {
+  if (actions === null || actions.includes(action)) return
+  throw new Problem(
+    'FORBIDDEN',
+    `this caller may not do ${action}`,
+    `The caller may do: ${actions.join(', ') || 'nothing'}. \`authorize\` decides this.`,
+  )
 }
 
-function checkToken(role: Role, token: unknown): string {
-  // What a header can carry.
-  if (typeof token === 'string' && /^[\x21-\x7e]{1,1000}$/.test(token)) return token
-  throw new InputError(`the ${role} token is not possible`, {
-    code: 'BAD_OPTION',
-    hint: 'Use letters, digits and signs without spaces, e.g. what `openssl rand -hex 32` prints.',
-  })
+/** `touched`: the queues that a change is about; null: more than some queues. */
+export function checkQueues({ queues }: Caller, touched: readonly string[] | null): void {
+  if (queues === null || touched?.every((queue) => queues.includes(queue))) return
+  throw new Problem(
+    'FORBIDDEN',
+    touched === null
+      ? 'this caller may change only single queues'
+      : `this caller may not change tasks of the queue ${touched.find((queue) => !queues.includes(queue))}`,
+    `The caller may change tasks of: ${queues.join(', ') || 'no queue'}. Name one of these queues.`,
+  )
+}
+
+const UNLIMITED = { queues: null, actions: null, signedIn: false }
+const UNAUTHORIZED = { headers: { 'www-authenticate': 'Bearer' } }
+
+function callerWith({ name, role, queues }: KnownToken, address: string | null): Caller {
+  return { role, user: name, address, signedIn: false, queues, actions: null }
+}
+
+function callerFrom(authorized: NonNullable<Authorized>, address: string | null): Caller {
+  if (typeof authorized === 'string') return { ...UNLIMITED, role: authorized, user: null, address }
+  const { role, user, queues, actions } = authorized
+  const limits = { queues: listOrAll(queues, 'queues'), actions: listOrAll(actions, 'actions') }
+  return { role, user, address, signedIn: false, ...limits }
+}
+
+/** A text has `includes`, too, and would let in every part of itself. */
+function listOrAll(limit: readonly string[] | null | undefined, name: string): readonly string[] | null {
+  if (limit === undefined || limit === null) return null
+  if (Array.isArray(limit)) return limit
+  throw new TypeError(`authorize answered ${name}: ${shown(limit)}, which is not a list`)
 }
 
 function bearerOf(request: Request): string | null {
   return /^Bearer +(\S{1,1000})$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? null
 }
 
-/** It came from this machine, and nobody says that he only passes it on. */
+/** It came from this machine, and no header says that a proxy forwarded it. */
 function isLocal({ request, address }: Visit): boolean {
   return address !== null && isLoopback(address) && ![...request.headers.keys()].some(isForwarded)
-}
-
-const FORWARDED = ['forwarded', 'via', 'x-real-ip', 'x-client-ip', 'x-cluster-client-ip', 'true-client-ip']
-
-function isForwarded(header: string): boolean {
-  return header.startsWith('x-forwarded') || header.startsWith('cf-') || FORWARDED.includes(header)
-}
-
-export function isLoopback(address: string): boolean {
-  return /^(::ffff:)?127\.\d+\.\d+\.\d+$/.test(address) || address === '::1' || address === 'localhost'
-}
-
-/** An address cannot be rebound: only names can lie. */
-function isOwnName(host: string, names: ReadonlySet<string>): boolean {
-  return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || names.has(host)
-}
-
-function hostOf(request: Request): string | null {
-  const given = request.headers.get('host')
-  return given === null ? new URL(request.url).hostname : (urlOf(`http://${given}`)?.hostname ?? null)
-}
-
-function isSameHost(origin: string, request: Request): boolean {
-  const host = request.headers.get('host') ?? new URL(request.url).host
-  const page = urlOf(origin)
-  return page !== null && page.host !== '' && page.host === urlOf(`http://${host}`)?.host
-}
-
-function urlOf(text: string): URL | null {
-  return URL.canParse(text) ? new URL(text) : null
-}
-
-function lowerCase(name: string): string {
-  return name.toLowerCase()
 }

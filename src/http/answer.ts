@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { writeExactly } from '../exact-json.ts'
-import { type Access, checkRole, type Visit } from './access.ts'
-import { bodyOf as errorBodyOf, Problem, problemOf, statusOf, UNFORESEEN } from './problem.ts'
+import { type Caller, checkAction, checkQueues, checkRole, checkSite, type Visit } from './access.ts'
+import { bodyOf as errorBodyOf, Problem, problemOf, STORE_FAILED, statusOf, UNFORESEEN } from './problem.ts'
 import { inLines, type Wording, wantsLines } from './progress-lines.ts'
 import type { Redact } from './redact.ts'
 import { bodyOf, check, queryOf } from './request.ts'
@@ -11,7 +11,6 @@ import type { Turns } from './turns.ts'
 
 export interface Office {
   desk: Desk
-  access: Access
   redact: Redact
   turns: Turns
   bodyLimit: number
@@ -31,6 +30,9 @@ const HEADERS = {
   'cache-control': 'no-store',
 }
 
+/** Bytes of a request that needs no token: many of them must not fill the memory. */
+const OPEN_BODY_LIMIT = 8 * 1024
+
 /** What somebody wants, before there is anything to tell of it. */
 type Question = Omit<Asked, 'tell'>
 
@@ -49,14 +51,27 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
         socket: visit.socket,
       }
       refuseUnaskedQuery(route, visit)
+      await checkScope(office, route, asked)
       await noted(office, route, asked)
-      const work = (tell: Asked['tell']) => office.turns.take(() => done(route, office, { ...asked, tell }))
+      const work = (tell: Asked['tell']) =>
+        inTurn(route, office, () => done(route, office, { ...asked, tell }))
       if (route.tells && wantsLines(visit.request)) return inLines(work, wordingOf(office))
       const answer = await work(() => {})
       if (answer instanceof Response) return answer
       const status = route.status ?? (route.answer === null ? 204 : 200)
-      return status === 204 ? new Response(null, { status }) : json(office, answer, status)
+      if (status === 204) return new Response(null, { status })
+      return json(
+        office,
+        answer,
+        status,
+        office.desk.hides ? await route.about?.(office.desk, asked) : undefined,
+      )
     })
+}
+
+/** A sign-in reads nothing of the store, and waits when its token is wrong: that must not hold up callers with a right one. */
+function inTurn<T>({ role }: Route, { turns }: Office, work: () => Promise<T>): Promise<T> {
+  return role === null ? work() : turns.take(work)
 }
 
 /** Who acts looks at what comes of it, also when it failed half-way. */
@@ -100,6 +115,8 @@ function failed(office: Office, error: unknown): Response {
 function foreseen({ onProblem }: Office, error: unknown): Problem {
   const problem = problemOf(error)
   if (problem === null || statusOf(problem.code) === 500) onProblem('a request failed', error)
+  // What the database says may be of no business of whoever asked.
+  if (problem?.code === 'STORE_FAILED') return STORE_FAILED
   return problem ?? UNFORESEEN
 }
 
@@ -110,19 +127,30 @@ function wordingOf(office: Office): Wording {
   }
 }
 
-function json({ redact }: Office, value: unknown, status: number): Response {
-  return new Response(writeExactly(redact(value)), {
+function json({ redact }: Office, value: unknown, status: number, about?: unknown): Response {
+  return new Response(writeExactly(redact(value, about)), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
   })
 }
 
-export async function admitted({ access }: Office, route: Pick<Route, 'role' | 'method'>, visit: Visit) {
+export async function admitted(
+  { desk: { access } }: Office,
+  { role, method }: Pick<Route, 'role' | 'method'>,
+  visit: Visit,
+): Promise<Caller> {
   access.checkHost(visit)
-  const caller = await access.callerOf(visit)
-  checkRole(caller, route.role)
-  if (route.method !== 'get') access.checkSite(visit)
+  const caller = role === null ? access.anyone(visit) : await access.callerOf(visit)
+  if (role !== null) checkRole(caller, role)
+  if (method !== 'get') checkSite(visit)
   return caller
+}
+
+/** What an operator may not do although the role allows it. */
+async function checkScope({ desk }: Office, route: Route, { params, body, caller }: Question): Promise<void> {
+  if (route.action === undefined) return
+  checkAction(caller, route.action)
+  if (caller.queues !== null) checkQueues(caller, (await route.queues?.(desk, { params, body })) ?? null)
 }
 
 export function visitOf(c: Context): Visit & { socket: Socket | null } {
@@ -130,9 +158,13 @@ export function visitOf(c: Context): Visit & { socket: Socket | null } {
   return { request: c.req.raw, address: socket?.remoteAddress ?? null, socket }
 }
 
-async function bodyIn({ method, body }: Route, { request }: Visit, { bodyLimit }: Office): Promise<unknown> {
+async function bodyIn(
+  { method, body, role }: Route,
+  { request }: Visit,
+  { bodyLimit }: Office,
+): Promise<unknown> {
   if (method === 'get') return undefined
-  const sent = await bodyOf(request, bodyLimit)
+  const sent = await bodyOf(request, role === null ? Math.min(OPEN_BODY_LIMIT, bodyLimit) : bodyLimit)
   if (body !== undefined) return sent ?? {}
   if (sent === undefined || (typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0))
     return
@@ -151,11 +183,15 @@ async function noted(
   { params, body, caller }: Question,
 ): Promise<void> {
   if (route.action === undefined || (body as { dryRun?: boolean } | undefined)?.dryRun === true) return
-  const target = Object.values((params ?? {}) as Record<string, string>).join('/')
+  const named = Object.values((params ?? {}) as Record<string, string>)
+  const target = [...named, ...(route.target === undefined ? [] : [route.target(body)])].join('/')
+  const { role, user, address } = caller
   await desk.inside.store.noteAction({
     action: route.action,
     target: target === '' ? null : target,
-    ...caller,
-    details: redact(body ?? null),
+    role,
+    user,
+    address,
+    details: redact((route.details === undefined ? body : route.details(body)) ?? null),
   })
 }

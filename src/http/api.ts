@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono'
-import { routePath } from 'hono/route'
 import type { Gleaner } from '../engine/gleaner.ts'
 import { insideOf } from '../engine/inside.ts'
 import type { AlertLimits } from '../model/alerts.ts'
@@ -20,6 +19,7 @@ import { healthOf, healthRoutes } from './routes/health.ts'
 import { insightRoutes } from './routes/insight.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { serverRoutes } from './routes/server.ts'
+import { sessionRoutes } from './routes/session.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { workerRoutes } from './routes/workers.ts'
 import { Turns } from './turns.ts'
@@ -53,6 +53,7 @@ const PREFIX = '/api/v1'
 const BODY_LIMIT = 2 * 1024 * 1024
 
 export const ROUTES: readonly Route[] = [
+  ...sessionRoutes,
   ...serverRoutes,
   ...taskRoutes,
   ...queueRoutes,
@@ -90,6 +91,8 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
   const desk: Desk = {
     gleaner,
     inside,
+    access: new Access(options, inside.onProblem),
+    hides: (options.redact ?? []).length > 0,
     hub,
     startedAt: Date.now(),
     alerts,
@@ -97,7 +100,6 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
   }
   return {
     desk,
-    access: new Access(options),
     redact,
     turns: new Turns(),
     bodyLimit: options.bodyLimit ?? BODY_LIMIT,
@@ -155,13 +157,23 @@ function addRoutes(app: Hono, office: Office): void {
 function addDashboard(app: Hono, office: Office, nothing: (c: Context) => Promise<Response>): void {
   const dashboard = new Dashboard()
   app.get('*', async (c) => {
-    // Where we are mounted is what stands before the star.
-    const below = c.req.path.slice(routePath(c).replace(/\/?\*$/, '').length) || '/'
+    // Where we are mounted is what stands before the star. `c.req` is of the copy of Hono that the app around us has.
+    const below = c.req.path.slice(c.req.routePath.replace(/\/?\*$/, '').length) || '/'
     return answered(office, async () => {
-      office.access.checkHost(visitOf(c))
+      office.desk.access.checkHost(visitOf(c))
+      const slash = below === '/' ? withSlash(c) : null
+      if (slash !== null) return c.redirect(slash)
       return (await dashboard.answer(below, c.req.raw)) ?? nothing(c)
     })
   })
+}
+
+/** The page names its files relative to itself, so that its address must end with a slash. Null: it does. */
+function withSlash(c: Context): string | null {
+  // Servers around us take away what stands before our paths; what the browser sees is what it sent.
+  const { originalUrl, url }: { originalUrl?: string; url?: string } = c.env?.incoming ?? {}
+  const { pathname, search } = new URL(originalUrl ?? url ?? c.req.url, 'http://localhost')
+  return pathname.endsWith('/') ? null : `./${pathname.split('/').at(-1)}/${search}`
 }
 
 /** What machines ask. Whether we live is no secret; how much there is to do is for whoever may look. */
@@ -169,20 +181,30 @@ function addProbes(app: Hono, office: Office, { ready }: ApiOptions): void {
   const { gleaner, inside, hub } = office.desk
   const text = (body: string, status = 200) =>
     new Response(body, { status, headers: { 'content-type': TEXT } })
+  // It is open to all: many requests at once must not read the database many times.
+  let asked: Promise<boolean> | undefined
+  const answers = () => {
+    asked ??= gleaner.queues
+      .list()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        asked = undefined
+      })
+    return asked
+  }
   app.get('/healthz', (c) =>
     answered(office, async () => {
-      office.access.checkHost(visitOf(c))
+      office.desk.access.checkHost(visitOf(c))
       return text('ok\n')
     }),
   )
   app.get('/readyz', (c) =>
     answered(office, async () => {
-      office.access.checkHost(visitOf(c))
-      const answers = await gleaner.queues.list().then(
-        () => true,
-        () => false,
-      )
-      if (!answers) return text('the database does not answer\n', 503)
+      office.desk.access.checkHost(visitOf(c))
+      if (!(await answers())) return text('the database does not answer\n', 503)
       return (await ready?.()) === false ? text('not ready\n', 503) : text('ok\n')
     }),
   )

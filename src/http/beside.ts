@@ -1,12 +1,20 @@
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/types.ts'
+import type { Config, ServerSettings } from '../config/types.ts'
 import { openEngine } from '../engine/open.ts'
 import type { Timeline } from '../model/timeline.ts'
 import type { Store } from '../store/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
+import { type OwnToken, ownToken } from './own-token.ts'
 import { type RunningServer, type ServeOptions, serve } from './serve.ts'
 
 const TRY_AGAIN_MS = 5_000
+
+export interface Beside {
+  logger: Logger
+  timeline: Timeline
+  /** False for logs that are collected: they name the file of the token instead. */
+  showToken: boolean
+}
 
 /**
  * The server of a config, beside a supervisor and on its store. A port that is taken is no reason not to work: it is said, and
@@ -15,50 +23,69 @@ const TRY_AGAIN_MS = 5_000
 export async function serveBeside(
   store: Store,
   config: Config,
-  logger: Logger,
-  timeline: Timeline,
+  beside: Beside,
 ): Promise<() => Promise<void>> {
+  const { logger, timeline } = beside
   const { server } = config
   if (server === null) return async () => {}
   const { database: _database, postgres: _postgres, ...options } = config.engine
   const unclosed = { ...store, close: async () => {} }
   const gleaner = await openEngine({ store: unclosed, clock: systemClock, random: Math.random }, options)
-  const { host, port, token, viewerToken, hosts, redact } = server
-  const tokens = { operator: token, viewer: viewerToken }
-  const serving = new Serving(
-    () =>
-      serve(gleaner, {
-        host,
-        port,
-        tokens,
-        hosts,
-        redact,
-        alerts: config.alerts,
-        timeline,
-      } satisfies ServeOptions),
-    logger,
-  )
+  gleaner.on('problem', ({ message, error }) => logger.warn({ err: error }, message))
   try {
+    const own = ownTokenFor(server, config.engine.database)
+    const tokens =
+      own === null ? server.tokens : [{ name: 'owner', role: 'operator', token: own.token } as const]
+    const options: ServeOptions = { ...server, tokens, alerts: config.alerts, timeline }
+    const serving = new Serving(
+      () => serve(gleaner, options),
+      (running) => tellAddress(running, own, beside),
+      logger,
+    )
     await serving.start()
+    return async () => {
+      await serving.stop()
+      await gleaner.close()
+    }
   } catch (error) {
     await gleaner.close()
     throw error
   }
-  return async () => {
-    await serving.stop()
-    await gleaner.close()
-  }
+}
+
+/** Null: the config says who may call it. */
+function ownTokenFor({ tokens, authorize, local }: ServerSettings, database: string): OwnToken | null {
+  return tokens.length > 0 || authorize !== undefined || local ? null : ownToken(database)
+}
+
+function tellAddress(
+  { url, port }: RunningServer,
+  own: OwnToken | null,
+  { logger, showToken }: Beside,
+): void {
+  logger.info({ url }, `serving ${url}`)
+  const isEverywhere = /\/\/(0\.0\.0\.0|\[::\]):/.test(url)
+  const page = isEverywhere ? `http://127.0.0.1:${port}` : url
+  if (own === null || !(showToken || own.file !== null)) return
+  const secret = showToken ? `/#token=${own.token}` : ` (the token is in ${own.file})`
+  logger.info({}, `dashboard: ${page}${secret}`)
 }
 
 class Serving {
   readonly #open: () => Promise<RunningServer>
+  readonly #onRunning: (running: RunningServer) => void
   readonly #logger: Logger
   #running: RunningServer | undefined
   #cancel: () => void = () => {}
   #stopped = false
 
-  constructor(open: () => Promise<RunningServer>, logger: Logger) {
+  constructor(
+    open: () => Promise<RunningServer>,
+    onRunning: (running: RunningServer) => void,
+    logger: Logger,
+  ) {
     this.#open = open
+    this.#onRunning = onRunning
     this.#logger = logger
   }
 
@@ -71,7 +98,7 @@ class Serving {
       this.#cancel = systemClock.afterIfAlive(TRY_AGAIN_MS, () => void this.#again())
       return
     }
-    this.#logger.info({ url: this.#running.url }, `serving ${this.#running.url}`)
+    this.#onRunning(this.#running)
     if (this.#stopped) await this.#running.close()
   }
 

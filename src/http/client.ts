@@ -63,8 +63,7 @@ async function asked(base: URL, token: string | undefined, call: Call) {
   const headers = {
     ...(text === undefined ? {} : { 'content-type': 'application/json' }),
     ...(onProgress === undefined ? {} : { accept: `${LINES}, application/json` }),
-    // Without a token a change must say where it comes from; we are no page of another site.
-    ...(token === undefined ? { origin: base.origin } : { authorization: `Bearer ${token}` }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   }
   const response = await sent(url, method, headers, text).catch((cause) => {
     throw away(base, cause)

@@ -11,10 +11,10 @@ const TIME_MAX_MS = 8_640_000_000_000_000
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/
 
 /** Texts that every database and every log can hold. */
-const plain = (max: number) =>
+const plain = (max: number, min = 1) =>
   z
     .string()
-    .min(1)
+    .min(min)
     .max(max)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'holds characters that are none')
 
@@ -27,6 +27,13 @@ export const id = z
   .regex(/^[A-Za-z0-9_-]{1,64}$/)
   .describe('An id, as it was answered before')
 export const rowKey = plain(KEY_MAX).describe('The key as text; of several columns a JSON array')
+/** In a body, where it may be any text. */
+export const bodyKey = plain(KEY_MAX, 0).describe('The key as text; of several columns a JSON array')
+/** A client or a proxy takes these out of an address, and then it names something else. */
+export const changedKey = rowKey.refine(
+  (key) => key !== '.' && key !== '..',
+  'a row of this key is named in the body: POST …/rows/retry or …/rows/release with { key }',
+)
 export const component = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/)

@@ -1,6 +1,8 @@
 import '../node-version.ts'
 
-export type { AccessOptions, Authorized } from './access.ts'
+export type { AccessToken, Tokens } from '../config/tokens.ts'
+export type { Authorize, Authorized } from '../config/types.ts'
+export type { AccessOptions } from './access.ts'
 export { type Api, type ApiOptions, createApi } from './api.ts'
 export type { HubTimings } from './events/hub.ts'
 export { nodeHandler, type RunningServer, type ServeOptions, serve } from './serve.ts'

@@ -27,15 +27,28 @@ export function openApi(routes: readonly Route[], prefix: string, version: strin
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    security: [{ token: [] }, {}],
+    security: [{ token: [] }, { cookie: [] }],
     paths,
     components: {
       schemas: components,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A viewer looks, an operator also changes' },
+        token: { type: 'http', scheme: 'bearer', description: 'A viewer reads, an operator also changes' },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'gleaner',
+          description:
+            'Set by POST /session, for browsers. On another port than 80 and 443 its name ends with the port: gleaner-8356',
+        },
       },
     },
   }
+}
+
+const AUDIENCES = {
+  anyone: 'Needs no token.',
+  viewer: 'Needs a viewer or an operator.',
+  operator: 'Needs an operator.',
 }
 
 function operationOf(
@@ -51,7 +64,9 @@ function operationOf(
   return {
     operationId: `${route.method}${route.path.replaceAll(/[/:-]+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     summary: route.summary,
-    description: `For whoever is ${route.role === 'viewer' ? 'a viewer' : 'an operator'}.`,
+    ...(route.deprecated === undefined ? {} : { deprecated: true }),
+    description: AUDIENCES[route.role ?? 'anyone'],
+    ...(route.role === null ? { security: [] } : {}),
     parameters: [
       ...parametersIn('path', route.params, schemaOf),
       ...parametersIn('query', route.query, schemaOf),

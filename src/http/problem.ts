@@ -1,4 +1,5 @@
 import { type ErrorCode, GleanerError, InputError } from '../errors.ts'
+import { isInstanceOf } from '../thrown.ts'
 import type { ErrorBody, HttpErrorCode } from './wire.ts'
 
 type Code = ErrorCode | HttpErrorCode
@@ -50,6 +51,10 @@ const STATUSES: Partial<Record<Code, number>> = {
   CLOSED: 503,
   STORE_AWAY: 503,
   STORE_BUSY: 503,
+  STORE_LOST: 503,
+  STORE_MOVED: 503,
+  TWO_SQLITES: 503,
+  STORE_SYNC: 503,
   TOO_BUSY: 503,
   STORE_FULL: 507,
 }
@@ -62,7 +67,7 @@ export function statusOf(code: Code): number {
 
 /** Null: nobody foresaw it. What it says may be of no business of whoever asked, so he is not told. */
 export function problemOf(error: unknown): Problem | null {
-  if (error instanceof Problem) return error
+  if (isInstanceOf(error, Problem)) return error
   if (!(error instanceof GleanerError)) return null
   const issues = error instanceof InputError ? error.issues : []
   return new Problem(error.code, messageOf(error), error.hint ?? null, { issues })
@@ -77,6 +82,12 @@ export const UNFORESEEN = new Problem(
   'INTERNAL',
   'the server failed',
   'It is in the log of the server; please report it.',
+)
+
+export const STORE_FAILED = new Problem(
+  'STORE_FAILED',
+  'the database failed',
+  'What it said is in the log of the server.',
 )
 
 export function bodyOf({ code, message, hint, issues }: Problem): ErrorBody {

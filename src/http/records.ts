@@ -188,8 +188,10 @@ export const info: z.ZodType<Info> = z
     pid: whole,
     startedAt: time,
     now: time,
+    paused: z.boolean().describe('Everything is: no worker begins anything new'),
     role: z.enum(['viewer', 'operator']),
     user: maybe(z.string()),
+    signedIn: z.boolean(),
     tasks: z.array(z.object({ name: z.string(), queue: z.string() })),
   })
   .meta({ id: 'Info' })

@@ -4,7 +4,7 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import type { Inside } from '../engine/inside.ts'
 import type { Role } from '../model/action.ts'
 import type { AlertLimits } from '../model/alerts.ts'
-import type { Caller } from './access.ts'
+import type { Access, Caller } from './access.ts'
 import type { Hub } from './events/hub.ts'
 import type { Lanes } from './lanes.ts'
 
@@ -12,6 +12,9 @@ import type { Lanes } from './lanes.ts'
 export interface Desk {
   gleaner: Gleaner
   inside: Inside
+  access: Access
+  /** Some fields are redacted. */
+  hides: boolean
   hub: Hub
   startedAt: number
   /** From when on something is an alert. */
@@ -41,7 +44,8 @@ export interface Route<P = any, Q = any, B = any> {
   method: 'get' | 'post' | 'delete'
   /** Under `/api/v1`. */
   path: string
-  role: Role
+  /** Null: no token is needed. */
+  role: Role | null
   summary: string
   params?: z.ZodType<P>
   query?: z.ZodType<Q>
@@ -50,8 +54,18 @@ export interface Route<P = any, Q = any, B = any> {
   answer: z.ZodType | null
   /** Default 200, or 204 where there is no answer. */
   status?: number
-  /** What the record of actions calls it; those without one change nothing that anybody must answer for. */
+  /** Its name in the record of actions. A route that changes something has one. */
   action?: string
+  /** What the record keeps of the body; default all of it. */
+  details?(body: B): unknown
+  /** The queues whose tasks it changes, for callers that may change only some; without it such callers are refused. */
+  queues?(desk: Desk, asked: Pick<Asked<P, Q, B>, 'params' | 'body'>): Promise<readonly string[] | null>
+  /** The record that the answer belongs to: what is redacted in it is redacted in the answer, too. */
+  about?(desk: Desk, asked: Pick<Asked<P, Q, B>, 'params'>): Promise<unknown>
+  /** What the body names, for the record of actions, beside what the address names. */
+  target?(body: B): string
+  /** It stays for one more release. */
+  deprecated?: true
   /** It may take long, and tells how far it is. */
   tells?: true
   /** A Response goes out as it is. */

@@ -3,8 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Gleaner } from '../engine/gleaner.ts'
 import { InputError } from '../errors.ts'
-import { isLoopback } from './access.ts'
 import { type Api, type ApiOptions, createApi } from './api.ts'
+import { limitConnections } from './connections.ts'
+import { bodyOf, Problem } from './problem.ts'
+import { isLoopback } from './request-origin.ts'
+import { TokenList } from './tokens.ts'
 
 export interface ServeOptions extends ApiOptions {
   /** Default '127.0.0.1'. Another one than this machine's own is refused without a token. */
@@ -24,17 +27,16 @@ export interface RunningServer {
 const PORT = 8356
 const CLOSING_MS = 2_000
 const TIDY_MS = 10
-const HEADERS_MS = 10_000
-const REQUEST_MS = 30_000
-const CONNECTIONS_MAX = 2_000
+/** Node looks only every 30 s whether a time is over. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 
 /** The API as a server of its own, on this machine unless there are tokens. */
 export async function serve(gleaner: Gleaner, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = PORT, ...rest } = options
   refuseOpenDoor(host, rest)
   const api = createApi(gleaner, { ...rest, hosts: [...(rest.hosts ?? []), host] })
-  const server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS }, nodeHandler(api))
-  server.maxConnections = CONNECTIONS_MAX
+  const server = createServer(LIMITS, nodeHandler(api))
+  limitConnections(server)
   await listening(server, host, port)
   const address = server.address() as AddressInfo
   let closing: Promise<void> | undefined
@@ -54,12 +56,31 @@ export function nodeHandler(
   { prefix = '' }: { prefix?: string } = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const handle = getRequestListener(api.fetch, { overrideGlobalObjects: false })
-  return (request, response) => {
-    if (prefix !== '' && request.url?.startsWith(prefix))
-      request.url = request.url.slice(prefix.length) || '/'
+  const before = prefix.replace(/\/$/, '')
+  return (request: IncomingMessage & { originalUrl?: string }, response) => {
+    request.originalUrl ??= request.url
+    request.url = below(before, request.url ?? '/')
+    if (DOTS.test(request.url ?? '')) return refuse(response)
     keepBody(request)
     void handle(request, response)
   }
+}
+
+/** `/opsx` is not below `/ops`. */
+function below(prefix: string, url: string): string {
+  const rest = url.startsWith(prefix) ? url.slice(prefix.length) : url
+  if (rest.startsWith('/')) return rest
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : url
+}
+
+/** Resolved, such an address would name something else: all rows instead of one. */
+const DOTS = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
+
+function refuse(response: ServerResponse): void {
+  const hint = 'Send the address of a route as it is; the key of a row stands in the body.'
+  const problem = new Problem('BAD_REQUEST', 'an address holds no . and no .. between slashes', hint)
+  response.writeHead(400, { 'content-type': 'application/json; charset=utf-8', connection: 'close' })
+  response.end(JSON.stringify(bodyOf(problem)))
 }
 
 /** What somebody before us has read and parsed cannot be read again. */
@@ -69,7 +90,7 @@ function keepBody(request: IncomingMessage & { body?: unknown; rawBody?: unknown
 }
 
 function refuseOpenDoor(host: string, { tokens, authorize }: ApiOptions): void {
-  if (isLoopback(host) || tokens?.operator || tokens?.viewer || authorize !== undefined) return
+  if (isLoopback(host) || authorize !== undefined || !new TokenList(tokens).isEmpty) return
   throw new InputError(`server.host: ${host} would be open to everybody`, {
     code: 'BAD_OPTION',
     hint: "Configure a token, or serve this machine only: '127.0.0.1'.",

@@ -66,9 +66,13 @@ export interface Info {
   /** Of the server. */
   startedAt: number
   now: number
+  /** Everything is paused: `POST /pause` began it, `POST /resume` ends it. */
+  paused: boolean
   /** What whoever asks may do. */
   role: Role
   user: string | null
+  /** A cookie says who the caller is: `DELETE /session` removes it. */
+  signedIn: boolean
   /** The tasks that can be enqueued here. */
   tasks: { name: string; queue: string }[]
 }
@@ -137,7 +141,7 @@ export type Stats = Metrics & { counts: Counts }
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
 /** What was declared, and how it goes. No numbers: its table cannot be read. */
-export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' | 'paused'>>
+export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' | 'paused' | 'pausedReason'>>
 
 export interface HealthReport {
   /** The worst of all components; without any, healthy. */

@@ -36,6 +36,7 @@ export const worker: z.ZodType<WorkerRecord> = z
     status: z.enum(WORKER_STATUSES),
     health: z.enum(HEALTHS),
     phase: maybe(z.enum(PHASES)),
+    reason: maybe(z.string()).describe('Why it backs off: what it waits for'),
     pid: maybe(whole),
     host: z.string(),
     incarnation: maybe(whole),

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { hasExpired } from '../model/lease-clock.ts'
 import type { EndCause } from '../model/session.ts'
 import { isProvedDead, type ProcessIdentity } from '../process-identity.ts'
 import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
@@ -11,19 +12,12 @@ export interface SweeperOptions {
   isDead?: (process: ProcessIdentity) => boolean
 }
 
-interface Sighting {
-  renewals: number
-  /** For how long we have watched it unchanged. */
-  unchangedMs: number
-}
-
 /** Finds sessions whose worker is gone, and gives back what they held. Any process may run one. */
 export class Sweeper {
   readonly #store: Store
   readonly #clock: Clock
   readonly #options: SweeperOptions
-  readonly #sightings = new Map<string, Sighting>()
-  #lastSweepMs: number
+  #advanced = false
   #cancel: (() => void) | undefined
   #stopped = false
 
@@ -31,12 +25,11 @@ export class Sweeper {
     this.#store = store
     this.#clock = clock
     this.#options = options
-    this.#lastSweepMs = clock.monotonicMs()
   }
 
   start(): void {
     // A look that fails is repeated: the sweep is there for bad times.
-    void this.sweep()
+    void this.#round()
       .catch(() => {})
       .then(() => {
         if (!this.#stopped) this.#cancel = this.#clock.after(this.#options.everyMs, () => this.start())
@@ -48,30 +41,22 @@ export class Sweeper {
     this.#cancel?.()
   }
 
+  /** Processes that live for a short time never renew: each of them advances the lease clock when it begins. */
+  async #round(): Promise<void> {
+    if (!this.#advanced) await this.#store.advanceLeaseClock(this.#options.leaseMs)
+    this.#advanced = true
+    await this.sweep()
+  }
+
   async sweep(): Promise<void> {
-    const elapsedMs = this.#elapsed()
-    const sessions = await this.#store.liveSessions()
-    for (const session of sessions) {
-      const cause = this.#causeOfDeath(session, elapsedMs)
+    for (const session of await this.#store.liveSessions()) {
+      const cause = this.#causeOfDeath(session)
       if (cause === null) continue
       // A renewal that came in between proves it alive; a dead process renews nothing.
       const condition = cause === 'lease' ? { renewals: session.renewals } : undefined
       const end = await this.#store.endSession(session.id, cause, condition)
       if (end !== null) await this.#options.onEnded?.(session, cause, end)
     }
-    const live = new Set(sessions.map((session) => session.id))
-    for (const id of this.#sightings.keys()) if (!live.has(id)) this.#sightings.delete(id)
-  }
-
-  /**
-   * Our own time, as far as we were there to watch: after a gap (a closed lid, a stopped process, a database that was
-   * locked) the others get the time to renew that they did not have either.
-   */
-  #elapsed(): number {
-    const now = this.#clock.monotonicMs()
-    const elapsedMs = Math.min(now - this.#lastSweepMs, this.#options.everyMs * 2)
-    this.#lastSweepMs = now
-    return elapsedMs
   }
 
   /** Its supervisor saw it end, knows why, and is about to say so. Should he not, the lease will be over. */
@@ -80,16 +65,11 @@ export class Sweeper {
   }
 
   #isDead(process: ProcessIdentity): boolean {
-    return (this.#options.isDead ?? isProvedDead)(process)
+    return this.#options.isDead?.(process) ?? isProvedDead(process, this.#store)
   }
 
-  #causeOfDeath(session: LiveSession, elapsedMs: number): EndCause | null {
+  #causeOfDeath(session: LiveSession): EndCause | null {
     if (this.#isDead(session.process) && !this.#isLookedAfter(session)) return 'crash'
-    // The server's own clock, where there is one, has watched for all of us.
-    if (session.unrenewedMs !== null) return session.unrenewedMs >= this.#options.leaseMs ? 'lease' : null
-    const seen = this.#sightings.get(session.id)
-    const unchangedMs = seen?.renewals === session.renewals ? seen.unchangedMs + elapsedMs : 0
-    this.#sightings.set(session.id, { renewals: session.renewals, unchangedMs })
-    return unchangedMs >= this.#options.leaseMs ? 'lease' : null
+    return hasExpired(session.unrenewed, this.#options.leaseMs) ? 'lease' : null
   }
 }

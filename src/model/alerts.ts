@@ -155,16 +155,24 @@ function stalled(
   { place, waiting, running, since: waitingSince }: Backlog,
   measured: Readings['minutes'],
   now: number,
-  { stalledAfterMs }: AlertLimits,
+  limits: AlertLimits,
 ): Said[] {
+  const { stalledAfterMs } = limits
   if (stalledAfterMs === null || waitingSince === null || waitingSince > now - stalledAfterMs) return []
   // A minute that has begun before counts as a whole: better late than wrong.
   const since = Math.floor((now - stalledAfterMs) / MINUTE_MS) * MINUTE_MS
-  if (measured.some((one) => one.minute >= since && one.completed > 0)) return []
+  const completed = measured.filter((one) => one.completed > 0).map(({ minute }) => minute)
+  if (completed.some((minute) => minute >= since)) return []
+  // Only what is known: work has waited since then, and nothing that was completed later was read.
+  const stalledSince = Math.max(
+    waitingSince,
+    now - alertWindowMs(limits),
+    ...completed.map((minute) => minute + MINUTE_MS),
+  )
   return [
     {
       kind: 'stalled',
-      message: `nothing completed in ${place} for ${seconds(now - since)} while ${waiting} wait; ${running} running`,
+      message: `nothing completed in ${place} for ${seconds(now - stalledSince)} while ${waiting} wait; ${running} running`,
       fix: 'Look at what runs (gleaner status), and why the others wait (explain).',
     },
   ]

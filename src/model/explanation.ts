@@ -40,6 +40,8 @@ export interface Serving {
   discoveries: readonly string[]
   /** What it waits for, and does not claim meanwhile. */
   holdups: readonly Holdup[]
+  /** Why it claims nothing at all; null: it is not paused. */
+  paused: string | null
 }
 
 export function explain(at: Circumstances): Explanation {
@@ -209,7 +211,7 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
   const able = knowing.filter((worker) => satisfies(requires, worker.capabilities))
   if (able.length > 0) {
     const fits = requires === null ? 'it requires nothing' : `fits ${namesOf(able)}`
-    return [...reasons, passed('worker-has-capabilities', fits), ...resourceReasons(name, able)]
+    return [...reasons, passed('worker-has-capabilities', fits), ...readinessReasons(name, able)]
   }
   const offered = knowing
     .slice(0, SHOWN_MAX)
@@ -224,8 +226,30 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
   ]
 }
 
+/** Whether any of the workers that could run it claims work now. */
+export function readinessReasons(name: string, able: readonly Serving[]): Reason[] {
+  const claiming = able.filter(({ paused }) => paused === null)
+  if (claiming.length === able.length) return resourceReasons(name, able)
+  const said = able
+    .flatMap(({ worker, paused }) => (paused === null ? [] : [`${worker} is paused (${paused})`]))
+    .slice(0, SHOWN_MAX)
+    .join('; ')
+  if (claiming.length > 0)
+    return [
+      passed('worker-not-paused', `${said}; ${namesOf(claiming)} can run it`),
+      ...resourceReasons(name, claiming),
+    ]
+  return [
+    failed(
+      'worker-not-paused',
+      `no worker that could run it claims work: ${said}`,
+      'gleaner.workers.resume() resumes workers that an operator paused.',
+    ),
+  ]
+}
+
 /** Said only where somebody lacks something: most need no resource. */
-export function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
+function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
   const waiting = able.flatMap(({ worker, holdups }) =>
     holdups.filter(({ holds }) => holds.includes(name)).map((holdup) => ({ worker, ...holdup })),
   )

@@ -34,6 +34,8 @@ export const NO_RESTARTS: RestartState = { recent: [], total: 0, explained: [], 
 export type Death =
   /** We asked for it: recycling, a rolling restart, a handler past its time-out. */
   | 'asked'
+  /** It ended cleanly and held nothing, but its supervisor had not asked it to: a signal did, or its own code. */
+  | 'left'
   /** Something was in flight: the item is charged, or its attempts are. */
   | 'explained'
   /** It crashed on different items in a row: it is the worker that is broken. */
@@ -57,6 +59,9 @@ export function afterDeath(
   switch (death) {
     case 'asked':
       return { state, verdict: restart(0) }
+    // Not at once: code that exits after each start must not be started in a hot loop.
+    case 'left':
+      return { state, verdict: restart(delayMs(policy, 0)) }
     case 'explained':
       return {
         state: { ...state, explained: [...state.explained, now].slice(-EXPLAINED_MAX) },

@@ -1,4 +1,4 @@
-import { type Explanation, namesOf, resourceReasons, type Serving } from './explanation.ts'
+import { type Explanation, namesOf, readinessReasons, type Serving } from './explanation.ts'
 import { duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
 import type { RowRecord } from './row.ts'
 
@@ -6,6 +6,8 @@ import type { RowRecord } from './row.ts'
 export interface RowCircumstances {
   discovery: string
   key: string
+  /** Why the declaration does not fit its table, so that it is not known whether there is such a row; null: it fits. */
+  problem: string | null
   /** Whether the table has such a row at all. */
   exists: boolean
   /** Null: it does not match the condition. */
@@ -24,9 +26,20 @@ export interface RowCircumstances {
 
 /** Why a row is not worked on: each condition in order, pass or fail. A missing index is told, and holds up nobody. */
 export function explainRow(at: RowCircumstances): Explanation {
-  const reasons = at.row === null ? notOurs(at) : waiting(at)
+  const reasons = at.problem !== null ? misfit(at) : at.row === null ? notOurs(at) : waiting(at)
   const runnable = reasons.every((reason) => reason.ok)
   return { runnable, reasons: [...reasons, indexReason(at)] }
+}
+
+/** Nothing can be said of the row, but all that decides whether the discovery is worked on. */
+function misfit(at: RowCircumstances): Reason[] {
+  const fix = `Change the table or the declaration so that they fit, then discoveries.resume('${at.discovery}').`
+  return [
+    failed('declaration-fits-table', at.problem!, fix),
+    pausedReason(at),
+    discoveryReason(at),
+    ...workerReasons(at),
+  ]
 }
 
 /** What does not match the condition is none of our business. */
@@ -103,7 +116,7 @@ function discoveryReason({ discovery, paused, pausedReason }: RowCircumstances):
 function workerReasons({ discovery, workers }: RowCircumstances): Reason[] {
   const serving = workers.filter((worker) => worker.discoveries.includes(discovery))
   const served = passed('worker-serves-discovery', `served by ${namesOf(serving)}`)
-  if (serving.length > 0) return [served, ...resourceReasons(discovery, serving)]
+  if (serving.length > 0) return [served, ...readinessReasons(discovery, serving)]
   const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
   return [
     failed(

@@ -49,6 +49,21 @@ export function occurrenceAfter(schedule: Schedule, dueAtMs: number, nowMs: numb
   return nextOccurrence(schedule, Math.max(dueAtMs, nowMs))
 }
 
+/**
+ * The clock was ahead when the next time was planned, and was set back: the time to plan instead. Null: it stands. The
+ * occurrence that was enqueued last does not come again.
+ */
+export function plannedAnew(
+  schedule: Schedule,
+  { nextAt, lastAt }: Pick<ScheduleRecord, 'lastAt'> & { nextAt: number },
+  nowMs: number,
+): number | null {
+  const next = nextOccurrence(schedule, nowMs)
+  if (nextAt <= next) return null
+  const anew = next === lastAt ? nextOccurrence(schedule, next) : next
+  return anew < nextAt ? anew : null
+}
+
 /** Whether an occurrence is skipped: the task of the one before, if it is still there, has not ended. */
 export function overlaps(previous: TaskStatus | null): boolean {
   return previous !== null && !isFinished(previous)

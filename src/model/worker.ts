@@ -50,6 +50,8 @@ export interface WorkerRecord {
   status: WorkerStatus
   health: Health
   phase: Phase | null
+  /** Why it backs off: what it waits for; null: it does not, or it does not say. */
+  reason: string | null
   pid: number | null
   host: string
   /** Which life of it this is: a later one has a larger number. */

@@ -1,3 +1,4 @@
+import type { PoolProgram } from '../config/types.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 
@@ -16,7 +17,7 @@ export interface Assignment {
   discoveries: readonly string[] | null
   capabilities: Capabilities
   /** A program in another language that does the work: the worker process is its bridge. */
-  command: readonly string[] | null
+  program: PoolProgram | null
   paused: boolean
   /** Items that its last lives ended on. */
   avoid: readonly string[]

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/types.ts'
+import type { Config, PoolProgram } from '../config/types.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { type ForeignOptions, ForeignProgram, type ProgramEnd } from './foreign-program.ts'
@@ -12,6 +12,8 @@ export interface Hosted {
   stop(): Promise<void>
   /** As if it had crashed. */
   kill(): void
+  /** The memory of the program, in bytes; null: it is not known. */
+  rss(): number | null
 }
 
 export interface HostOptions extends Pick<ForeignOptions, 'onOutput' | 'onReplaced' | 'ownGroup'> {
@@ -26,16 +28,18 @@ const GRACE_MS = 5_000
 /** Starts the program of a pool, for a process that does its tasks through it. Null: the pool has none. */
 export async function hostProgram(
   config: Config,
-  command: readonly string[] | undefined,
+  pool: PoolProgram | undefined,
   { componentId, onFrame = () => {}, ...rest }: HostOptions,
 ): Promise<Hosted | null> {
-  if (command === undefined) return null
+  if (pool === undefined) return null
   const { tasks = [], discoveries = [] } = config.engine
-  const { GLEANER_WORKER: _, ...env } = process.env
+  const { command, uid, gid } = pool
   const program = await ForeignProgram.start({
     command,
     cwd: dirname(config.path),
-    env: { ...env, GLEANER_COMPONENT_ID: componentId },
+    env: { ...environmentFor(pool, process.env), GLEANER_COMPONENT_ID: componentId },
+    uid,
+    gid,
     lineMax: config.engine.payloadLimit ?? PAYLOAD_MAX_BYTES,
     graceMs: GRACE_MS,
     clock: systemClock,
@@ -50,7 +54,26 @@ export async function hostProgram(
     },
     stop: () => program.stop(),
     kill: () => program.kill(),
+    rss: () => program.rss,
   }
+}
+
+/** What every program needs, and the mark by which a supervisor finds what its workers have started. */
+const ALWAYS = /^(PATH|HOME|LANG|LC_[A-Z_]+|TZ|TMPDIR|GLEANER_PROCESS)$/
+
+/** The rest holds secrets that are none of the program's: tokens, the address of the database. */
+export function environmentFor(
+  { env }: Pick<PoolProgram, 'env'>,
+  ours: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const names = isList(env) ? env : []
+  const values = isList(env) ? {} : env
+  const passed = Object.entries(ours).filter(([name]) => ALWAYS.test(name) || names.includes(name))
+  return { ...Object.fromEntries(passed), ...values }
+}
+
+function isList(env: PoolProgram['env']): env is readonly string[] {
+  return Array.isArray(env)
 }
 
 /** With the session open: whoever finds it sees a crash, and charges it to what ran. */

@@ -1,17 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Clock } from '../clock.ts'
-import {
-  InputError,
-  PermanentError,
-  RetryLater,
-  StoppedError,
-  TaskCancelled,
-  TimeoutError,
-} from '../errors.ts'
+import { PermanentError, RetryLater, StoppedError, TaskCancelled, TimeoutError } from '../errors.ts'
 import type { RunContext } from '../worker/context.ts'
 import { ForeignFailure } from '../worker/foreign-failure.ts'
 import { BoundedLines } from './bounded-lines.ts'
+import { killDescendants, listed, memoryOf } from './descendants.ts'
 import {
   decodeMessage,
   encodeMessage,
@@ -19,19 +13,15 @@ import {
   idInHead,
   type ToProgram,
 } from './foreign-protocol.ts'
+import { type Spawned, type SpawnOptions, spawned } from './foreign-spawn.ts'
 import { decodeFrame, type Frame } from './frame.ts'
 
-export interface ForeignOptions {
-  command: readonly string[]
-  cwd: string
-  env: NodeJS.ProcessEnv
+export interface ForeignOptions extends SpawnOptions {
   /** Characters of a line that are read at most: an answer can be as long as a result may be. */
   lineMax: number
   /** Between a cancel and the end of a program that does not heed it. */
   graceMs: number
   clock: Clock
-  /** Out of reach of the keys of a terminal: Ctrl-C is for whoever hosts it, who tells it to stop. */
-  ownGroup?: boolean
   /** What it writes on descriptor 3. */
   onFrame: (frame: Frame) => void
   /** A line that belongs to no task. */
@@ -62,14 +52,17 @@ export class ForeignProgram {
   readonly #options: ForeignOptions
   readonly #runs = new Map<string, Run>()
   #child: ChildProcess
+  /** In the environment of the program that runs now, and so in that of all that it starts. */
+  #mark = ''
   #ended: Promise<ProgramEnd>
   #stopping = false
   /** Killed, to be replaced: whoever comes waits for the next one. */
   #condemned: PromiseWithResolvers<void> | undefined
 
-  private constructor(options: ForeignOptions, child: ChildProcess) {
+  private constructor(options: ForeignOptions, { child, mark }: Spawned) {
     this.#options = options
     this.#child = child
+    this.#mark = mark
     this.#ended = this.#attend(child)
   }
 
@@ -80,6 +73,11 @@ export class ForeignProgram {
 
   get pid(): number | undefined {
     return this.#child.pid
+  }
+
+  /** With all that it has started; null: it is not known. */
+  get rss(): number | null {
+    return memoryOf('GLEANER_PROGRAM', this.#mark)
   }
 
   /** What a handler is: resolves with the result, rejects with why there is none. */
@@ -116,14 +114,30 @@ export class ForeignProgram {
     this.#child.stdin?.end()
     const { clock, graceMs } = this.#options
     const terminate = clock.after(graceMs, () => this.#child.kill('SIGTERM'))
-    const kill = clock.after(2 * graceMs, () => this.#child.kill('SIGKILL'))
+    const kill = clock.after(2 * graceMs, () => this.kill())
     await this.#ended
     terminate()
     kill()
   }
 
+  /** With its group, where it has one of its own; what else it has started ends when it is gone. */
   kill(): void {
     this.#child.kill('SIGKILL')
+    const { pid } = this.#child
+    if (this.#options.ownGroup !== true || pid === undefined) return
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // Nothing is left of it.
+    }
+  }
+
+  /** What it had started must not go on with a task that was taken from it. */
+  #endDescendants(): void {
+    const { killed, left } = killDescendants('GLEANER_PROGRAM', this.#mark)
+    const { onOutput } = this.#options
+    if (killed.length > 0) onOutput(`killed what the program had started: ${listed(killed)}`, 'stderr')
+    if (left.length > 0) onOutput(`what the program had started goes on: ${listed(left)}`, 'stderr')
   }
 
   #attend(child: ChildProcess): Promise<ProgramEnd> {
@@ -153,7 +167,9 @@ export class ForeignProgram {
         if (!this.#stopping) this.#over({ code, signal })
       })
       // Children of its own may hold its pipes open.
-      child.once('exit', () => {
+      child.once('exit', (code) => {
+        // In order: what it left running it may have left on purpose.
+        if (code !== 0 || !this.#stopping) this.#endDescendants()
         this.#options.clock.after(this.#options.graceMs, () => {
           for (const stream of [stdout, stderr, frames]) stream.destroy()
         })
@@ -208,7 +224,7 @@ export class ForeignProgram {
   #condemn(): void {
     if (this.#stopping || this.#condemned !== undefined) return
     this.#condemned = Promise.withResolvers()
-    this.#child.kill('SIGKILL')
+    this.kill()
   }
 
   #over(end: ProgramEnd): void {
@@ -221,7 +237,9 @@ export class ForeignProgram {
 
   async #replace(end: ProgramEnd): Promise<ProgramEnd> {
     try {
-      this.#child = await spawned(this.#options)
+      const { child, mark } = await spawned(this.#options)
+      this.#child = child
+      this.#mark = mark
     } catch {
       this.#options.onCrash(end)
       return end
@@ -238,31 +256,6 @@ export class ForeignProgram {
     const stdin = this.#child.stdin
     if (stdin?.writable) stdin.write(encodeMessage(message))
   }
-}
-
-function spawned({ command, cwd, env, ownGroup = false }: ForeignOptions): Promise<ChildProcess> {
-  const [program, ...args] = command as [string, ...string[]]
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    detached: ownGroup,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-  })
-  return new Promise((resolve, reject) => {
-    child.once('spawn', () => resolve(child))
-    child.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(
-        new InputError(`command: ${program} could not be started: ${cause.message}`, {
-          code: 'BAD_CONFIG',
-          hint:
-            cause.code === 'ENOENT'
-              ? 'Install it, or write its whole path; a relative one is seen from the config.'
-              : 'Check that it may be executed.',
-          cause,
-        }),
-      )
-    })
-  })
 }
 
 function listen(

@@ -9,6 +9,8 @@ export interface Frame {
   phase: Phase | null
   /** It starts nothing more, although what it has begun may still run; null: nothing was said about it. */
   paused: boolean | null
+  /** Why it backs off; null: nothing was said about it. */
+  reason: string | null
   currentJob: string | null
   incarnation: number | null
   seq: number | null
@@ -54,6 +56,7 @@ export function decodeFrame(line: string): Frame | Noise {
     status,
     phase,
     paused: typeof said.paused === 'boolean' ? said.paused : null,
+    reason: text(said.reason),
     currentJob: text(said.current_job),
     incarnation: number(said.incarnation),
     seq: number(said.seq),

@@ -11,6 +11,10 @@ export interface Said {
   phase: Phase
   /** Nothing more is started. */
   paused: boolean
+  /** Why it backs off; null: it does not. */
+  reason: string | null
+  /** Of the program that it hosts; null: it is not known; undefined: it hosts none, and its own memory counts. */
+  rss?: number | null
   processed: number
   errors: number
   metrics: Record<string, number>

@@ -26,13 +26,13 @@ const ITEMS_MAX = 50
 const COMMAND_MAX_CHARS = 1_000
 const CLOSE_WITHIN_MS = 100
 
-let said: Said = { phase: 'initializing', paused: false, processed: 0, errors: 0, metrics: {} }
+let said: Said = { phase: 'initializing', paused: false, reason: null, processed: 0, errors: 0, metrics: {} }
 let seq = 0
 let toldBusy = false
 
 function write(): void {
   if (pipe.writableLength > UNREAD_MAX_BYTES || !pipe.writable) return
-  const { phase, ...rest } = said
+  const { phase, rss = process.memoryUsage.rss(), ...rest } = said
   toldBusy = board.running > 0
   const nowMs = monotonicMs()
   const current = board.items(ITEMS_MAX, nowMs - originMs, Date.now())
@@ -46,7 +46,7 @@ function write(): void {
     phase: actual,
     currentJob: current[0]?.item ?? null,
     current,
-    rss: process.memoryUsage.rss(),
+    rss,
     // Until the next turn is due nothing can be said against it.
     loopLagMs: Math.max(0, Math.round(nowMs - board.turnedMs - turnEveryMs)),
     ...rest,
@@ -89,7 +89,8 @@ pipe.once('end', () => pipe.destroy())
 const timer = setInterval(write, frameEveryMs)
 port.on('message', (message: { said?: Said; renew?: Renewing; close?: true }) => {
   if (message.said !== undefined) {
-    const changed = message.said.phase !== said.phase || message.said.paused !== said.paused
+    const { phase, paused, reason } = message.said
+    const changed = phase !== said.phase || paused !== said.paused || reason !== said.reason
     said = message.said
     if (changed) write()
   }

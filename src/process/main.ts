@@ -1,7 +1,6 @@
 import '../node-version.ts'
-import { enableCompileCache } from 'node:module'
+import { enableOwnCompileCache } from './compile-cache.ts'
 
-// A restart should not take the time to compile everything again.
-enableCompileCache()
+enableOwnCompileCache()
 const { runWorkerProcess } = await import('./worker-process.ts')
 await runWorkerProcess()

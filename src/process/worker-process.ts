@@ -2,15 +2,16 @@ import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/types.ts'
 import { type Engine, openProcess } from '../engine/open.ts'
-import { type GleanerError, StoreError } from '../errors.ts'
+import { type GleanerError, InputError, StoreError } from '../errors.ts'
 import type { Phase } from '../model/worker.ts'
+import { messageOf } from '../thrown.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Control } from './control.ts'
 import { EXIT } from './exit-codes.ts'
 import { ForeignHealth } from './foreign-health.ts'
 import { type Hosted, hostProgram } from './foreign-host.ts'
-import { HealthLine } from './health-line.ts'
+import { HealthLine, type Said } from './health-line.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
@@ -34,8 +35,9 @@ class WorkerProcess {
   /** What keeps its program from working. */
   #hindrance: Phase | null = null
   #workersPhase: Phase = 'initializing'
-  #told: { phase: Phase; paused: boolean } = { phase: 'initializing', paused: false }
+  #told: Pick<Said, 'phase' | 'paused' | 'reason'> = { phase: 'initializing', paused: false, reason: null }
   #counted = 0
+  #rss: number | null | undefined
   #paused: boolean
   #stopping: Promise<void> | undefined
   /** How long what runs may take, should it be told to stop before it has begun. */
@@ -49,8 +51,8 @@ class WorkerProcess {
       orphaned: () => this.#stop(ORPHAN_DRAIN_MS),
       turned: () => this.#count(),
     })
-    this.#line.onFailure((error) => fail(`its keeper failed: ${message(error)}`, 1))
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(0))
+    this.#line.onFailure((error) => fail(`its keeper failed: ${messageOf(error)}`, 1))
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#obeySignal(signal))
     // Its supervisor reads them; when he is gone nobody does, and the work must go on.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   }
@@ -58,6 +60,7 @@ class WorkerProcess {
   async run(): Promise<void> {
     const config = await this.#load()
     this.#program = await this.#host(config)
+    if (this.#program !== null) this.#weigh(this.#program)
     // Its supervisor has counted since the process began.
     const leftMs = this.#assignment.startupMs - performance.now()
     systemClock.afterIfAlive(leftMs * PATIENCE_PART, () => this.#giveUpWaiting())
@@ -82,13 +85,13 @@ class WorkerProcess {
     try {
       return await loadConfig(this.#assignment.config)
     } catch (error) {
-      return fail(message(error), EXIT.configuration)
+      return fail(messageOf(error), EXIT.configuration)
     }
   }
 
   /** The program of a foreign pool; its own frames say how it is, as soon as there is one. */
   async #host(config: Config): Promise<Hosted | null> {
-    const { command, worker: componentId, frameEveryMs } = this.#assignment
+    const { program, worker: componentId, frameEveryMs } = this.#assignment
     const health = new ForeignHealth({
       clock: systemClock,
       frameEveryMs,
@@ -96,15 +99,26 @@ class WorkerProcess {
       onHung: () => this.#program?.kill(),
     })
     try {
-      return await hostProgram(config, command ?? undefined, {
+      return await hostProgram(config, program ?? undefined, {
         componentId,
         onFrame: health.heard,
         onReplaced: health.forget,
         onOutput: (line, stream) => (stream === 'stdout' ? console.log(line) : console.error(line)),
       })
     } catch (error) {
-      return fail(message(error), EXIT.configuration)
+      // For want of descriptors or memory it is no mistake in the config: a failed start, which is tried again.
+      return fail(messageOf(error), error instanceof InputError ? EXIT.configuration : 1)
     }
+  }
+
+  /** The memory that is told, and that `maxRss` bounds, is the program's. */
+  #weigh(program: Hosted): void {
+    const weigh = () => {
+      this.#rss = program.rss()
+      this.#say()
+    }
+    weigh()
+    setInterval(weigh, this.#assignment.frameEveryMs).unref()
   }
 
   /** What cannot work claims nothing. Null: it can again. */
@@ -115,9 +129,9 @@ class WorkerProcess {
 
   #mayClaim(): void {
     if (this.#worker === undefined) return
-    const isIdle = !this.#paused && this.#hindrance === null
-    if (isIdle) this.#worker.resume()
-    else this.#worker.pause()
+    if (this.#paused) this.#worker.pause()
+    else if (this.#hindrance !== null) this.#worker.pause(`its program reports ${this.#hindrance}`)
+    else this.#worker.resume()
     this.#onPhase()
   }
 
@@ -125,13 +139,13 @@ class WorkerProcess {
     try {
       return await openProcess(config.engine, { startKeeper: this.#line.startKeeper })
     } catch (error) {
-      return fail(message(error), error instanceof StoreError ? EXIT.database : EXIT.configuration)
+      return fail(messageOf(error), error instanceof StoreError ? EXIT.database : EXIT.configuration)
     }
   }
 
   #work(engine: Engine): Worker {
     const { worker: id, supervisor, avoid, queues, discoveries, concurrency, capabilities } = this.#assignment
-    engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${message(error)}`))
+    engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${messageOf(error)}`))
     try {
       return engine.work({
         id,
@@ -145,7 +159,7 @@ class WorkerProcess {
         ...(concurrency === null ? {} : { concurrency }),
       })
     } catch (error) {
-      return fail(message(error), EXIT.configuration)
+      return fail(messageOf(error), EXIT.configuration)
     }
   }
 
@@ -153,8 +167,10 @@ class WorkerProcess {
   #onPhase(): void {
     const phase = this.#phase()
     if (phase === 'stopping' && this.#worker?.failed) void this.#end()
-    const told = { phase: phase === 'processing' ? 'idle' : phase, paused: this.#isPaused }
-    if (told.phase === this.#told.phase && told.paused === this.#told.paused) return
+    const reason = phase === 'backing_off' ? this.#reason() : null
+    const told = { phase: phase === 'processing' ? 'idle' : phase, paused: this.#isPaused, reason } as const
+    if (told.phase === this.#told.phase && told.paused === this.#told.paused && reason === this.#told.reason)
+      return
     this.#told = told
     this.#say()
   }
@@ -169,6 +185,11 @@ class WorkerProcess {
     return this.#paused ? this.#workersPhase : (this.#hindrance ?? this.#workersPhase)
   }
 
+  #reason(): string | null {
+    if (!this.#paused && this.#hindrance !== null) return `its program reports ${this.#hindrance}`
+    return this.#worker?.snapshot().reason ?? null
+  }
+
   /** A frame tells how much was done, once a second at most: nobody is woken for it alone. */
   #count(): void {
     const processed = this.#worker?.snapshot().counters.processed ?? 0
@@ -181,6 +202,11 @@ class WorkerProcess {
     if (control.type === 'stop') return this.#stop(control.drainMs)
     this.#paused = control.type === 'pause'
     this.#mayClaim()
+  }
+
+  #obeySignal(signal: NodeJS.Signals): void {
+    if (this.#stopWithinMs === undefined) console.error(`stops: it received ${signal}`)
+    this.#stop(0)
   }
 
   /** Whoever asks again may be in more of a hurry. */
@@ -207,17 +233,14 @@ class WorkerProcess {
 
   #say(): void {
     const { processed = 0, errors = 0, ...metrics } = this.#worker?.snapshot().counters ?? {}
-    this.#line.say({ ...this.#told, processed, errors, metrics })
+    this.#line.say({ ...this.#told, rss: this.#rss, processed, errors, metrics })
   }
 }
 
 /** It gave itself up. */
 function codeOf({ code }: GleanerError): number {
+  if (code.startsWith('STORE_')) return EXIT.database
   return code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function fail(why: string, code: number): never {

@@ -1,5 +1,6 @@
 import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
 import type { Store } from '../store/contract.ts'
+import { listDiscoveries } from './pausing.ts'
 import { countAndNote, wereLeft } from './row-count.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
@@ -16,7 +17,7 @@ export async function readAlerts(store: Store, limits: AlertLimits): Promise<Ale
 
 /** Whether any wait is known by one row; only then are they counted, which is done aside, and once more when there are none. */
 async function readWaiting(store: Store): Promise<WaitingRows[]> {
-  const discoveries = await store.listDiscoveries()
+  const discoveries = await listDiscoveries(store)
   const counted = await Promise.all(discoveries.map(async ({ name }) => countIfAny(store, name)))
   const waiting = discoveries.filter((_, n) => counted[n]!.waiting > 0).map(({ name }) => name)
   const since = await store.noteWaiting(waiting)

@@ -42,8 +42,10 @@ export class Enqueuer {
     const definition = this.#registry.of(task)
     const checked = newTask(definition, input, options, this.#payloadLimit)
     const tasks = [checked instanceof Promise ? await checked : checked]
-    const answers = this.#counted(tasks, await this.#stored(tasks))
-    return this.#handle(definition, answers[0]!)
+    const stored = await this.#stored(tasks).catch((error) => {
+      throw perhapsStored('the task', error)
+    })
+    return this.#handle(definition, this.#counted(tasks, stored)[0]!)
   }
 
   async enqueueMany<I>(
@@ -69,7 +71,7 @@ export class Enqueuer {
     const handles: Handle<any>[] = []
     for (const chunk of chunks) {
       const answers = await this.#stored(chunk).catch((error) => {
-        throw stoppedAt(handles.length, tasks.length, error)
+        throw stoppedAt(handles.length, tasks.length, perhapsStored('the tasks', error))
       })
       for (const answer of this.#counted(chunk, answers)) handles.push(this.#handle(definition, answer))
     }
@@ -135,9 +137,10 @@ export class Enqueuer {
 
 function atPosition(position: number, error: unknown): unknown {
   if (!(error instanceof InputError)) return error
-  const { code, issues } = error
+  const { code, issues, hint } = error
   return new InputError(`enqueueMany: number ${position}: ${error.message}`, {
     code,
+    hint,
     issues: issues.map(({ path, message }) => ({
       path: path === '' ? `${position}` : `${position}.${path}`,
       message,
@@ -148,14 +151,28 @@ function atPosition(position: number, error: unknown): unknown {
 
 function stoppedAt(done: number, all: number, cause: unknown): unknown {
   if (done === 0 || !(cause instanceof StoreError)) return cause
+  const { code, inDoubt } = cause
+  const rest = inDoubt ? 'of the next ones it is not known' : 'the rest is not'
   return new StoreError(
-    `enqueueMany: the first ${done} of ${all} tasks are enqueued, the rest is not: ${cause.message}`,
+    `enqueueMany: the first ${done} of ${all} tasks are enqueued, ${rest}: ${cause.message}`,
     {
-      code: cause.code,
+      code,
       hint: 'Use { atomic: true } for all or nothing.',
       cause,
+      inDoubt,
     },
   )
+}
+
+/** The answer was lost, and it cannot be found out what became of it. */
+function perhapsStored(what: string, error: unknown): unknown {
+  if (!(error instanceof StoreError) || !error.inDoubt) return error
+  return new StoreError(`${what} may or may not have been stored: ${error.message}`, {
+    code: error.code,
+    hint: 'With a key, enqueue can be called again: then there is one task.',
+    cause: error,
+    inDoubt: true,
+  })
 }
 
 function asynchronousSchema(definition: TaskDefinition, unfinished: Promise<unknown>): InputError {

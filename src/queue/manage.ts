@@ -24,7 +24,8 @@ export interface TaskManagement {
   get(id: string): Promise<TaskRecord | null>
   /**
    * Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. A page looks
-   * at a bounded number of tasks: it may be short, or empty, and still have a `next` that goes on from there.
+   * at a bounded number of tasks: it may be short, or empty, and still have a `next` that goes on from there. For an input or
+   * result of more than 4 096 bytes of JSON there stands `{ $shortened: { bytes } }`; `get` has it all.
    */
   list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>
   counts(filter?: LaneFilter): Promise<Counts>
@@ -92,7 +93,11 @@ export function taskManagement(store: Store, meter: Meter): TaskManagement {
       if (at === null) throw new TaskGone(id)
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
       const limits = await store.limitsOn(at.task.id)
-      return explain({ ...at, limits, workers: at.workers.filter(({ process }) => !isProvedDead(process)) })
+      return explain({
+        ...at,
+        limits,
+        workers: at.workers.filter(({ process }) => !isProvedDead(process, store)),
+      })
     },
     retryAll: (query, options) => changeMany('retry', query, options),
     cancelAll: (query, options) => changeMany('cancel', query, options),

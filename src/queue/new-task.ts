@@ -1,14 +1,17 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { limitKeyOf } from '../define/limit.ts'
 import { checkKey, checkName, shown } from '../define/names.ts'
-import { encodePayload } from '../define/payload.ts'
+import { encodeInput } from '../define/payload.ts'
 import { checkRetry } from '../define/retry.ts'
 import { checkAgainst } from '../define/schema.ts'
 import { checkRequires, type TaskDefinition } from '../define/task.ts'
 import type { EnqueueOptions } from '../define/types.ts'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
+import { readExactly } from '../exact-json.ts'
 import type { WhenHeld } from '../model/held-key.ts'
 import { PRIORITY_DEFAULT, PRIORITY_FIRST, PRIORITY_LAST } from '../model/rank.ts'
+import { refuseUnknown } from '../options.ts'
 import type { NewTask, Overrides } from '../store/contract.ts'
 import { checkWhenHeld } from './held-options.ts'
 
@@ -37,14 +40,44 @@ export function newTask(
   options: EnqueueOptions | undefined,
   payloadLimit: number,
 ): NewTask | Promise<NewTask> {
-  const encoded = encodePayload(input, `input of ${definition.name}`, payloadLimit, 'TOO_LARGE')
+  const what = `input of ${definition.name}`
+  const { text: encoded, isChanged } = encodeInput(input, what, payloadLimit)
   const task = options === undefined ? plain(definition, encoded) : withOptions(definition, encoded, options)
   if (definition.input === undefined) return withLimitKey(definition, task, undefined)
   // What is stored is what was given: it is parsed again, to the same value, before it runs.
-  const checked = checkAgainst(definition.input, input, `input of ${definition.name}`)
-  return checked instanceof Promise
-    ? checked.then((parsed) => withLimitKey(definition, task, parsed))
-    : withLimitKey(definition, task, checked)
+  const checked = checkAgainst(definition.input, input, what)
+  if (checked instanceof Promise)
+    return checked.then(async (parsed) =>
+      withLimitKey(definition, task, isChanged ? await asStored(definition.input!, encoded, what) : parsed),
+    )
+  const seen = isChanged ? asStored(definition.input, encoded, what) : checked
+  return seen instanceof Promise
+    ? seen.then((parsed) => withLimitKey(definition, task, parsed))
+    : withLimitKey(definition, task, seen)
+}
+
+/** What `run` will see of an input that is not the same as JSON. An input that could only fail then is refused now. */
+function asStored(
+  schema: StandardSchemaV1,
+  encoded: string | null,
+  what: string,
+): unknown | Promise<unknown> {
+  try {
+    const checked = checkAgainst(schema, readExactly(encoded!), what)
+    return checked instanceof Promise ? checked.catch((error) => refuseStored(error, what)) : checked
+  } catch (error) {
+    return refuseStored(error, what)
+  }
+}
+
+function refuseStored(error: unknown, what: string): never {
+  if (!(error instanceof InputError)) throw error
+  throw new InputError(error.message.replace(what, `${what}, as it is stored, which is JSON,`), {
+    code: 'BAD_INPUT',
+    issues: [...error.issues],
+    hint: 'A Date is stored as text: use z.coerce.date() or z.iso.datetime(). An instance of a class is stored as a plain object, if at all: pass plain data.',
+    cause: error,
+  })
 }
 
 /** By what `run` will see. */
@@ -69,7 +102,7 @@ function plain(definition: TaskDefinition, input: string | null): NewTask {
 }
 
 function withOptions(definition: TaskDefinition, input: string | null, options: EnqueueOptions): NewTask {
-  refuseUnknown(options)
+  refuseUnknown(options, OPTIONS, 'enqueue')
   const whenHeld = checkWhenHeld(options)
   const retry = options.retry === undefined ? {} : checkRetry(options.retry, 'retry')
   return {
@@ -84,15 +117,6 @@ function withOptions(definition: TaskDefinition, input: string | null, options: 
     overrides: overridesOf(retry, options),
     runAfter: runAfterOf(options, whenHeld),
   }
-}
-
-function refuseUnknown(options: EnqueueOptions): void {
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown === undefined) return
-  throw new InputError(`enqueue has no option ${shown(unknown)}`, {
-    code: 'BAD_OPTION',
-    hint: `There are: ${OPTIONS.join(', ')}.`,
-  })
 }
 
 function mergedRequires(definition: TaskDefinition, options: EnqueueOptions): NewTask['requires'] {

@@ -29,14 +29,16 @@ import type {
   RetryAnswer,
   TaskFilter,
 } from './managing.ts'
-import type { PostgresOptions } from './postgres/server/options.ts'
+import type { RenewalPlan } from './renewal.ts'
 import type { Rows } from './rows.ts'
+import type { LiveSession } from './session-row.ts'
 import type { Supervision } from './supervision.ts'
 import type { Upkeep } from './upkeep.ts'
 
 export type * from './change.ts'
 export type * from './managing.ts'
 export type * from './rows.ts'
+export type { LiveSession } from './session-row.ts'
 
 /**
  * What the engine asks of a database. SQLite and PostgreSQL stand behind it and pass one conformance suite.
@@ -56,10 +58,12 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
 
   // Sessions
   openSession(worker: NewSession): Promise<string>
-  /** All live sessions, so that a sweeper can tell who is gone; `show`: for people, without waiting for those who write. */
-  liveSessions(purpose?: 'judge' | 'show'): Promise<LiveSession[]>
+  /** All live sessions, so that a sweeper can tell which workers are gone. */
+  liveSessions(): Promise<LiveSession[]>
   /** Ends a session and gives back all it held, in one transaction. Null: it had ended, or was renewed since. */
   endSession(id: string, cause: EndCause, known?: EndKnowledge): Promise<SessionEnd | null>
+  /** As every renewal does. Answers the lease clock's time. */
+  advanceLeaseClock(leaseMs: number): Promise<number>
   /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
   renewal(): RenewalPlan | null
 
@@ -170,32 +174,11 @@ export interface NewSession {
   supervisor?: ProcessIdentity
 }
 
-export interface LiveSession {
-  id: string
-  worker: string
-  process: ProcessIdentity
-  supervisor: ProcessIdentity | null
-  /** Grows with each renewal. A sweeper that sees it unchanged for a whole lease ends the session. */
-  renewals: number
-  /** For how long it was not renewed by the server's clock; null where only the renewals tell. */
-  unrenewedMs: number | null
-}
-
 export interface SessionEnd {
   returned: number
   /** The one item a crash was charged to. */
   blamed: string | null
   workerBroken: boolean
-}
-
-/** Crosses a thread boundary, so it is plain data. */
-export type RenewalPlan = { store: 'sqlite'; path: string } | { store: 'postgres'; options: PostgresOptions }
-
-/** One write for all sessions of a process. */
-export interface Renewer {
-  /** The sessions that are still alive; the others were ended by somebody. */
-  renew(sessions: readonly string[]): Promise<string[]>
-  close(): Promise<void>
 }
 
 export interface ClaimProof {
@@ -231,8 +214,9 @@ export interface Exchange {
   logs: readonly (ClaimProof & { lines: readonly NewLogLine[] })[]
   want: Want | null
   /**
-   * After an exchange whose answer was lost: everything this worker knows to hold. What the store has in its name
-   * beyond that was claimed in that exchange, and goes back.
+   * Everything this worker knows to hold, to be compared with what the store has in its name: after an exchange whose answer
+   * was lost, when the store asks for it (`compare`), and now and then. What only the store knows of goes back; what only
+   * the worker knows of is refused.
    */
   holding?: readonly string[]
 }
@@ -290,6 +274,8 @@ export interface Exchanged {
   conflicts?: number
   /** Whatever waits may be held ahead: nothing of it is under a limit. */
   unlimited?: boolean
+  /** The server may have lost its last commits. Nothing was claimed: the next exchange has to say what the worker is `holding`. */
+  compare?: boolean
 }
 
 /** Runs inside the completing transaction. Synchronous on SQLite, where a thenable rolls back. */

@@ -90,6 +90,8 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   gate_news: 'of those who hold something, or did a moment ago',
   tallies: 'the counters are reckoned from the tasks',
   finished: 'reckoned from the tasks',
+  server_life: 'of the server',
+  lease_clock: 'of live sessions',
   supervisors: 'of live processes',
   commands: 'to live processes',
   migrations: 'each database has its own',

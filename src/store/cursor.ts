@@ -28,11 +28,25 @@ export function readPlace(cursor: string | null): string | null {
   return place
 }
 
-function badCursor(): InputError {
+export function badCursor(): InputError {
   return new InputError('the cursor is not one of this listing', {
     code: 'BAD_CURSOR',
     hint: 'Pass the `next` of the page before, with the same filter; leave it out for the first page.',
   })
+}
+
+/** Whether a text is a JSON array of so many values that a column can hold: a key of several columns, or a place in an order. */
+export function isTuple(text: string, size: number): boolean {
+  try {
+    const values: unknown = JSON.parse(text)
+    return (
+      Array.isArray(values) &&
+      values.length === size &&
+      values.every((value) => typeof value !== 'object' || value === null)
+    )
+  } catch {
+    return false
+  }
 }
 
 function parse(cursor: string): unknown {

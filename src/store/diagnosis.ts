@@ -12,12 +12,14 @@ export interface Diagnosis {
   latest: number
   /** What does not fit, each with what to do. */
   troubles: readonly { message: string; fix: string }[]
+  /** What works and should be changed nevertheless, each with what to do. */
+  notes: readonly { message: string; fix: string }[]
 }
 
 /** Throws what opening it would throw, when it cannot be reached. */
 export async function diagnose(database: string, options: StoreOptions = {}): Promise<Diagnosis> {
   const path = sqlitePath(database)
-  if (path !== undefined) return diagnoseSqlite(path)
+  if (path !== undefined) return diagnoseSqlite(path, options.sqlite?.library)
   const { diagnosePostgres } = await import('./postgres/manage/diagnosis.ts')
   return diagnosePostgres({ url: database, ...options.postgres })
 }

@@ -2,20 +2,23 @@ import type { Clock } from '../clock.ts'
 import { InputError } from '../errors.ts'
 import type { Store } from './contract.ts'
 import type { PostgresOptions } from './postgres/server/options.ts'
+import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
 import type { Durability } from './sqlite/file/connection.ts'
 import { openSqliteStore } from './sqlite/store.ts'
 
 export interface StoreOptions {
   durability?: Durability
   clock?: Clock
+  /** Which library opens a SQLite file. */
+  sqlite?: { library?: SqliteLibrary | undefined; beside?: object | undefined }
   postgres?: Omit<PostgresOptions, 'url'>
 }
 
 /** The store behind a database URL. Who uses SQLite never loads the driver of PostgreSQL. */
 export async function openStore(database: string, options: StoreOptions = {}): Promise<Store> {
-  const { postgres, ...common } = options
+  const { postgres, sqlite, ...common } = options
   const path = sqlitePath(database)
-  if (path !== undefined) return openSqliteStore({ path, ...common })
+  if (path !== undefined) return openSqliteStore({ path, ...sqlite, ...common })
   const { openPostgresStore } = await import('./postgres/store.ts')
   return openPostgresStore({ url: database, ...postgres, ...common })
 }

@@ -104,7 +104,7 @@ export interface RowExchange {
   starts: readonly Run[]
   outcomes: readonly (Run & { outcome: RowOutcome })[]
   want: RowWant | null
-  /** After an exchange whose answer was lost: the rows this worker knows to hold. Whatever is claimed beyond that goes back. */
+  /** The rows this worker knows to hold, to be compared with its claims, as in `Exchange`. */
   holding?: readonly string[]
 }
 
@@ -143,7 +143,7 @@ export interface RowsExchanged {
   claims: RowClaim[]
   /** One for each outcome, in their order. */
   answers: RowAnswer[]
-  /** Ids of `starts` whose claim is not ours any more. */
+  /** Ids of `starts` and `holding` whose claim is not ours any more. */
   refused: string[]
   /** The session itself was ended by somebody: everything it held is gone, and each answer is `refused`. */
   sessionEnded: boolean
@@ -151,10 +151,20 @@ export interface RowsExchanged {
   suspectsWaiting: boolean
   /** When to look again, although nothing tells: a row's backoff ends, or the look was not finished. Null: when woken. */
   nextDueInMs: number | null
+  /** Discoveries that this claim has paused, because they cannot be worked on. */
+  broken?: readonly BrokenDiscovery[]
   /** Everything is paused; left out when nothing was asked for, or something was found. */
   paused?: boolean
   /** What it saw, and somebody else took first. */
   conflicts?: number
+  /** As in `Exchanged`. */
+  compare?: boolean
+}
+
+/** A discovery that was paused because it does not fit its table, or its condition fails. */
+export interface BrokenDiscovery {
+  discovery: string
+  reason: string
 }
 
 /** `retryAfterMs` as in `RowOutcome`. */

@@ -1,4 +1,4 @@
-import type { NamedSchedule, ScheduleRecord } from '../model/schedule.ts'
+import { type NamedSchedule, plannedAnew, type ScheduleRecord } from '../model/schedule.ts'
 import type { Store } from './contract.ts'
 
 /** The verbs for what recurs. */
@@ -26,6 +26,11 @@ export function scheduleRecord(row: ScheduleRow): ScheduleRecord {
     lastTask: row.last_task === null ? null : String(row.last_task),
     paused,
   }
+}
+
+/** Null: the next time that the row says stands. */
+export function rowPlannedAnew(row: ScheduleRow, now: number): number | null {
+  return plannedAnew(row, { nextAt: row.next_at, lastAt: row.last_at }, now)
 }
 
 export function isDue(row: ScheduleRow, now: number): boolean {

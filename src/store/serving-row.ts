@@ -1,4 +1,5 @@
 import type { Serving } from '../model/explanation.ts'
+import type { Holdup } from '../model/holdup.ts'
 
 /** The columns that it is read from. */
 export const SERVING =
@@ -18,6 +19,13 @@ export interface ServingRow {
   holdups: string | null
 }
 
+/** What a session's row says of what its worker waits for. */
+export function heldUp(said: string | null): Pick<Serving, 'holdups' | 'paused'> {
+  const all = said === null ? [] : (JSON.parse(said) as Holdup[])
+  const pause = all.find(({ paused }) => paused === true)
+  return { holdups: all.filter((one) => one !== pause), paused: pause?.reason ?? null }
+}
+
 export function serving(row: ServingRow): Serving {
   const { worker, host, boot, pid, start_time: startTime } = row
   return {
@@ -27,6 +35,6 @@ export function serving(row: ServingRow): Serving {
     names: JSON.parse(row.names),
     capabilities: JSON.parse(row.capabilities),
     discoveries: JSON.parse(row.discoveries),
-    holdups: row.holdups === null ? [] : JSON.parse(row.holdups),
+    ...heldUp(row.holdups),
   }
 }

@@ -115,3 +115,15 @@ export function findingsOf(looks: readonly { flaw: Flaw; rows: Finding['examples
     .filter(({ rows }) => rows.length > 0)
     .map(({ flaw, rows }) => ({ what: flaw.what, examples: rows }))
 }
+
+/** What a look finds is repaired as far as that is possible; a second look says what of it was. */
+export async function checked(
+  look: () => Promise<Finding[]>,
+  repair: () => Promise<unknown>,
+): Promise<Finding[]> {
+  const found = await look()
+  if (found.length === 0) return found
+  await repair()
+  const left = new Set((await look()).map(({ what }) => what))
+  return found.map((finding) => (left.has(finding.what) ? finding : { ...finding, repaired: true }))
+}

@@ -39,6 +39,20 @@ export function checkColumns(source: DiscoverySource, columns: readonly string[]
   }
 }
 
+/**
+ * A row with NULL in a part of its key would never be found, although it has a name in the eyes of its app. A key of one
+ * column may be NULL: a row that has none yet needs no work yet.
+ */
+export function checkNotNull(
+  { name, table, key }: DiscoverySource,
+  nullable: (column: string) => boolean,
+  setNotNull: (column: string) => string,
+): void {
+  const column = key.length > 1 ? key.find(nullable) : undefined
+  if (column === undefined) return
+  throw badDiscovery(name, `key: ${column} of ${table} may be NULL`, setNotNull(column))
+}
+
 /** Whether a condition says `column = …`, perhaps: an index that begins with it may help. */
 export function isFixed(column: string, where: string): boolean {
   const at = where.toLowerCase().indexOf(column.toLowerCase())

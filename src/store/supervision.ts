@@ -38,7 +38,8 @@ export interface SupervisorReport {
   leaving: boolean
 }
 
-export type WorkerAction = 'pause' | 'resume' | 'restart'
+/** `revive`: workers that were given up start again; a worker that is paused stays paused. */
+export type WorkerAction = 'pause' | 'resume' | 'restart' | 'revive'
 
 export interface NewCommand {
   action: WorkerAction

@@ -7,7 +7,7 @@ export interface Upkeep {
    * one small transaction, the oldest first.
    */
   pruneTasks(retention: Retention, step: PruneStep): Promise<Pruned>
-  /** What is not as it must be; empty when all is well. Takes its time, and holds nobody up. */
+  /** What is not as it must be; empty when all is well. Gives back what is held out of reach. Takes its time, and holds nobody up. */
   check(): Promise<Finding[]>
   /** Tells the planner what the tables look like now, and frees what pruned tasks left. */
   optimize(options: OptimizeOptions): Promise<Optimized>
@@ -47,6 +47,8 @@ export interface Pruned {
 export interface Finding {
   what: string
   examples: readonly Record<string, unknown>[]
+  /** It was repaired, and is not so any more. */
+  repaired?: true
 }
 
 export interface OptimizeOptions {

@@ -12,17 +12,22 @@ export function refuseNewer(version: number, latest: number): void {
   })
 }
 
+/** A worker that was not renewed for that long does not hold a migration up: no other process may be left to end its session. */
+export const UNRENEWED_MAX_MS = 5 * 60_000
+
 /** Workers of the old version go on writing the old way: they must be gone before the tables change. */
 export function refuseWhileOthersWork(
   sessions: readonly (ProcessIdentity & { worker: string })[],
-  version: number,
-  latest: number,
+  { version, latest, remote }: { version: number; latest: number; remote: boolean },
 ): void {
-  const alive = sessions.filter((session) => !isProvedDead(session))
+  const alive = sessions.filter((session) => !isProvedDead(session, { remote }))
   if (alive.length === 0) return
   const who = alive.map((session) => `${session.worker} (pid ${session.pid} on ${session.host})`).join(', ')
   throw new StoreError(
     `the database must go from version ${version} to ${latest}, but older workers still run: ${who}`,
-    { code: 'STORE_MIGRATION', hint: 'Stop them, then start the new version; nothing was changed.' },
+    {
+      code: 'STORE_MIGRATION',
+      hint: 'Stop them, then start the new version; nothing was changed. If a machine is gone, start it 5 minutes after its end.',
+    },
   )
 }

@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import type { Duplex, Readable } from 'node:stream'
 import { type Assignment, assignmentEnv } from '../process/assignment.ts'
 import { BoundedLines } from '../process/bounded-lines.ts'
 import { type Control, encodeControl } from '../process/control.ts'
+import { type Descendant, descendants, killDescendants, marked } from '../process/descendants.ts'
+import { EXIT } from '../process/exit-codes.ts'
 import type { Frame } from '../process/frame.ts'
 import { FrameReader } from '../process/frame-reader.ts'
 import { identify, type ProcessIdentity } from '../process-identity.ts'
+import { asError } from '../thrown.ts'
 
 export interface Exit {
   code: number | null
@@ -18,6 +22,8 @@ export interface ChildEvents {
   frame(child: Child, frame: Frame): void
   exit(child: Child, exit: Exit): void
   line(child: Child, stream: 'stdout' | 'stderr', text: string): void
+  /** Of those that left its group. `killed`: with it; `left`: they go on. */
+  descendants(child: Child, found: { killed: readonly Descendant[]; left: readonly Descendant[] }): void
 }
 
 /** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
@@ -31,7 +37,7 @@ export class Child {
   readonly assignment: Assignment
   readonly exited: Promise<Exit>
   /** Which process it is, for as long as anybody remembers; null when it could not be started. */
-  readonly identity: ProcessIdentity | null
+  identity: ProcessIdentity | null
   frame: Frame | null = null
   lastFrameAt: number | null = null
   /** For how long nothing was heard of it, and how old it is: of the time that we were there to listen. */
@@ -40,46 +46,54 @@ export class Child {
   ready = false
   /** Why we ended it; null: we did not ask it to. */
   ending: Ending | null = null
-  readonly #process: ChildProcess
+  /** Null when it could not be started. */
+  readonly #process: ChildProcess | null
   readonly #reader: FrameReader
+  /** In its environment, and so in that of all that it starts. */
+  readonly #mark = randomUUID()
   /** Frames that were somebody else's. */
   #foreign = 0
 
   constructor(assignment: Assignment, env: NodeJS.ProcessEnv, events: ChildEvents) {
     this.assignment = assignment
     this.#reader = new FrameReader((frame) => this.#hear(frame, events))
-    this.#process = spawn(process.execPath, [PROGRAM.pathname], {
-      // A group of its own: Ctrl-C is ours to handle, and what it starts itself dies with it.
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...env, ...assignmentEnv(assignment) },
+    const { promise, resolve } = Promise.withResolvers<Exit>()
+    this.exited = promise
+    const end = (exit: Exit) => {
+      this.killGroup()
+      if (this.pid !== null) this.#endDescendants(exit, events)
+      events.exit(this, exit)
+      resolve(exit)
+    }
+    const started = startProcess({
+      ...process.env,
+      ...env,
+      ...marked('GLEANER_PROCESS', this.#mark),
+      ...assignmentEnv(assignment),
     })
-    const { pid } = this.#process
-    this.identity = pid === undefined ? null : identify(pid)
-    this.exited = new Promise((resolve) => {
-      const end = (exit: Exit) => {
-        this.killGroup()
-        events.exit(this, exit)
-        resolve(exit)
-      }
-      this.#process.once('exit', (code, signal) => end({ code, signal, error: null }))
-      this.#process.once('error', (error) => {
-        if (pid === undefined) end({ code: null, signal: null, error })
-      })
-    })
-    const [, stdout, stderr, pipe] = this.#process.stdio as unknown as [null, Readable, Readable, Duplex]
-    pipe?.on('data', (chunk: Buffer) => this.#reader.add(chunk))
-    for (const stream of [pipe, stdout, stderr]) stream?.on('error', () => {})
+    // Told later: nobody knows this child before its constructor has returned.
+    started.failed.then((error) => end({ code: null, signal: null, error }))
+    this.#process = started.process
+    this.identity = started.process === null ? null : identify(started.process.pid!)
+    if (started.process === null) return
+    started.process.once('exit', (code, signal) => end({ code, signal, error: null }))
+    this.#listen(started.process, events)
+  }
+
+  #listen({ stdio }: ChildProcess, events: ChildEvents): void {
+    const [, stdout, stderr, pipe] = stdio as unknown as [null, Readable, Readable, Duplex]
+    pipe.on('data', (chunk: Buffer) => this.#reader.add(chunk))
+    for (const stream of [pipe, stdout, stderr]) stream.on('error', () => {})
     for (const [name, stream] of Object.entries({ stdout, stderr })) {
       const tell = (text: string) => events.line(this, name as 'stdout' | 'stderr', text)
       const lines = new BoundedLines(LINE_MAX_CHARS, { onLine: tell, onTooLong: tell })
-      stream?.on('data', lines.write)
-      stream?.on('end', lines.end)
+      stream.on('data', lines.write)
+      stream.on('end', lines.end)
     }
   }
 
   get pid(): number | null {
-    return this.#process.pid ?? null
+    return this.#process?.pid ?? null
   }
 
   get noise(): number {
@@ -87,25 +101,26 @@ export class Child {
   }
 
   get alive(): boolean {
-    return this.pid !== null && this.#process.exitCode === null && this.#process.signalCode === null
+    if (this.#process === null) return false
+    return this.#process.exitCode === null && this.#process.signalCode === null
   }
 
   /** By what it ended, and how large it was when it was last heard of. */
   get signature(): string | undefined {
-    const { signalCode, exitCode } = this.#process
+    const { signalCode = null, exitCode = null } = this.#process ?? {}
     if (this.alive || (signalCode === null && exitCode === null)) return undefined
     const size = this.frame?.rss == null ? [] : [`${Math.round(this.frame.rss / 1e6)} MB`]
     return [signalCode ?? `exit code ${exitCode}`, `pid ${this.pid}`, ...size].join(', ')
   }
 
   tell(control: Control): void {
-    const pipe = this.#process.stdio[3] as Duplex | undefined
+    const pipe = this.#process?.stdio[3] as Duplex | undefined
     if (pipe?.writable) pipe.write(encodeControl(control))
   }
 
   /** To the process alone. */
   signal(signal: NodeJS.Signals): void {
-    this.#process.kill(signal)
+    this.#process?.kill(signal)
   }
 
   /** Everybody in its group: also what it has started, when it is dead itself. */
@@ -118,16 +133,52 @@ export class Child {
     }
   }
 
+  /**
+   * What it has started and what left its group with setsid: their items are about to be given back, and must not be worked
+   * on twice. A worker that ended in order may have started a service on purpose.
+   */
+  #endDescendants({ code }: Exit, events: ChildEvents): void {
+    const found =
+      code === EXIT.clean
+        ? { killed: [], left: descendants('GLEANER_PROCESS', this.#mark) }
+        : killDescendants('GLEANER_PROCESS', this.#mark)
+    if (found.killed.length + found.left.length > 0) events.descendants(this, found)
+  }
+
   #hear(frame: Frame, events: ChildEvents): void {
     const { worker, incarnation } = this.assignment
     if (frame.componentId !== worker || (frame.incarnation ?? incarnation) !== incarnation) {
       this.#foreign += 1
       return
     }
+    // Its start time could not be read when all of our descriptors were in use.
+    if (this.alive && this.identity?.startTime === null) this.identity = identify(this.pid!)
     this.silentMs = 0
     this.frame = frame
     this.lastFrameAt = Date.now()
     events.frame(this, frame)
+  }
+}
+
+/**
+ * `failed` is told when there is no process: no program, no memory, no process number or descriptor is left. Node reports
+ * some of that by an event and some by throwing, and a child without descriptors has no pipes.
+ */
+function startProcess(env: NodeJS.ProcessEnv): { process: ChildProcess | null; failed: Promise<Error> } {
+  const { promise: failed, resolve } = Promise.withResolvers<Error>()
+  try {
+    const child = spawn(process.execPath, [PROGRAM.pathname], {
+      // A group of its own: Ctrl-C is ours to handle, and what it starts itself dies with it.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      env,
+    })
+    if (child.pid === undefined) child.once('error', resolve)
+    else child.on('error', () => {})
+    return { process: child.pid === undefined ? null : child, failed }
+  } catch (error) {
+    resolve(asError(error))
+    return { process: null, failed }
   }
 }
 

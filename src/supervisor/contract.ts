@@ -10,7 +10,7 @@ export interface SupervisorOptions {
   /** The config file that every worker process loads. */
   config: string
   pools: readonly Pool[]
-  /** One supervisor per database and name. Default: the name of this host. */
+  /** One supervisor per database and name. Default: the name of this host, numbered if another machine uses it. */
   name?: string
   logger?: Logger
   timings?: SupervisionTimings

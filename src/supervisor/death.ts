@@ -4,13 +4,21 @@ import type { Legacy } from './aftermath.ts'
 import type { Child, Exit } from './child.ts'
 
 /** What kind of end this was, for the restart policy. */
-export function deathOf({ ending }: Child, { code }: Exit, legacy: Legacy): Death {
+export function deathOf(child: Child, exit: Exit, legacy: Legacy): Death {
+  const { ending } = child
+  const { code } = exit
   if (ending !== null && ending.kind !== 'hung' && ending.kind !== 'start-up') return 'asked'
   if (code === EXIT.configuration) return 'configuration'
   if (code === EXIT.database) return 'database'
   if (legacy.workerBroken) return 'broken'
+  if (leftCleanly(child, exit) && !legacy.inFlight) return 'left'
   if (code === EXIT.resource || code === EXIT.resourceErrors) return 'unexplained'
   return legacy.inFlight ? 'explained' : 'unexplained'
+}
+
+/** It was at work and ended with success, as a worker does that somebody sends SIGTERM. A handler can do that, too: then it held something. */
+export function leftCleanly({ ending, ready }: Child, { code }: Exit): boolean {
+  return ending === null && ready && code === EXIT.clean
 }
 
 /** In a row with these it has to be shown whether the worker can do anything but crash. */
@@ -27,7 +35,7 @@ export function crashedOn(
 }
 
 const MEANINGS: Record<number, string> = {
-  [EXIT.clean]: 'it ended by itself',
+  [EXIT.clean]: 'it left: a signal told it to stop, or it ended by itself',
   [EXIT.configuration]: 'its configuration is wrong',
   [EXIT.database]: 'it could not reach the database',
   [EXIT.resource]: 'a resource would not load',
@@ -45,7 +53,7 @@ const ENDINGS = {
 
 /** For people. */
 export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
-  if (exit.error !== null) return `it could not be started: ${exit.error.message}`
+  if (exit.error !== null) return `it could not be started: ${exit.error.message}${adviceFor(exit.error)}`
   if (ending !== null) return ENDINGS[ending.kind]
   const how =
     exit.signal === null
@@ -54,4 +62,16 @@ export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
   if (!ready) return `${how}, before it was ready`
   const job = frame?.currentJob
   return job === null || job === undefined ? how : `${how}, while running ${job}`
+}
+
+const ADVICE: Record<string, string> = {
+  EMFILE: 'too many files are open in this process; raise its limit (ulimit -n)',
+  ENFILE: 'too many files are open on this machine; raise fs.file-max',
+  EAGAIN: 'too many processes; raise the limit (ulimit -u, or pids.max of the container)',
+  ENOMEM: 'no memory is left on this machine',
+}
+
+function adviceFor({ code }: NodeJS.ErrnoException): string {
+  const advice = ADVICE[code ?? '']
+  return advice === undefined ? '' : ` (${advice})`
 }

@@ -1,8 +1,11 @@
+import { hostname } from 'node:os'
+import { type Clock, systemClock } from '../clock.ts'
 import { GleanerError } from '../errors.ts'
-import { identifySelf } from '../process-identity.ts'
+import { identifySelf, isInSight } from '../process-identity.ts'
 import type { Store } from '../store/contract.ts'
 import type { SupervisorRow } from '../store/supervision.ts'
 import { isInOffice } from '../worker/supervisors.ts'
+import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
 
 export interface Office {
@@ -13,12 +16,14 @@ export interface Office {
 }
 
 const ATTEMPTS_MAX = 10
+const NAMES_MAX = 1_000
+const LOOK_MS = 250
 
 /** One supervisor per database and name: the office is free, its holder has left, or he is known to be dead. */
 export async function takeOffice(store: Store, name: string): Promise<Office> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const holder = (await store.supervisors()).find((row) => row.name === name)
-    if (holder !== undefined && isInOffice(holder)) throw refusal(holder)
+    const holder = await holderOf(store, name)
+    if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)
     const term = await store.takeOffice(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
@@ -26,6 +31,54 @@ export async function takeOffice(store: Store, name: string): Promise<Office> {
     code: 'SUPERVISOR_RUNS',
     hint: 'Start one at a time.',
   })
+}
+
+/**
+ * Under the name of this host. If a supervisor on another machine or in another container of the same name runs under it, this
+ * one gets the next number: two of them must not end each other.
+ */
+export async function takeDefaultOffice(
+  store: Store,
+  logger: Logger,
+  { host = hostname(), clock = systemClock }: { host?: string; clock?: Clock } = {},
+): Promise<Office> {
+  for (let number = 1; number <= NAMES_MAX; number++) {
+    const name = number === 1 ? host : `${host}-${number}`
+    if (await isHeldElsewhere(store, name, logger, clock)) continue
+    try {
+      return await takeOffice(store, name)
+    } catch (error) {
+      const holder = await holderOf(store, name)
+      const elsewhere = holder !== undefined && !isInSight(holder.process)
+      // If another machine was faster, its supervisor has the name.
+      if (!elsewhere || (error as GleanerError).code !== 'SUPERVISOR_RUNS') throw error
+    }
+  }
+  throw new GleanerError(`all names of supervisors from ${host} to ${host}-${NAMES_MAX} are in use`, {
+    code: 'SUPERVISOR_RUNS',
+    hint: 'Give this one a name of its own: supervisor.name in the config.',
+  })
+}
+
+/**
+ * Whether a supervisor that this process cannot see lives: its next report proves it. The one before us in this container, if it was
+ * killed, reports nothing, and its name becomes free.
+ */
+async function isHeldElsewhere(store: Store, name: string, logger: Logger, clock: Clock): Promise<boolean> {
+  let unseenMs = Number.POSITIVE_INFINITY
+  for (let waits = false; ; waits = true) {
+    const holder = await holderOf(store, name)
+    if (holder === undefined || isInSight(holder.process) || !isInOffice(holder, store)) return false
+    if (waits && holder.unseenMs < unseenMs) return true
+    if (!waits)
+      logger.info({ name, since: holder.since }, 'waits to see whether a supervisor of this name lives')
+    unseenMs = holder.unseenMs
+    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve))
+  }
+}
+
+async function holderOf(store: Store, name: string): Promise<SupervisorRow | undefined> {
+  return (await store.supervisors()).find((row) => row.name === name)
 }
 
 function refusal({ name, process, since }: SupervisorRow): GleanerError {

@@ -1,19 +1,28 @@
 import type { Clock } from '../clock.ts'
 import { isProvedDead, type ProcessIdentity } from '../process-identity.ts'
-import type { LiveSession } from '../store/contract.ts'
+import type { LiveSession, Store } from '../store/contract.ts'
 
 const LOOK_MS = 100
 
 /** Workers whose supervisor is dead, and who still finish what they have in their hands: by worker. */
-export function orphansAmong(sessions: readonly LiveSession[]): Map<string, ProcessIdentity> {
+export function orphansAmong(
+  sessions: readonly LiveSession[],
+  store: Pick<Store, 'remote'>,
+): Map<string, ProcessIdentity> {
   const orphans = sessions.filter(
-    ({ process, supervisor }) => supervisor !== null && isProvedDead(supervisor) && !isProvedDead(process),
+    ({ process, supervisor }) =>
+      supervisor !== null && isProvedDead(supervisor, store) && !isProvedDead(process, store),
   )
   return new Map(orphans.map(({ worker, process }) => [worker, process]))
 }
 
 /** Two processes must not be the same worker at the same time. */
-export async function isGone(orphan: ProcessIdentity, clock: Clock, stopped: () => boolean): Promise<void> {
-  while (!stopped() && !isProvedDead(orphan))
+export async function isGone(
+  orphan: ProcessIdentity,
+  store: Pick<Store, 'remote'>,
+  clock: Clock,
+  stopped: () => boolean,
+): Promise<void> {
+  while (!stopped() && !isProvedDead(orphan, store))
     await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve))
 }

@@ -21,10 +21,13 @@ export interface Registry {
 /** What supervisors wrote down of themselves and their workers: for people, never for decisions. */
 export async function readRegistry(store: Store): Promise<Registry> {
   const rows = await store.supervisors()
-  return { supervisors: rows.map(supervisorOf), workers: rows.flatMap(workersOf) }
+  return {
+    supervisors: rows.map((row) => supervisorOf(row, store)),
+    workers: rows.flatMap((row) => workersOf(row, store)),
+  }
 }
 
-function supervisorOf(row: SupervisorRow): SupervisorRecord {
+function supervisorOf(row: SupervisorRow, store: Store): SupervisorRecord {
   const { name, process, since } = row
-  return { name, host: process.host, pid: process.pid, since, running: isInOffice(row) }
+  return { name, host: process.host, pid: process.pid, since, running: isInOffice(row, store) }
 }

@@ -17,6 +17,7 @@ export function recordOf(known: Known, child: Child | null): WorkerRecord {
     status,
     health,
     phase: frame?.phase ?? null,
+    reason: frame?.reason ?? null,
     pid,
     host: hostname(),
     incarnation,

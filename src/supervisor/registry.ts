@@ -51,6 +51,7 @@ export class Registry {
           record.status,
           record.health,
           record.phase,
+          record.reason,
           record.pid,
           paused,
           failed,

@@ -3,7 +3,7 @@ import type { RestartPolicy, Verdict } from '../model/restart.ts'
 import type { Health, LastExit, WorkerRecord, WorkerStatus } from '../model/worker.ts'
 import type { Frame } from '../process/frame.ts'
 import type { Child, Exit } from './child.ts'
-import { reasonOf } from './death.ts'
+import { leftCleanly, reasonOf } from './death.ts'
 import { judge } from './judgement.ts'
 import { type LeaverServices, Leavers } from './leavers.ts'
 import { recordOf } from './record.ts'
@@ -35,7 +35,11 @@ export class Slot {
   #status: WorkerStatus = 'starting'
   readonly #restarts: Restarts
   #paused = false
+  /** An older release wrote it down: there a pause of everything paused each worker as well. */
+  #pausedBefore = false
   #failed: string | null = null
+  /** Why it backs off, as it was last logged. */
+  #reason: string | null = null
   #lastExit: LastExit | null = null
   #incarnation = 0
   #healthyMs = 0
@@ -52,6 +56,7 @@ export class Slot {
     this.#restarts = new Restarts(services.policy, services.clock, before?.restart)
     if (before === undefined) return
     this.#paused = before.paused
+    this.#pausedBefore = before.paused && before.pausedAlone !== true
     this.#failed = before.failed
     this.#lastExit = before.record.lastExit
     this.#incarnation = before.record.incarnation ?? 0
@@ -74,8 +79,18 @@ export class Slot {
       if (child === this.#next?.child) this.#next.ready.resolve()
     }
     if (child !== this.#child) return
+    this.#tellWhy(child, frame.reason)
     if (child.ready && !this.#leavers.has(child)) this.#become(this.#working(child))
     else this.#services.changed(this)
+  }
+
+  /** Once for each reason: it is the same in every frame while it lasts. */
+  #tellWhy({ pid }: Child, reason: string | null): void {
+    if (reason === this.#reason) return
+    this.#reason = reason
+    const { logger } = this.#services
+    if (reason !== null) logger.warn({ worker: this.id, pid, reason }, 'worker backs off')
+    else logger.info({ worker: this.id, pid }, 'worker no longer backs off')
   }
 
   ended(child: Child, exit: Exit): void {
@@ -93,8 +108,9 @@ export class Slot {
     const { phase = null, rss = null } = child.frame ?? {}
     this.#lastExit = { at: this.#services.clock.now(), code, signal, reason, phase, rss }
     this.#child = null
+    this.#reason = null
     if (this.#stopped) return this.#become('stopped')
-    this.#become('crashed')
+    this.#become(leftCleanly(child, exit) ? 'backing-off' : 'crashed')
     // The one that was to take over anyway does.
     if (this.#next !== null) return this.#promote()
     void this.#succeed({ child, exit, settled })
@@ -144,20 +160,27 @@ export class Slot {
   /** It is paused when it says so: until then it may still start something. */
   pause(): void {
     this.#paused = true
+    this.#pausedBefore = false
     for (const child of this.#children()) child.tell({ type: 'pause' })
     this.#services.changed(this)
   }
 
   resume(): void {
     this.#paused = false
+    this.#pausedBefore = false
     for (const child of this.#children()) child.tell({ type: 'resume' })
-    if (this.#status === 'paused') this.#become('running')
-    if (this.#failed !== null) {
-      this.#failed = null
-      this.#restarts.forget()
-      this.start()
-    }
+    if (this.#status === 'paused' && this.#child !== null) this.#become(this.#working(this.#child))
+    this.revive()
     this.#services.changed(this)
+  }
+
+  /** If it was given up, it starts again. A worker that was paused by a command for workers stays paused. */
+  revive(): void {
+    if (this.#pausedBefore) return this.resume()
+    if (this.#failed === null) return
+    this.#failed = null
+    this.#restarts.forget()
+    this.start()
   }
 
   /** The new process is ready before the old one leaves. When it does not become ready, the old one stays. */
@@ -204,7 +227,8 @@ export class Slot {
 
   /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
   look(elapsedMs: number): void {
-    for (const child of [...this.#children(), ...this.#leavers.all]) {
+    // Each once: a process that is being stopped is both.
+    for (const child of new Set([...this.#children(), ...this.#leavers.all])) {
       child.silentMs += elapsedMs
       child.ageMs += elapsedMs
       const judgement = judge(child, this.pool, this.#services.timings)
@@ -247,11 +271,14 @@ export class Slot {
 
   get state(): SlotState {
     const { id, record } = this
-    return { id, restart: this.#restarts.state, paused: this.#paused, failed: this.#failed, record }
+    const paused = this.#paused
+    const pausedAlone = paused && !this.#pausedBefore
+    return { id, restart: this.#restarts.state, paused, pausedAlone, failed: this.#failed, record }
   }
 
   #working({ frame }: Child): WorkerStatus {
-    return this.#paused && frame?.paused === true ? 'paused' : 'running'
+    const isPaused = frame?.phase === 'paused' || (this.#paused && frame?.paused === true)
+    return isPaused ? 'paused' : 'running'
   }
 
   #children(): Child[] {

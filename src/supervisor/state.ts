@@ -10,6 +10,8 @@ export interface SlotState {
   id: string
   restart: RestartState
   paused: boolean
+  /** By a command for workers: a resume of everything leaves it paused. Absent in what older releases wrote. */
+  pausedAlone?: boolean
   failed: string | null
   record: WorkerRecord
 }

@@ -3,8 +3,8 @@ import type { Child } from './child.ts'
 
 /** After SIGKILL a process ends at once, unless the kernel holds it: nobody waits for that for ever. */
 const KILLED_WITHIN_MS = 10_000
-/** A worker that drained needs a moment to leave the database. */
-const LEAVE_MS = 1_000
+/** After the drain: handlers that heed their signal end, and the worker leaves the database. */
+const LEAVE_MS = 2_000
 
 /** Ends a process: drain → SIGTERM and SIGCONT → SIGKILL the group. Can be hurried. */
 export class Stopping {
@@ -43,11 +43,11 @@ export class Stopping {
     for (;;) {
       const leftMs = this.#drainUntilMs - this.#clock.monotonicMs()
       if (leftMs <= 0) return !this.#child.alive
-      this.#child.tell({ type: 'stop', drainMs: Math.max(0, leftMs - LEAVE_MS) })
+      this.#child.tell({ type: 'stop', drainMs: leftMs })
       const hurried = new Promise<void>((resolve) => {
         this.#hurry = resolve
       })
-      if (await this.#endsWithin(leftMs, hurried)) return true
+      if (await this.#endsWithin(leftMs + LEAVE_MS, hurried)) return true
     }
   }
 

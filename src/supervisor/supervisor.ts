@@ -1,16 +1,16 @@
-import { hostname } from 'node:os'
 import { systemClock } from '../clock.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
-import { identifySelf } from '../process-identity.ts'
+import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
 import type { Command } from '../store/supervision.ts'
 import { Aftermath } from './aftermath.ts'
 import { Child, type ChildEvents } from './child.ts'
 import type { Supervisor, SupervisorOptions } from './contract.ts'
+import { logDescendants } from './log-descendants.ts'
 import { SILENT } from './logger.ts'
-import { type Office, takeOffice } from './office.ts'
+import { type Office, takeDefaultOffice, takeOffice } from './office.ts'
 import { isGone, orphansAmong } from './orphans.ts'
 import { Registry } from './registry.ts'
 import { Slot } from './slot.ts'
@@ -26,7 +26,8 @@ const LAST_WORDS_MS = 2_000
 /** Takes office and starts the workers. Rejects with SUPERVISOR_RUNS while another one of this name runs. */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const timings = timingsOf(options.timings)
-  const office = await takeOffice(options.store, options.name ?? hostname())
+  const { store, name, logger = SILENT } = options
+  const office = await (name === undefined ? takeDefaultOffice(store, logger) : takeOffice(store, name))
   const supervisor = new ProcessSupervisor(options, timings, office)
   await supervisor.begin()
   return supervisor
@@ -92,7 +93,7 @@ class ProcessSupervisor implements Supervisor {
     // What the one before us left behind, when he was killed together with his workers.
     const sweeper = new Sweeper(store, this.#clock, { leaseMs: Number.POSITIVE_INFINITY, everyMs: 0 })
     await sweeper.sweep()
-    const orphans = orphansAmong(await store.liveSessions())
+    const orphans = orphansAmong(await store.liveSessions(), store)
     for (const slot of this.#slots.values()) {
       const orphan = orphans.get(slot.id)
       if (orphan === undefined) {
@@ -100,10 +101,15 @@ class ProcessSupervisor implements Supervisor {
         continue
       }
       this.#logger.info({ worker: slot.id, pid: orphan.pid }, 'waits for an orphan that still works')
-      void isGone(orphan, this.#clock, () => this.#stopping !== undefined).then(() => slot.start())
+      void this.#isGone(orphan).then(() => slot.start())
     }
     this.#registry.start()
     this.#lookAgain()
+  }
+
+  #isGone(orphan: ProcessIdentity): Promise<void> {
+    const { store } = this.#options
+    return isGone(orphan, store, this.#clock, () => this.#stopping !== undefined)
   }
 
   #spawn(slot: Slot, life: Life): Child {
@@ -112,9 +118,10 @@ class ProcessSupervisor implements Supervisor {
     const events: ChildEvents = {
       frame: (child, frame) => slot.heard(child, frame),
       exit: (child, exit) => slot.ended(child, exit),
+      descendants: (child, found) => logDescendants(this.#logger, child, found),
       line: (child, stream, text) => this.#logger.info({ worker: id, pid: child.pid, stream }, text),
     }
-    const { concurrency, queues = null, discoveries, capabilities, command = null } = pool
+    const { concurrency, queues = null, discoveries, capabilities, program = null } = pool
     const assignment = {
       config,
       worker: id,
@@ -125,13 +132,14 @@ class ProcessSupervisor implements Supervisor {
       queues,
       discoveries,
       capabilities,
-      command,
+      program,
       ...life,
       frameEveryMs: this.#timings.frameMs,
       startupMs: this.#timings.startupMs,
     }
     const child = new Child(assignment, env, events)
-    this.#logger.info({ worker: id, pid: child.pid, incarnation: life.incarnation }, 'worker started')
+    if (child.pid !== null)
+      this.#logger.info({ worker: id, pid: child.pid, incarnation: life.incarnation }, 'worker started')
     return child
   }
 
@@ -165,6 +173,7 @@ class ProcessSupervisor implements Supervisor {
       const of = worker ?? undefined
       if (action === 'pause') this.pause(of)
       else if (action === 'resume') this.resume(of)
+      else if (action === 'revive') for (const slot of this.#of(of)) slot.revive()
       else this.restart(of).catch((error) => this.#logger.error({ err: error }, 'the restart failed'))
     } catch (error) {
       this.#logger.warn({ err: error }, 'a command could not be carried out')

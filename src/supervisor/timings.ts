@@ -1,6 +1,8 @@
+import { SUPERVISION_TIMINGS } from '../config/check.ts'
 import type { SupervisionTimings } from '../config/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { RESTART_DEFAULT, type RestartPolicy } from '../model/restart.ts'
+import { refuseUnknown } from '../options.ts'
 import type { SupervisorOptions } from './contract.ts'
 
 export interface Timings {
@@ -22,6 +24,7 @@ const LOOKS_PER_STALE = 10
 const LOOK_MAX_MS = 1_000
 
 export function timingsOf(timings: SupervisionTimings = {}): Timings {
+  refuseUnknown(timings, SUPERVISION_TIMINGS, 'timings')
   const ms = (name: keyof SupervisionTimings, otherwise: Duration) =>
     durationMs(timings[name] ?? otherwise, `timings.${name}`)
   const staleMs = ms('stale', '10s')

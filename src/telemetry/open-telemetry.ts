@@ -12,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { EnqueuedBatch, Enqueueing, Running, Telemetry, TracedAttempt } from '../define/telemetry.ts'
+import { asError } from '../thrown.ts'
 import { AttemptSpan } from './attempt-span.ts'
 
 export interface OpenTelemetryOptions {
@@ -107,7 +108,7 @@ function attributesOf({ id, name, queue, attempt, maxAttempts }: TracedAttempt):
 }
 
 function fail(span: Span, error: unknown): void {
-  const told = error instanceof Error ? error : new Error(String(error))
+  const told = asError(error)
   span.recordException(told)
   span.setAttribute('error.type', (told as { code?: string }).code ?? told.name)
   span.setStatus({ code: SpanStatusCode.ERROR, message: told.message })

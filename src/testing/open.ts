@@ -18,7 +18,7 @@ import { ManualClock } from './manual-clock.ts'
 import { Passage } from './passage.ts'
 import { recordsOf } from './records.ts'
 import { Runs } from './runs.ts'
-import type { TestGleaner, TestGleanerOptions } from './test-gleaner.ts'
+import type { SqliteConnection, TestGleaner, TestGleanerOptions } from './test-gleaner.ts'
 
 const RUN_LIMIT = 10_000
 /** Less than the 5 s after which most test runners give up, with less to say. */
@@ -45,9 +45,11 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   calls.watch((resource, call) => runs.track({ name: `resource ${resource}` }, call), bell.ring)
   // Nothing outlives the process anyway: there is no disk to wait for.
   const memory = { path: ':memory:', clock, durability: 'normal' } as const
-  const connection = new Connection(memory.path)
+  const connection = new Connection(memory.path, { library: 'better-sqlite3' })
+  // A connection of better-sqlite3 itself, as the test is promised.
+  const db = connection.raw as unknown as SqliteConnection
   const store = await openSqliteStoreOn(connection, memory)
-  setup(connection.raw)
+  setup(db)
   const gate = new Gate(store, bell.ring)
   const engine = await openEngine(
     { store: gate.store, clock, random: NO_CHANCE },
@@ -128,7 +130,7 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
 
   return {
     ...engine,
-    db: connection.raw,
+    db,
     work,
     now: clock.now,
     advance: async (duration) => advance(durationMs(duration, 'advance')),
@@ -155,7 +157,7 @@ function hasWork({ tasks = [], discoveries = [] }: TestGleanerOptions): boolean 
 
 function checkOptions(options: TestGleanerOptions) {
   const { now, setup = () => {}, runLimit = RUN_LIMIT, patience = PATIENCE, ...engineOptions } = options
-  const foreign = ['database', 'postgres'].find((name) => name in engineOptions)
+  const foreign = ['database', 'postgres', 'sqlite'].find((name) => name in engineOptions)
   if (foreign !== undefined) throw bad('option', foreign, 'It has a database of its own, in memory.')
   const startAt = now?.getTime()
   if (startAt !== undefined && !Number.isInteger(startAt)) throw bad('now', now, 'Use a valid Date.')

@@ -1,4 +1,5 @@
 import type { Stored, Task } from '../define/types.ts'
+import { isShortened } from '../model/shortened.ts'
 import type { TaskRecord, TaskStatus } from '../model/task.ts'
 import type { TaskManagement } from '../queue/manage.ts'
 
@@ -25,5 +26,9 @@ export async function recordsOf<I, R>(
     newestFirst.push(...items.filter(({ status }) => statuses.includes(status)))
     cursor = next
   }
-  return newestFirst.reverse() as unknown as RecordOf<I, R>[]
+  const whole = newestFirst.reverse().map(async (record) => {
+    const isWhole = !isShortened(record.input) && !isShortened(record.result)
+    return isWhole ? record : ((await tasks.get(record.id)) ?? record)
+  })
+  return (await Promise.all(whole)) as unknown as RecordOf<I, R>[]
 }

@@ -1,8 +1,9 @@
 import { shown } from '../define/names.ts'
 import type { Context, Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
-import { writeExactly } from '../exact-json.ts'
+import { writable } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
+import { describeValue, messageOf } from '../thrown.ts'
 import type { Desk } from './desk.ts'
 import type { Execution } from './execution.ts'
 
@@ -78,18 +79,22 @@ export class RunContext implements Context {
   }
 
   /** Written soon, together with other news; never a reason to wait. */
-  async progress(fraction: number, message?: string): Promise<void> {
-    if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1)) {
-      throw new InputError(`progress: ${shown(fraction)} is not a fraction`, {
-        code: 'BAD_OPTION',
-        hint: 'Use a number from 0 to 1.',
-      })
-    }
-    this.#desk.progress(
-      this.#execution,
-      fraction,
-      message === undefined ? null : String(message).slice(0, LINE_MAX),
-    )
+  progress(fraction: number, message?: string): Promise<void> {
+    if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1)) return this.#noFraction(fraction)
+    this.#desk.progress(this.#execution, fraction, message === undefined ? null : line(message))
+    return Promise.resolve()
+  }
+
+  /** Most handlers do not wait for progress: a rejection that nobody hears must not end the process, so the log has it, too. */
+  #noFraction(fraction: unknown): Promise<void> {
+    const error = new InputError(`progress: ${shown(fraction)} is not a fraction`, {
+      code: 'BAD_OPTION',
+      hint: 'Use a number from 0 to 1.',
+    })
+    this.log.warn(error.message)
+    const refused = Promise.reject<void>(error)
+    refused.catch(() => {})
+    return refused
   }
 
   async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
@@ -130,21 +135,36 @@ export class RunContext implements Context {
       at: this.#desk.clock.now(),
       attempt: this.attempt,
       level,
-      message: String(message).slice(0, LINE_MAX),
+      message: line(message),
       details: detailsJson(details),
     })
   }
+}
+
+function line(message: unknown): string {
+  return (typeof message === 'string' ? message : describeValue(message)).slice(0, LINE_MAX)
 }
 
 /** A log line never fails: what cannot be stored is described. */
 function detailsJson(details: object | undefined): string | null {
   if (details === undefined) return null
   try {
-    const text = writeExactly(details)
+    const text: string | undefined = bounded(details)
+    if (text === undefined)
+      return JSON.stringify({ dropped: `details that are no object: ${describeValue(details)}` })
     return text.length <= DETAILS_MAX
       ? text
       : JSON.stringify({ dropped: `${text.length} characters of details` })
   } catch (error) {
-    return JSON.stringify({ dropped: `details that are not JSON: ${(error as Error).message}` })
+    return JSON.stringify({ dropped: `details that are not JSON: ${messageOf(error)}` })
   }
+}
+
+/** Each value takes a character or more: of a graph with more paths than can be walked, no more is read than is kept. */
+function bounded(details: object): string {
+  let left = DETAILS_MAX
+  return JSON.stringify(details, (_key, value) => {
+    if (--left < 0) throw new Error(`more than ${DETAILS_MAX} values`)
+    return writable(value)
+  })
 }

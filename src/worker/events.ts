@@ -3,6 +3,7 @@ import { readExactly } from '../exact-json.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
 import type { NewLogLine } from '../store/contract.ts'
+import { messageOf } from '../thrown.ts'
 
 /** What is told of a task or a row. The id of a row is `<discovery>/<key>`, and its name the discovery's. */
 export interface TaskEvent {
@@ -97,8 +98,5 @@ export function harmless(run: () => unknown, onError: (error: unknown) => void):
 
 /** A problem that nobody listens for is still somebody's problem. */
 function warn({ message, error }: Events['problem']): void {
-  process.emitWarning(
-    `${message}: ${error instanceof Error ? error.message : String(error)}`,
-    'GleanerWarning',
-  )
+  process.emitWarning(`${message}: ${messageOf(error)}`, 'GleanerWarning')
 }

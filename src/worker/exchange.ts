@@ -4,17 +4,23 @@ import type { Room, Source, Taken } from './sources/source.ts'
 
 /** A commit whose answer was lost may still go through for that long. */
 const IN_DOUBT_MS = 60_000
+/** What a worker holds is compared with what a store elsewhere has in its name so often, whatever else happens. */
+const COMPARE_EVERY_MS = 60_000
 
 /** What passes between a worker and its store. */
 export class Exchanges {
   readonly #hands: Hands
   readonly #clock: Clock
+  readonly #isRemote: boolean
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
+  /** When what it holds of a source is to be compared next. */
+  readonly #compareAtMs = new Map<Source, number>()
   #reports: (() => void)[] = []
 
-  constructor(hands: Hands, clock: Clock) {
+  constructor(hands: Hands, clock: Clock, isRemote: boolean) {
     this.#hands = hands
     this.#clock = clock
+    this.#isRemote = isRemote
   }
 
   /** Hands in what is finished, and takes what is next. What could not be handed in is news for the next time. */
@@ -23,10 +29,12 @@ export class Exchanges {
     const hands = this.#hands
     const begun = hands.unknownStarts(source)
     const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
-    const inDoubt = this.#clock.monotonicMs() < this.#inDoubtUntilMs
-    const holding = inDoubt ? hands.ids(source) : undefined
+    const nowMs = this.#clock.monotonicMs()
+    const holding = this.#isInDoubt(source, nowMs) ? hands.ids(source) : undefined
     try {
       const answer = await source.exchange({ session, starts, ...news.parts, want, holding })
+      if (answer.compare) this.#compareAtMs.set(source, nowMs)
+      else if (holding !== undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
       for (const execution of begun) execution.startIsKnown = true
       this.#reports.push(() => source.report(hands.reporting, news.handedIn, answer))
       return answer
@@ -34,6 +42,14 @@ export class Exchanges {
       news.putBack()
       throw error
     }
+  }
+
+  #isInDoubt(source: Source, nowMs: number): boolean {
+    if (nowMs < this.#inDoubtUntilMs) return true
+    if (!this.#isRemote) return false
+    const dueMs = this.#compareAtMs.get(source)
+    if (dueMs === undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
+    return dueMs !== undefined && dueMs <= nowMs
   }
 
   /** Nobody knows what came of the last one. */

@@ -4,6 +4,7 @@ import { durationMs } from '../duration.ts'
 import {
   GleanerError,
   InputError,
+  isOutage,
   PermanentError,
   ResourceError,
   RetryLater,
@@ -14,6 +15,7 @@ import {
 import type { Outcome } from '../model/outcome.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
 import type { Failure, FailureKind } from '../model/task.ts'
+import { describeThrown, isInstanceOf, property, titleOf } from '../thrown.ts'
 import { AttemptTrace } from './attempt-trace.ts'
 import { RunContext } from './context.ts'
 import type { Desk } from './desk.ts'
@@ -22,7 +24,8 @@ import type { RunHooks } from './hooks.ts'
 import type { Ending, Item, Source } from './sources/source.ts'
 
 const MESSAGE_MAX = 2_000
-const STACK_MAX = 8_000
+/** At least so long is waited after the store has failed; up to twice that. */
+const OUTAGE_REST_MS = 1_000
 
 type OnEnd = (execution: Execution, outcome: Ending) => void
 
@@ -39,12 +42,16 @@ export abstract class Execution {
   startIsKnown: boolean
   /** Its outcome was handed in (or is nobody's any more), though the handler may still be running. */
   settled = false
+  /** `ctx.complete` is under way. */
+  isCompleting = false
   /** Among the runs of its worker. */
   place = 0
   /** When its outcome was known; 0 before. */
   endedMs = 0
   /** The worker is broken, says its handler, or what that needs would not load. */
   trouble: ResourceError | undefined = undefined
+  /** What the store failed with under its handler. */
+  outage: unknown = undefined
   /** Only there when somebody traces. */
   trace: AttemptTrace | undefined = undefined
   protected readonly desk: Desk
@@ -117,6 +124,7 @@ export abstract class Execution {
     if (error instanceof ResourceError) return this.#broken(error)
     // The same input or result would be refused again.
     if (error instanceof PermanentError || isRefusal(error)) return final('permanent', error)
+    if (isOutage(error)) return this.#withoutStore(error)
     return this.#failed('error', error)
   }
 
@@ -136,6 +144,13 @@ export abstract class Execution {
     return { kind: 'later', afterMs: this.retryAfterMs, failure: failure('error', error) }
   }
 
+  /** The handler could not help it. Many may have met the same: they do not all come back at once. */
+  #withoutStore(error: unknown): Outcome {
+    this.outage = error
+    const restMs = Math.round(OUTAGE_REST_MS * (1 + this.desk.random()))
+    return { kind: 'later', afterMs: Math.max(this.retryAfterMs, restMs), failure: failure('error', error) }
+  }
+
   #later(error: RetryLater): Outcome {
     try {
       return { kind: 'later', afterMs: durationMs(error.after, 'RetryLater') }
@@ -146,7 +161,8 @@ export abstract class Execution {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof InputError && ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE'].includes(error.code)
+  const refusals: unknown[] = ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE']
+  return error instanceof InputError && refusals.includes(property(error, 'code'))
 }
 
 function final(kind: FailureKind, error: unknown): Outcome {
@@ -163,13 +179,13 @@ function delayMs(policy: RetryPolicy, attempt: number, random: number): number {
 }
 
 function askedDelayMs(error: unknown): number | null {
-  return error instanceof ForeignFailure ? error.retryAfterMs : null
+  return isInstanceOf(error, ForeignFailure) ? error.retryAfterMs : null
 }
 
 /** Whatever was thrown, bounded. */
 function failure(kind: FailureKind, error: unknown): Failure {
-  if (!(error instanceof Error)) return { kind, message: String(error).slice(0, MESSAGE_MAX), stack: null }
-  const isInOwnWords = error instanceof GleanerError || error instanceof ForeignFailure
-  const message = isInOwnWords ? error.message : `${error.name}: ${error.message}`
-  return { kind, message: message.slice(0, MESSAGE_MAX), stack: error.stack?.slice(0, STACK_MAX) ?? null }
+  const thrown = describeThrown(error)
+  const isInOwnWords = error instanceof GleanerError || isInstanceOf(error, ForeignFailure)
+  const message = isInOwnWords ? thrown.message : titleOf(thrown)
+  return { kind, message: message.slice(0, MESSAGE_MAX), stack: thrown.stack }
 }

@@ -114,6 +114,7 @@ export class Hands implements Desk {
       this.#settle(execution, outcome, now)
       vitals.book.ran(execution, outcome, now - execution.startedMs)
       if (execution.trouble !== undefined) vitals.broke(execution.trouble)
+      if (execution.outage !== undefined) vitals.storeFailed(execution)
     }
     this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
     // Behind a handler that did not wait: whoever has paused it relies on it that nothing old is begun.
@@ -158,7 +159,6 @@ export class Hands implements Desk {
   get enqueue(): Enqueue {
     return this.#options.enqueue
   }
-
   enqueueWithin(tx: Tx): Enqueue {
     return this.#options.enqueueWithin(tx)
   }
@@ -191,7 +191,9 @@ export class Hands implements Desk {
     const session = this.#options.session()
     if (session === null) return new ClaimLostError(`${execution.name}: the session was lost`)
     const { reporting } = this
-    const refusal = await execution.source.completeWith({ session, execution, outcome, effects, reporting })
+    execution.isCompleting = true
+    const completing = execution.source.completeWith({ session, execution, outcome, effects, reporting })
+    const refusal = await completing.finally(() => (execution.isCompleting = false))
     execution.settled = true
     const { book } = this.#options.vitals
     if (refusal === null) book.ran(execution, outcome, this.clock.monotonicMs() - execution.startedMs)
@@ -204,17 +206,16 @@ export class Hands implements Desk {
   /** Somebody asked for it: what runs is told, what was held ahead goes back (and is cancelled there). */
   cancel(id: string): void {
     const execution = this.#find(id)
-    if (execution !== undefined && execution.context.abortReason === undefined) {
+    if (execution !== undefined && execution.context.abortReason === undefined)
       this.#abort(execution, new TaskCancelled(id))
-    }
     const ahead = this.#ahead.remove(id)
     if (ahead !== undefined) ahead.source.news.returned(ahead.item, this.clock.monotonicMs())
   }
 
-  /** The claim is in other hands. */
+  /** The claim is in other hands. What is being completed hears so from its own transaction, or has just been completed. */
   lose(id: string): void {
     const execution = this.#find(id)
-    if (execution !== undefined) this.#lose(execution)
+    if (execution !== undefined && !execution.isCompleting) this.#lose(execution)
     this.#ahead.remove(id)
   }
 

@@ -1,12 +1,10 @@
 import { Worker as Thread } from 'node:worker_threads'
-import type { RenewalPlan } from '../store/contract.ts'
+import { StoreError } from '../errors.ts'
+import type { RenewalPlan } from '../store/renewal.ts'
 import type { FromKeeper, Renewing, ToKeeper } from './renewing.ts'
 
 /** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
 const THREAD = new URL(`./keeper-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-
-/** A lease is renewed three times before it runs out. */
-const RENEWALS_PER_LEASE = 3
 
 /** It does one small thing now and then: memory is not what it needs. */
 export const KEEPER_MEMORY = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 } as const
@@ -20,10 +18,11 @@ const startKeeper: StartKeeper = (renewing) =>
 /** Keeps the sessions of this process alive, from a thread of its own. */
 export class Keeper {
   readonly #plan: RenewalPlan | null
-  readonly #everyMs: number
+  readonly #leaseMs: number
   readonly #onProblem: (message: string, error: unknown) => void
   readonly #startThread: StartKeeper
   readonly #held = new Map<string, () => void>()
+  readonly #cutOff = new Set<string>()
   #thread: Thread | undefined
 
   constructor(
@@ -35,7 +34,7 @@ export class Keeper {
     this.#startThread = startThread
     this.#onProblem = onProblem
     this.#plan = plan
-    this.#everyMs = Math.max(1, Math.floor(leaseMs / RENEWALS_PER_LEASE))
+    this.#leaseMs = leaseMs
   }
 
   /** `onLost` is called when somebody ended the session: everything it held may be in other hands. */
@@ -46,7 +45,17 @@ export class Keeper {
     this.#tell({ hold: session })
   }
 
+  /** Its worker asked the store. While that cannot be reached from there, the session is not renewed: others may work. */
+  exchanged(session: string, error?: unknown): void {
+    const isAway = error instanceof StoreError && error.code === 'STORE_AWAY'
+    if (isAway === this.#cutOff.has(session) || !this.#held.has(session)) return
+    if (isAway) this.#cutOff.add(session)
+    else this.#cutOff.delete(session)
+    this.#tell(isAway ? { cutOff: session } : { reached: session })
+  }
+
   release(session: string): void {
+    this.#cutOff.delete(session)
     if (this.#held.delete(session)) this.#tell({ release: session })
   }
 
@@ -61,7 +70,7 @@ export class Keeper {
   }
 
   #start(plan: RenewalPlan): Thread {
-    const thread = this.#startThread({ plan, everyMs: this.#everyMs })
+    const thread = this.#startThread({ plan, leaseMs: this.#leaseMs })
     thread.unref()
     thread.on('message', (message: FromKeeper) => {
       if ('lost' in message) this.#lose(message.lost)
@@ -73,6 +82,7 @@ export class Keeper {
       if (this.#thread !== thread) return
       this.#thread = this.#start(plan)
       for (const session of this.#held.keys()) this.#tell({ hold: session })
+      for (const session of this.#cutOff) this.#tell({ cutOff: session })
     })
     return thread
   }

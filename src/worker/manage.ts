@@ -25,17 +25,17 @@ export function workerManagement(store: Store): WorkerManagement {
       await store.command({ action, worker: null, supervisor: null })
       return
     }
-    const owner = supervisors.find((row) => workersOf(row).some((worker) => worker.id === id))
+    const owner = supervisors.find((row) => workersOf(row, store).some((worker) => worker.id === id))
     if (owner === undefined) throw unknown(id)
     await store.command({ action, worker: id, supervisor: owner.name })
   }
   return {
     async list() {
-      const supervised = (await store.supervisors()).flatMap(workersOf)
-      const sessions = await store.liveSessions('show')
+      const supervised = (await store.supervisors()).flatMap((row) => workersOf(row, store))
+      const sessions = await store.liveSessions()
       // One that is dead for certain does not work, though no sweeper has ended its session yet.
       const inside = sessions.filter(
-        ({ supervisor, process }) => supervisor === null && !isProvedDead(process),
+        ({ supervisor, process }) => supervisor === null && !isProvedDead(process, store),
       )
       return [...supervised, ...inside.map(recordOf)]
     },
@@ -46,13 +46,14 @@ export function workerManagement(store: Store): WorkerManagement {
 }
 
 /** A worker inside a program: that it renews its session is all that is known of it. */
-function recordOf({ id, worker, process }: LiveSession): WorkerRecord {
+function recordOf({ id, worker, process, holdups }: LiveSession): WorkerRecord {
   return {
     id: worker,
     pool: '',
     status: 'running',
     health: 'healthy',
     phase: null,
+    reason: lackOf(holdups),
     pid: process.pid,
     host: process.host,
     incarnation: Number(id),
@@ -63,6 +64,11 @@ function recordOf({ id, worker, process }: LiveSession): WorkerRecord {
     loopLagMs: null,
     lastFrameAt: null,
   }
+}
+
+function lackOf(holdups: LiveSession['holdups']): string | null {
+  if (holdups.length === 0) return null
+  return `waits for ${holdups.map(({ resource, reason }) => `${resource}: ${reason}`).join('; ')}`
 }
 
 function unknown(id: string): InputError {

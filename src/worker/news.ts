@@ -26,7 +26,6 @@ export class News {
   }
 
   finished(execution: Execution, outcome: Ending, nowMs: number): void {
-    if (this.#progress.size > 0) this.#progress.delete(execution)
     const { claim, startedAt } = execution
     this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, execution })
     this.sinceMs ??= nowMs
@@ -41,6 +40,13 @@ export class News {
   progress(execution: Execution, fraction: number, message: string | null, nowMs: number): void {
     this.#progress.set(execution, { fraction, message })
     this.sinceMs ??= nowMs
+  }
+
+  /** What is not handed in yet, for a completion that does not wait for the next exchange. */
+  takeProgress(execution: Execution): { fraction: number; message: string | null } | undefined {
+    const at = this.#progress.get(execution)
+    this.#progress.delete(execution)
+    return at
   }
 
   logged(execution: Execution, line: NewLogLine, nowMs: number): void {
@@ -81,7 +87,7 @@ export class News {
         this.#outcomes = [...outcomes, ...this.#outcomes]
         this.#returned = [...returned, ...this.#returned]
         for (const [execution, at] of progress) {
-          if (!execution.settled && !this.#progress.has(execution)) this.#progress.set(execution, at)
+          if (!this.#progress.has(execution)) this.#progress.set(execution, at)
         }
         for (const [execution, lines] of logs) {
           this.#logs.set(execution, [...lines, ...(this.#logs.get(execution) ?? [])])

@@ -1,4 +1,6 @@
+import { GleanerError } from '../errors.ts'
 import type { RowAnswer } from '../model/row.ts'
+import type { BrokenDiscovery } from '../store/contract.ts'
 import { endOfRow } from './attempt-trace.ts'
 import type { Execution } from './execution.ts'
 import type { HandedIn } from './news.ts'
@@ -47,13 +49,24 @@ export function reportRow(
     case 'paused':
       if (!told.has(answer.reason)) {
         told.add(answer.reason)
-        const message = `discovery ${execution.name} was paused`
-        emitter.emit('problem', () => ({ message, error: new Error(answer.reason) }))
+        reportBroken(reporting, { discovery: execution.name, reason: answer.reason })
       }
       return emitter.emit('returned', event)
     case 'returned':
       return emitter.emit('returned', event)
   }
+}
+
+/** A discovery that cannot be worked on was paused. */
+export function reportBroken({ emitter }: Reporting, { discovery, reason }: BrokenDiscovery): void {
+  const message = `discovery ${discovery} was paused`
+  emitter.emit('problem', () => ({
+    message,
+    error: new GleanerError(reason, {
+      code: 'DISCOVERY_PAUSED',
+      hint: `When that is fixed: gleaner.discoveries.resume('${discovery}')`,
+    }),
+  }))
 }
 
 function reportFailure(

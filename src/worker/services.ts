@@ -28,7 +28,7 @@ export interface HandsOptions extends HandsServices {
   graceMs: number
   concurrency: number
   pace: Pace
-  vitals: Pick<Vitals, 'book' | 'needs' | 'broke'>
+  vitals: Pick<Vitals, 'book' | 'needs' | 'broke' | 'storeFailed'>
   session: () => string | null
   /** A hand is free, or there is news that should not wait. */
   onFree: () => void

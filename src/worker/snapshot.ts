@@ -5,6 +5,8 @@ import type { CurrentItem, Phase } from '../model/worker.ts'
 export interface WorkerSnapshot {
   id: string
   phase: Phase
+  /** Why it backs off: what it waits for; null: it does not. */
+  reason: string | null
   phaseSince: number
   /** What its handlers run, or wait for a resource to run, the oldest first. */
   current: HeldItem[]

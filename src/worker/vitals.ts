@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { type GleanerError, ResourceError } from '../errors.ts'
-import type { Holdup } from '../model/holdup.ts'
+import { type Holdup, pauseHoldup } from '../model/holdup.ts'
 import type { Store } from '../store/contract.ts'
+import { messageOf, property } from '../thrown.ts'
 import { Book } from './book.ts'
 import type { Emitter } from './events.ts'
 import type { Hands } from './hands.ts'
@@ -30,18 +31,26 @@ export class Vitals {
   readonly needs: Needs
   readonly phases: Phases
   readonly #options: VitalsOptions
-  #told: { session: string; holdups: readonly Holdup[] } = { session: '', holdups: [] }
+  #told: { session: string; holdups: readonly Holdup[]; pause: Holdup | null } = {
+    session: '',
+    holdups: [],
+    pause: null,
+  }
   #isReady = false
   #state: 'working' | 'paused' | 'draining' = 'working'
+  /** Why it is paused. */
+  #pause: Holdup | null = null
   #isEverythingPaused = false
   /** The last exchange with the store failed. */
-  isTroubled = false
+  trouble: string | null = null
   failed: GleanerError | null = null
 
   constructor(options: VitalsOptions) {
     this.#options = options
     const { clock, sources, onChange } = options
-    const uses = sources.flatMap((source) => source.uses())
+    const uses = sources.flatMap((source) =>
+      source.uses().map(([name, used]) => ({ name, uses: used, isExpected: source.expects(name) })),
+    )
     this.phases = new Phases(clock, (error) => this.problem('a listener of onPhase threw', error))
     this.needs = new Needs(clock, uses, {
       onChange: () => {
@@ -66,16 +75,31 @@ export class Vitals {
       stopping: this.#state === 'draining',
       ready: this.#isReady,
       paused: this.#isEverythingPaused || this.#state === 'paused',
-      backingOff: this.isTroubled || needs.holdups().length > 0,
+      backingOff: this.reason !== null,
       running: held - loading,
       loading,
     })
     this.phases.enter(phase)
   }
 
-  /** What the worker was told to do. */
-  told(state: 'working' | 'paused' | 'draining'): void {
+  get isTroubled(): boolean {
+    return this.trouble !== null
+  }
+
+  troubledBy(error: unknown): void {
+    this.trouble = `cannot reach the database: ${messageOf(error)}`
+  }
+
+  /** Why it backs off; null: it does not. */
+  get reason(): string | null {
+    return this.trouble ?? (this.needs.isNothing ? null : this.needs.lack)
+  }
+
+  /** What the worker was told to do; `pauseReason`: why it is paused. */
+  told(state: 'working' | 'paused' | 'draining', pauseReason?: string): void {
     this.#state = state
+    if (pauseReason === undefined) this.#pause = null
+    else if (this.#pause?.reason !== pauseReason) this.#pause = pauseHoldup(pauseReason)
     this.update()
   }
 
@@ -87,7 +111,7 @@ export class Vitals {
     counters.claim_conflicts += conflicts
     if (claims.length > 0) this.#isEverythingPaused = false
     else if (paused !== undefined) this.#isEverythingPaused = paused
-    if (this.#isReady || this.needs.areAsking) return
+    if (this.#isReady || this.needs.areUnknown) return
     // Said before anything is begun, be it a handler that blocks the event loop, or a load that takes minutes: its start is over.
     this.#isReady = true
     this.update()
@@ -96,30 +120,40 @@ export class Vitals {
   /** For those who ask why something does not run. Only at changes is anything written. */
   async tellHoldups(store: Store, session: string): Promise<void> {
     const holdups = this.needs.holdups()
-    await store.noteHoldups(session, holdups)
-    this.#told = { session, holdups }
+    const pause = this.#pause
+    await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
+    this.#told = { session, holdups, pause }
   }
 
   hasNewHoldups(session: string): boolean {
     const holdups = this.needs.holdups()
-    if (holdups.length === 0 && this.#told.holdups.length === 0) return false
-    return holdups !== this.#told.holdups || (holdups.length > 0 && session !== this.#told.session)
+    const told = this.#told
+    if (holdups.length + told.holdups.length === 0 && this.#pause === told.pause)
+      return this.#pause !== null && session !== told.session
+    if (holdups !== told.holdups || this.#pause !== told.pause) return true
+    return session !== told.session
   }
 
   /** A run says that the worker is broken; who hears that too often in a row believes it. */
   readonly broke = (error: ResourceError): void => {
-    const { id: worker, resourceErrorLimit, emitter, onFailed } = this.#options
+    const { id: worker, resourceErrorLimit } = this.#options
     const before = this.book.counters.consecutive_errors
     const inRow = this.book.broke(error)
     if (inRow === before) return
     this.problem('a resource error', error)
     if (inRow < resourceErrorLimit || this.failed !== null) return
     const failed = new ResourceError(`${worker} gave up after ${inRow} resource errors in a row`, error, {
-      code: error.code === 'RESOURCE_LOAD' ? 'RESOURCE_LOAD' : 'RESOURCE_ERRORS',
-      hint: `The last one: ${error.message}`,
+      code: property(error, 'code') === 'RESOURCE_LOAD' ? 'RESOURCE_LOAD' : 'RESOURCE_ERRORS',
+      hint: `The last one: ${messageOf(error)}`,
     })
-    this.failed = failed
-    emitter.emit('worker-failed', () => ({ worker, error: failed }))
+    this.giveUp(failed)
+  }
+
+  giveUp(error: GleanerError): void {
+    if (this.failed !== null) return
+    const { id: worker, emitter, onFailed } = this.#options
+    this.failed = error
+    emitter.emit('worker-failed', () => ({ worker, error }))
     onFailed()
   }
 
@@ -128,6 +162,7 @@ export class Vitals {
     return {
       id: this.#options.id,
       phase: phases.phase,
+      reason: this.reason,
       phaseSince: phases.since,
       current: this.#options.hands().current(),
       counters: { ...book.counters },
@@ -136,6 +171,11 @@ export class Vitals {
       resources: needs.snapshot(),
       failed,
     }
+  }
+
+  /** Under a handler, which is not charged for it. */
+  storeFailed({ item, outage }: { item: string; outage: unknown }): void {
+    this.problem(`the store failed while ${item} ran`, outage)
   }
 
   problem(what: string, error: unknown): void {

@@ -1,5 +1,5 @@
 import { type Duration, durationMs } from '../duration.ts'
-import { type GleanerError, StoppedError } from '../errors.ts'
+import { type GleanerError, mustReopen, StoppedError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
@@ -61,7 +61,7 @@ export class Worker {
       onFree: () => this.#waker.nudge(),
       onEnd: (wasSuspect, ranMs) => services.household.ended(wasSuspect, ranMs),
     })
-    this.#exchanges = new Exchanges(this.#hands, services.clock)
+    this.#exchanges = new Exchanges(this.#hands, services.clock, services.store.remote)
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
     if (options.paused === true) this.pause()
@@ -116,9 +116,10 @@ export class Worker {
     return this.#stopping
   }
 
-  /** Finishes what runs, and claims nothing until it is resumed. */
-  pause(): void {
-    if (this.#state === 'working') this.#claimNothing('paused')
+  /** Finishes what runs, and claims nothing until it is resumed. `reason`: for people who ask why. */
+  pause(reason = 'by a command'): void {
+    if (this.#state === 'draining' || this.#state === 'stopped') return
+    this.#claimNothing('paused', reason)
   }
 
   resume(): void {
@@ -139,17 +140,21 @@ export class Worker {
   }
 
   async #turn(): Promise<void> {
+    const { keeper } = this.#services
     try {
       this.#session ??= await this.#openSession()
       const session = this.#session
       if (this.#vitals.hasNewHoldups(session)) await this.#vitals.tellHoldups(this.#services.store, session)
       if (aheadIsOld(this.#hands, this.#services.clock.monotonicMs())) this.#hands.handBackAhead()
       await this.#tellDrained(await this.#services.household.inTurn(() => this.#trade(session)))
-      this.#vitals.isTroubled = false
+      this.#vitals.trouble = null
+      keeper.exchanged(session)
     } catch (error) {
-      this.#vitals.isTroubled = true
+      this.#vitals.troubledBy(error)
+      if (this.#session !== null) keeper.exchanged(this.#session, error)
       this.#exchanges.failed()
       this.#vitals.problem('the exchange with the store failed', error)
+      if (mustReopen(error)) this.#vitals.giveUp(error)
     }
   }
 
@@ -233,8 +238,7 @@ export class Worker {
   }
 
   #restMs(): number {
-    const { isTroubled } = this.#vitals
-    const { clock } = this.#services
+    const [{ isTroubled }, { clock }] = [this.#vitals, this.#services]
     return restMs({ clock, hands: this.#hands, sources: this.#sources, pace: this.#pace, isTroubled })
   }
 
@@ -255,9 +259,9 @@ export class Worker {
     this.#waker.nudge()
   }
 
-  #claimNothing(state: 'paused' | 'draining'): void {
+  #claimNothing(state: 'paused' | 'draining', reason?: string): void {
     this.#state = state
-    this.#vitals.told(state)
+    this.#vitals.told(state, reason)
     this.#services.household.suspectsWaiting(this.#hands, false)
     this.#hands.isOpen = false
     this.#waker.nudge()

@@ -27,6 +27,10 @@ export async function gleaner(place: string | Setting, ...args: string[]): Promi
     complain: (line) => errors.push(`${shown(line)}\n`),
     write: (text) => out.push(text),
     writeAside: (text) => errors.push(text),
+    stream: (to) => ({
+      write: (text: string) => (to === 'stdout' ? out : errors).push(text) > 0,
+      writableLength: 0,
+    }),
     style,
     shown,
     async ask(question) {

@@ -93,6 +93,7 @@ describe('gleaner status', () => {
           status: 'running',
           health: 'healthy',
           phase: 'processing',
+          reason: 'waits for gpu: no VRAM',
           pid: 4711,
           rss: 80 * 2 ** 20,
           current: [{ item: 'mail/7', since: now - 3_000, deadline: null }],
@@ -132,6 +133,7 @@ describe('gleaner status', () => {
       /^worker:mail:0 {2}running {2}healthy {2}4711 {3}80 MB {9}0 {2}mail\/7 for 3\.\d s$/m,
     )
     expect(stdout).toMatch(/^worker:mail:1 {2}failed .*\b5 {2}failed$/m)
+    expect(stdout).toContain('\n  worker:mail:0 backs off: waits for gpu: no VRAM\n')
     expect(stdout).toContain(
       'worker:mail:1 was given up: 5 crashes within 5 min (exit code 1) `gleaner resume` gives',
     )
@@ -271,15 +273,14 @@ describe('gleaner pause and resume', () => {
     })
   })
 
-  test('without a queue reach the supervisors as well', async () => {
+  test('without a queue leave workers alone that are paused by their ids, and revive those given up', async () => {
     const folder = project()
     const store = await opened(folder)
     await store.takeOffice('main', identifySelf(), null)
     await gleaner(folder, 'pause')
     await gleaner(folder, 'resume')
     expect((await store.commandsFor('main')).map(({ action, worker }) => [action, worker])).toEqual([
-      ['pause', null],
-      ['resume', null],
+      ['revive', null],
     ])
   })
 })

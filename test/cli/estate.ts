@@ -10,8 +10,8 @@ import { checkout, folderWith, GLEANER } from '../config/files.ts'
 import { gleaner, type Said, type Setting } from './cli.ts'
 import { Journey } from './journey.ts'
 
-export const TOKEN = 'a-long-secret'
-export const VIEWER = 'only-looking'
+export const TOKEN = 'a-long-secret-of-operators'
+export const VIEWER = 'only-looking-at-everything'
 /** As the config has it. */
 export const greet = defineTask({
   name: 'greet',

@@ -118,7 +118,7 @@ const PROOFS: Record<string, Proof> = {
     const overview = await world.json('status')
     expect(overview).toMatchObject({ supervisors: [{ name: 'estate', running: true }] })
     expect(Object.keys(overview).sort()).toEqual(
-      ['alerts', 'asOf', 'discoveries', 'place', 'queues', 'supervisors', 'workers'].sort(),
+      ['alerts', 'asOf', 'discoveries', 'paused', 'place', 'queues', 'supervisors', 'workers'].sort(),
     )
     const text = await world.said('status')
     expect(text).toMatch(/^Gleaner on (sqlite:|postgres|http:)/)
@@ -483,6 +483,43 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
     expect(following.said).toContain(`task ${id} completed\n`)
   })
 
+  test('a pause ends on whichever surface it is resumed, and a worker that was paused by its id stays paused', async () => {
+    const world = new World(estate, FOLLOWED[store])
+    const { app } = estate
+    const { incarnation: first } = await world.worker()
+    await world.said('pause')
+    await world.untilWorker('it shows it', ({ status }) => status === 'paused')
+    expect(await world.json('status')).toMatchObject({
+      paused: true,
+      discoveries: [{ paused: true, pausedReason: 'everything is paused' }],
+    })
+    expect(await world.said('status')).toMatch(/^everything is paused: .* `gleaner resume` ends it\.$/m)
+    await app.resume()
+    await world.untilWorker('it goes on', ({ status }) => status === 'running')
+    await world.ended('Ada')
+    // A worker that was paused by its id is resumed by a command for workers alone.
+    await world.said('workers', 'pause', 'worker:main:0')
+    await world.untilWorker('it is paused', ({ status }) => status === 'paused')
+    await world.said('pause')
+    await world.said('resume')
+    const { id } = await app.enqueue(greet, { name: 'Ada' })
+    await world.said('workers', 'restart', 'worker:main:0')
+    await until('the commands have arrived', async () => {
+      const { incarnation, status } = await world.worker()
+      return incarnation !== first && status !== 'starting'
+    })
+    expect({ ...(await world.worker()), task: await world.status(id) }).toMatchObject({
+      status: 'paused',
+      task: 'queued',
+    })
+    // The process that was replaced serves until it has left.
+    const why =
+      / {2}no {2}worker-not-paused: .* worker:main:0 is paused \(by a command\)\n.*workers\.resume\(\)/
+    await until('explain says so', async () => why.test(await world.said('tasks', 'explain', id)))
+    await world.said('workers', 'resume')
+    await until('it has run', async () => (await world.status(id)) === 'completed')
+  })
+
   test('who may only look is told so, and who is unknown how to say who he is', async () => {
     const place = (token: string) => ({
       cwd: estate.folder,
@@ -492,7 +529,7 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
     expect(await gleaner(place(VIEWER), 'pause')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: a viewer may not do this\nIt takes an operator.\n',
+      stderr: 'error: a viewer may not do this\nThe role operator is needed.\n',
     })
     expect((await gleaner(place('wrong'), 'status')).stderr).toBe(
       'error: this token is not known here\nGive --token, or set GLEANER_TOKEN.\n',

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { count } from '../../examples/python/tasks.ts'
 import { defineTask, type Gleaner, openGleaner } from '../../src/index.ts'
 import { checkout, folderWith, GLEANER } from '../config/files.ts'
+import { until } from '../until.ts'
 import { Journey } from './journey.ts'
 
 const WAIT = { timeout: '25s' } as const
@@ -38,6 +39,7 @@ test('a program in a pool does tasks and rows under a supervisor', { timeout: 60
   const folder = folderWith({
     'gleaner.config.ts': CONFIG,
     'worker.py': `${PRELUDE}
+kept = b"x" * 300_000_000
 for m in told():
     if m["type"] == "stop": break
     row = m["input"]
@@ -57,6 +59,10 @@ for m in told():
   insert.run('bad', 1, null)
   const start = new Journey(folder, 'start')
   expect(await (await app.enqueue(job)).result(WAIT)).toBe('worker:py:0')
+  // Its own memory, not that of the process that hosts it.
+  await until('its memory is shown', async () =>
+    (await app.workers.list()).some(({ rss }) => (rss ?? 0) > 300e6),
+  )
   const files = db.prepare('SELECT title, size FROM files ORDER BY id').raw().safeIntegers()
   await expect
     .poll(() => files.all(), { timeout: 20_000 })
@@ -64,6 +70,42 @@ for m in told():
       ['A.FLAC aGk=', 9007199254740995n],
       [null, 1n],
     ])
+  start.signal('SIGTERM')
+  expect((await start.ended).code).toBe(0)
+})
+
+test('a program gets nothing of the environment but what it needs and what the pool names', {
+  timeout: 60_000,
+}, async () => {
+  const isRoot = process.getuid?.() === 0
+  const script = `${PRELUDE}
+for m in told():
+    if m["type"] == "stop": break
+    say("done", m["id"], result={"env": sorted(os.environ), "hf": os.environ.get("HF_HOME"), "uid": os.getuid()})`
+  const folder = folderWith({
+    'gleaner.config.ts': CONFIG.replace('discoveries: [files],', '').replace(
+      /pools: .*/,
+      `pools: { py: { command: ['python3', '-c', ${JSON.stringify(script)}], queues: ['py'], env: ['HF_HOME']${isRoot ? ', uid: 65534, gid: 65534' : ''} } },`,
+    ),
+  })
+  const job = defineTask({ name: 'job', queue: 'py' })
+  const app = await opened(folder, [job])
+  const env = {
+    GLEANER_TOKEN: 'a-secret-of-operators',
+    AWS_SECRET_ACCESS_KEY: 'x',
+    HF_HOME: '/models',
+    LC_ALL: 'C',
+  }
+  const start = new Journey(
+    { cwd: folder, env: { ...env, GLEANER_DATABASE: `sqlite:${join(folder, 'app.db')}` } },
+    'start',
+  )
+  const result = (await (await app.enqueue(job)).result(WAIT)) as { env: string[]; hf: string; uid: number }
+  const expected = /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|HF_HOME|GLEANER_(COMPONENT_ID|PROCESS|PROGRAM))$/
+  expect(result.env.filter((name) => !expected.test(name))).toEqual([])
+  expect(result.env).toEqual(expect.arrayContaining(['PATH', 'LC_ALL', 'HF_HOME', 'GLEANER_COMPONENT_ID']))
+  expect(result.hf).toBe('/models')
+  expect(result.uid).toBe(isRoot ? 65534 : process.getuid?.())
   start.signal('SIGTERM')
   expect((await start.ended).code).toBe(0)
 })

@@ -36,6 +36,20 @@ async function running(app: Gleaner, id: string): Promise<void> {
   await expect.poll(async () => (await app.tasks.get(id))?.status, { timeout: 20_000 }).toBe('running')
 }
 
+test('a database that cannot be reached ends gleaner start with 11, which says what to do and promises nothing else', async () => {
+  const folder = folderWith({
+    'tasks.ts': TASKS,
+    'gleaner.config.ts': CONFIG.replace('sqlite:./app.db', 'postgres://127.0.0.1:1/nothing'),
+  })
+  const { code, stderr } = await gleaner(folder, 'start')
+  expect({ code, stderr }).toEqual({
+    code: 11,
+    stderr: expect.stringMatching(
+      /^error: PostgreSQL: .*ECONNREFUSED.*\nThe server cannot be reached\. Check that it runs.* start it again when the database is there\.\n$/,
+    ),
+  })
+})
+
 describe('gleaner start', { concurrent: false }, () => {
   test('does work in worker processes, shows them, is refused a second time, and stops in order', async () => {
     const { folder, app } = await project()

@@ -110,14 +110,14 @@ describe('gleaner top', () => {
 
   test('of a server that goes away says so, keeps what it knew, and goes on when it is back', async () => {
     const { folder, app } = await project()
-    const server = await serve(app, { port: 0 })
+    const server = await serve(app, { port: 0, local: true })
     onTestFinished(() => server.close())
     const top = new Pty(folder, ['top', '--url', server.url])
     await top.shows(/^Gleaner on http:.*\n[\s\S]*^default +0 +0 +0 +0 +3 +0$/m)
     await server.close()
     await top.shows(/^http:\S+ does not answer: ECONNREFUSED$/m)
     await top.shows(/^default +0 +0 +0 +0 +3 +0$/m)
-    const again = await serve(app, { port: server.port })
+    const again = await serve(app, { port: server.port, local: true })
     onTestFinished(() => again.close())
     await top.shows(({ text }) => !text.includes('ECONNREFUSED'))
     top.type('\x03')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { firstWords, verbsOf } from '../../src/cli/parse.ts'
-import { nearest } from '../../src/cli/suggest.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
+import { nearest } from '../../src/options.ts'
 import { gleaner } from './cli.ts'
 
 const here = import.meta.dirname

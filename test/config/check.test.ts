@@ -37,8 +37,9 @@ describe('what a config may say', () => {
     expect(server).toEqual({
       host: '127.0.0.1',
       port: 8356,
-      token: null,
-      viewerToken: null,
+      tokens: [],
+      authorize: undefined,
+      local: false,
       hosts: [],
       redact: [],
     })
@@ -63,7 +64,11 @@ describe('what a config may say', () => {
 describe('what a config may not say is refused, with the field and the fix', () => {
   const pool = (options: unknown) => ({ pools: { ml: options } })
   const CASES: [string, object, RegExp][] = [
-    ['an option that there is not', { pool: {} }, /the config: option: "pool" is not possible\. There are:/],
+    [
+      'an option that there is not',
+      { pool: {} },
+      /^pool is no such option\. Did you mean pools\? There are: database, .*, pools, server, supervisor, alerts\.$/,
+    ],
     ['a task that is none', { tasks: [{ name: 'x' }] }, /is not a task/],
     ['a queue that is none', { queues: { ml: { strategy: 'best' } } }, /queues\.ml\.strategy: "best"/],
     ['a database that is none', { database: 'app.db' }, /database: this is not a database URL.*sqlite:/],
@@ -78,7 +83,7 @@ describe('what a config may not say is refused, with the field and the fix', () 
     [
       'an option of a pool that there is not',
       pool({ process: 2 }),
-      /pools\.ml\.process is no such option\. There are: processes/,
+      /pools\.ml\.process is no such option\. Did you mean processes\? There are: processes/,
     ],
     ['no processes', pool({ processes: 0 }), /pools\.ml\.processes: 0 .*from 1 to 256/],
     ['half a process', pool({ processes: 1.5 }), /pools\.ml\.processes: 1\.5/],
@@ -108,6 +113,17 @@ describe('what a config may not say is refused, with the field and the fix', () 
       pool({ command: ['python3'] }),
       /pools\.ml\.queues is missing beside a command/,
     ],
+    [
+      'an environment for no command',
+      pool({ env: ['HF_HOME'] }),
+      /pools\.ml\.env is only for a pool with a command/,
+    ],
+    [
+      'a name of the environment that is none',
+      pool({ command: ['python3'], queues: ['py'], env: ['HF HOME'] }),
+      /pools\.ml\.env.*names to pass on/,
+    ],
+    ['a user by name', pool({ command: ['python3'], queues: ['py'], uid: 'www' }), /pools\.ml\.uid: "www"/],
     ['recycling at no memory', pool({ maxRss: 1 }), /pools\.ml\.maxRss: 1 is not possible/],
     ['recycling at no item', pool({ maxItems: 0 }), /pools\.ml\.maxItems: 0 is not possible/],
     ['a port that is none', { server: { port: 70_000 } }, /server\.port: 70000 .*0 to 65535/],
@@ -118,7 +134,7 @@ describe('what a config may not say is refused, with the field and the fix', () 
       { server: { hosts: 'a.example' } },
       /server\.hosts: "a\.example".*array of texts/,
     ],
-    ['an empty token', { server: { token: '' } }, /server\.token: ""/],
+    ['an empty token', { server: { token: '' } }, /server\.token is not possible/],
     [
       'a drain that is no duration',
       { supervisor: { timings: { drain: 'soon' } } },
@@ -137,7 +153,7 @@ describe('what a config may not say is refused, with the field and the fix', () 
     [
       'a timing that there is not',
       { supervisor: { timings: { drian: 1 } } },
-      /supervisor\.timings\.drian is no such option\. There are: frame, stale/,
+      /supervisor\.timings\.drian is no such option\. Did you mean drain\? There are: frame, stale/,
     ],
     [
       'a limit of no crash',

@@ -152,7 +152,7 @@ describe('a config that cannot be loaded is explained', () => {
 
 describe('the environment goes before the config', () => {
   const files = {
-    'gleaner.config.ts': `export default { ${DATABASE}, server: { host: 'a.example', port: 1, token: 'x' } }`,
+    'gleaner.config.ts': `export default { ${DATABASE}, server: { host: 'a.example', port: 1, token: 'a-token-of-the-config' } }`,
   }
 
   test('for the database and the server', async () => {
@@ -160,11 +160,15 @@ describe('the environment goes before the config', () => {
       GLEANER_DATABASE: 'postgres://db.example/app',
       GLEANER_HOST: '0.0.0.0',
       GLEANER_PORT: '9000',
-      GLEANER_TOKEN: 'secret',
+      GLEANER_TOKEN: 'a-secret-of-operators',
     }
     const { engine, server } = await load(folderWith(files), env)
     expect(engine.database).toBe('postgres://db.example/app')
-    expect(server).toMatchObject({ host: '0.0.0.0', port: 9000, token: 'secret' })
+    expect(server).toMatchObject({
+      host: '0.0.0.0',
+      port: 9000,
+      tokens: [{ role: 'operator', token: 'a-secret-of-operators' }],
+    })
   })
 
   test('unless a variable is empty', async () => {
@@ -172,7 +176,7 @@ describe('the environment goes before the config', () => {
     expect((await load(folderWith(files), env)).server).toMatchObject({
       host: 'a.example',
       port: 1,
-      token: 'x',
+      tokens: [{ name: 'operator', token: 'a-token-of-the-config' }],
     })
   })
 

@@ -86,7 +86,7 @@ describe('a declaration is refused', () => {
       'discovery plain: retry.attempts',
     ],
     ['with a time-out that is none', { timeout: 'soon' }, 'BAD_DURATION', 'discovery plain: timeout'],
-    ['with an option that is none', { queue: 'ml' }, 'BAD_DEFINITION', 'option: "queue"'],
+    ['with an option that is none', { queue: 'ml' }, 'BAD_DEFINITION', 'has no option "queue"'],
   ])('%s', (_what, options, code, words) => {
     const declare = () => defineDiscovery({ ...plain, ...options } as never)
     expect(declare).toThrow(InputError)

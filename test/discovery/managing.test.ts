@@ -55,6 +55,7 @@ describe('gleaner.discoveries', () => {
       averageMs: null,
       etaMs: null,
       paused: false,
+      pausedReason: null,
       asOf: t.now(),
     })
     await t.runUntilIdle()

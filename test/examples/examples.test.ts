@@ -213,8 +213,10 @@ describe('the quickstart', { concurrent: true }, () => {
     const env = temporary('staying')
     const child = start(process.execPath, ['examples/quickstart.ts', '--stay'], { env })
     const end = ended(child)
-    const [, url] = await line(child, /stop it with Ctrl-C\.\nDashboard: (http:\S+)\n/)
-    const get = async (path: string) => (await fetch(`${url}/api/v1${path}`)).json() as Promise<any>
+    const [, url, token] = await line(child, /stop it with Ctrl-C\.\nDashboard: (http:\S+)\/#token=(\S+)\n/)
+    const headers = { authorization: `Bearer ${token}` }
+    const get = async (path: string) =>
+      (await fetch(`${url}/api/v1${path}`, { headers })).json() as Promise<any>
     const page = await fetch(url!, { headers: { accept: 'text/html' } })
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const counted = async () => (await get('/tasks?name=text.count&status=completed')).items.length > 0

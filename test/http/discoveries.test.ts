@@ -1,3 +1,4 @@
+import { request as httpRequest } from 'node:http'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineDiscovery } from '../../src/index.ts'
@@ -12,7 +13,7 @@ const tag = defineDiscovery({
   where: 'tagged = 0',
   retry: { attempts: 1 },
   run: async (row) => {
-    if (row.path.startsWith('bad')) throw new Error('no such file')
+    if (/^(bad|\.)/.test(row.path as string)) throw new Error('no such file')
     return 1
   },
   done: (tagged) => ({ tagged }),
@@ -75,8 +76,47 @@ test('a row that failed is quarantined, and released by an operator, who is on r
   ])
 })
 
-test('a discovery whose table is gone is listed without numbers', async () => {
+test('a row whose key is two dots is released alone, and no address releases all instead', async () => {
+  const { gleaner, get, post, url } = await withFiles('..', '.', 'bad 3')
+  const quarantined = async () =>
+    (await get(`${ROWS}?state=quarantined`)).items.map(({ key }: { key: string }) => key)
+  await gleaner.work({ discoveries: ['tag-files'] }).drained()
+  await gleaner.discoveries.pause('tag-files')
+  expect(await quarantined()).toEqual(['.', '..', 'bad 3'])
+  const { hostname, port } = new URL(url)
+  for (const dots of ['..', '.', '%2e%2e', '%2E', '.%2e'])
+    expect(await rawPost(hostname, Number(port), `${ROWS}/${dots}/release`)).toBe(400)
+  expect(await quarantined()).toEqual(['.', '..', 'bad 3'])
+  expect(await post(`${ROWS}/release`, { key: '..' })).toMatchObject({ status: 200, body: { released: 1 } })
+  expect(await quarantined()).toEqual(['.', 'bad 3'])
+  expect(await post(`${ROWS}/retry`, { key: '.' })).toMatchObject({ status: 204 })
+  expect(await quarantined()).toEqual(['bad 3'])
+  expect(await post(`${ROWS}/release`, {})).toMatchObject({ status: 400 })
+  const { items } = await get('/api/v1/actions')
+  expect(items.map(({ action, target }: any) => [action, target])).toEqual([
+    ['discoveries.retry', 'tag-files/.'],
+    ['discoveries.release', 'tag-files/..'],
+  ])
+})
+
+/** With an address as it is: `fetch` would resolve it. */
+function rawPost(host: string, port: number, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { origin: `http://${host}:${port}` }
+    httpRequest({ host, port, path, method: 'POST', headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+test('a discovery whose table is gone is shown without numbers, and explains itself', async () => {
   const { db, get } = await withFiles('a')
   db.exec('DROP TABLE files')
   expect(await get('/api/v1/discoveries')).toMatchObject({ items: [{ name: 'tag-files', waiting: null }] })
+  expect(await get('/api/v1/discoveries/tag-files')).toMatchObject({ name: 'tag-files', waiting: null })
+  const { reasons } = await get(`${ROWS}/a/explain`)
+  expect(reasons[0]).toMatchObject({ check: 'declaration-fits-table', ok: false })
 })

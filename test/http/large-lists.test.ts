@@ -29,7 +29,7 @@ describe.each(BOTH)('on %s', (database, openGround) => {
     const gleaner = await openGleaner({ database: ground.database, tasks: [plain] })
     await openLanes(insideOf(gleaner).store)
     for (const sql of MANY_TASKS[database]!(TASKS)) await ground.rows(sql)
-    const server = await serve(gleaner, { port: 0 })
+    const server = await serve(gleaner, { port: 0, local: true })
     onTestFinished(async () => {
       await server.close()
       await gleaner.close()

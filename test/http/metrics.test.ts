@@ -82,7 +82,10 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
 
   test('whoever asks whether it is alive or ready is answered without a token', async () => {
     let isReady = true
-    const { url } = await openServer({ tokens: { operator: 'secret' }, ready: () => isReady }, database())
+    const { url } = await openServer(
+      { tokens: { operator: 'a-secret-of-operators' }, ready: () => isReady },
+      database(),
+    )
     const status = async (path: string) => (await fetch(url + path)).status
     expect([await status('/healthz'), await status('/readyz'), await status('/metrics')]).toEqual([
       200, 200, 401,

@@ -68,7 +68,7 @@ test('a bulk change through a server tells how far it is while it goes on, and i
     },
   }
   // Who looks rests an hour afterwards, unless somebody has acted.
-  const server = await serve({ ...gleaner, tasks }, { port: 0, timings: { lookMs: 3_600_000 } })
+  const server = await serve({ ...gleaner, tasks }, { port: 0, local: true, timings: { lookMs: 3_600_000 } })
   onTestFinished(() => server.close())
   await gleaner.enqueueMany(plain, Array(300).fill(undefined))
   const events = await listen(`${server.url}/api/v1/events?topics=counts`)

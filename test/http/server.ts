@@ -5,8 +5,8 @@ import { type RunningServer, type ServeOptions, serve } from '../../src/http/ind
 import { defineTask, type Gleaner, type GleanerOptions, openGleaner } from '../../src/index.ts'
 import { tempDatabase } from '../temp-database.ts'
 
-export const OPERATOR = 'operator-token'
-export const VIEWER = 'viewer-token'
+export const OPERATOR = 'the-operators-token'
+export const VIEWER = 'the-viewers-token'
 
 export const embed = defineTask({
   name: 'ml.embed',
@@ -53,12 +53,14 @@ export async function openServer(
     tasks: [embed, plain, nightly],
     ...engine,
   })
-  const server = await serve(gleaner, { port: 0, ...options })
+  const isClosed = options.tokens !== undefined || options.authorize !== undefined
+  const server = await serve(gleaner, { port: 0, local: !isClosed, ...options })
   onTestFinished(async () => {
     await server.close()
     await gleaner.close()
   })
-  const token = options.tokens?.operator ?? null
+  const { tokens } = options
+  const token = (tokens !== undefined && 'operator' in tokens && tokens.operator) || null
   const call = (path: string, one: Call = {}) => ask(server.url, path, { token, ...one })
   return {
     ...server,

@@ -1,6 +1,10 @@
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { gleaner } from '../cli/cli.ts'
 import { Journey } from '../cli/journey.ts'
 import { folderWith, GLEANER } from '../config/files.ts'
 import { until } from '../until.ts'
@@ -14,7 +18,7 @@ const config = (more: string) => `import { defineConfig, defineTask } from ${GLE
     supervisor: { name: 'http-test', timings: { commands: 100, registry: 200 } },
     ${more}
   })`
-const TOKEN = 'a-long-secret'
+const TOKEN = 'a-long-secret-of-operators'
 
 test.each([
   ['sqlite', () => ({})],
@@ -74,8 +78,51 @@ test('a port that is taken is said, and the work goes on', async () => {
   expect((await start.ended).code).toBe(0)
 })
 
-test('a server that would be open to everybody is refused before anything starts', async () => {
-  const folder = folderWith({ 'gleaner.config.ts': config(`server: { host: '0.0.0.0', port: 0 }`) })
+test('without tokens gleaner start makes one that only its user can read, and the command line finds it', async () => {
+  const folder = folderWith({ 'gleaner.config.ts': config(`server: { port: 0, host: '0.0.0.0' }`) })
+  const start = new Journey(folder, 'start')
+  const [, url, token] = (await start.hears(
+    /dashboard: (http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)/,
+  )) as string[]
+  const file = join(folder, 'app.db.token')
+  expect(readFileSync(file, 'utf8').trim()).toBe(token)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(await ask(url!, '/api/v1/info')).toMatchObject({ status: 401 })
+  expect(await ask(url!, '/api/v1/info', { token: token! })).toMatchObject({
+    body: { role: 'operator', user: 'owner' },
+  })
+  // As a program sends it: `curl -X POST`.
+  const pause = await fetch(`${url}/api/v1/pause`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect(pause.status).toBe(204)
+  expect(await gleaner(folder, 'resume', '--url', url!)).toMatchObject({ code: 0 })
+  // Another server on another machine would learn the token.
+  const elsewhere = await gleaner(folder, 'status', '--url', url!.replace('127.0.0.1', hostname()))
+  expect(elsewhere.code).toBe(1)
+  start.signal('SIGTERM')
+  expect((await start.ended).code).toBe(0)
+
+  chmodSync(file, 0o644)
+  const again = new Journey(folder, 'start')
+  expect((await again.ended).code).toBe(1)
+  expect(again.said).toMatch(/cannot use the token in .*app\.db\.token: other users can read or write it/)
+})
+
+test('a log that is collected names the file of the token, not the token', async () => {
+  const folder = folderWith({ 'gleaner.config.ts': config('server: { port: 0 }') })
+  const start = new Journey(folder, 'start', '--json')
+  await start.hears(/dashboard: http:\S+ \(the token is in \S+app\.db\.token\)/)
+  start.signal('SIGTERM')
+  await start.ended
+  expect(start.said).not.toContain(readFileSync(join(folder, 'app.db.token'), 'utf8').trim())
+})
+
+test('a server that could be reached from elsewhere without a token is refused before anything starts', async () => {
+  const folder = folderWith({
+    'gleaner.config.ts': config(`server: { host: '0.0.0.0', port: 0, local: true }`),
+  })
   const start = new Journey(folder, 'start')
   expect((await start.ended).code).toBe(1)
   expect(start.said).toContain('would be open to everybody')

@@ -47,7 +47,7 @@ test('while many ask for pages, the thread still has time for others', async () 
     read += 1
     return gleaner.tasks.list(query)
   }
-  const api = createApi({ ...gleaner, tasks: { ...gleaner.tasks, list } })
+  const api = createApi({ ...gleaner, tasks: { ...gleaner.tasks, list } }, { local: true })
   onTestFinished(() => api.close())
   // What others have to do on this thread is as good as a turn of the event loop: how many pages are read between two.
   const pages: number[] = []
@@ -71,7 +71,7 @@ test('who only looks waits for nobody who writes: on SQLite everybody else would
   const { id } = await gleaner.enqueue(plain)
   // What this process has counted is written down before it is shown.
   await gleaner.metrics()
-  const api = createApi(gleaner)
+  const api = createApi(gleaner, { local: true })
   const writer = new Database(path)
   onTestFinished(() => {
     api.close()

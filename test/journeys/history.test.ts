@@ -1,9 +1,34 @@
 import { describe, expect } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { openTemp } from '../temp-database.ts'
 import { deferred } from './deferred.ts'
 import { test } from './place.ts'
 
 describe.concurrent('what is to be seen of a task', () => {
+  test.each(['returns', 'completes with effects', 'fails'] as const)(
+    'what a handler reports right before it %s is kept',
+    async (how) => {
+      const task = defineTask({
+        name: 'last',
+        retry: { attempts: 1 },
+        async run(_, ctx) {
+          await ctx.progress(0.5)
+          await ctx.progress(0.9, 'all but one')
+          if (how === 'fails') throw new Error('the last one')
+          if (how === 'completes with effects') await ctx.complete(null, () => {})
+        },
+      })
+      const gleaner = await openTemp({ tasks: [task] })
+      const handle = await gleaner.enqueue(task)
+      gleaner.work()
+      await handle.result().catch(() => {})
+      expect((await gleaner.tasks.get(handle.id))?.progress).toEqual({
+        fraction: 0.9,
+        message: 'all but one',
+      })
+    },
+  )
+
   test('progress and log lines are there while it runs, for another process as well', async ({ place }) => {
     const release = deferred()
     const task = defineTask({

@@ -8,7 +8,7 @@ import { blocking, EFFECTS, patient, stubborn, tasks } from './tasks.ts'
 const childrenOf = (pid: number, thread: string) =>
   readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean)
 
-const LEASE_MS = 600
+const LEASE_MS = 1_000
 const timings = { sweep: '50ms', lease: LEASE_MS } as const
 
 test('a worker that was stopped for longer than its lease changes nothing when it wakes up', async ({

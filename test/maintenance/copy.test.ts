@@ -93,7 +93,7 @@ describe('copying a SQLite database to PostgreSQL', () => {
     await worker.drained()
     const waited = was.lists
       .queued!.filter(({ queue }) => queue !== 'held')
-      .map(({ name, input }) => ({ name, input }))
+      .map(({ id, name }) => ({ name, input: was.each.find(({ task }) => task?.id === id)!.task!.input }))
     const ofQueue = (queue: string) => waited.filter(({ name }) => name === queue).map(({ input }) => input)
     for (const name of ['drawn', 'last', 'shared', 'note']) {
       const mine = ofQueue(name)

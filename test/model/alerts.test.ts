@@ -107,8 +107,15 @@ describe('nothing completed for a minute', () => {
 
   test('is an alert while work waits', () => {
     expect(alerts({ present: waiting })[0]?.message).toBe(
-      'nothing completed in mail for 90 s while 2 wait; 1 running',
+      'nothing completed in mail for 60 s while 2 wait; 1 running',
     )
+    const [long, minutes] = [
+      [{ ...waiting[0]!, waitingSince: 0 }],
+      [{ completed: 1, minute: MINUTE - 3 * MINUTE_MS }],
+    ]
+    expect(alerts({ present: long, minutes })[0]?.message).toContain('nothing completed in mail for 150 s')
+    // Further back it was not read.
+    expect(alerts({ present: long })[0]?.message).toContain('nothing completed in mail for 300 s')
     expect(kinds({ present: waiting, minutes: [{ failed: 1 }] })).toEqual(['stalled'])
   })
 
@@ -168,7 +175,7 @@ describe('rows of a discovery', () => {
         kind: 'stalled',
         queue: null,
         discovery: 'tag-files',
-        message: 'nothing completed in tag-files for 90 s while 3 wait; 1 running',
+        message: 'nothing completed in tag-files for 60 s while 3 wait; 1 running',
       },
     ])
     const of = { queue: ROWS, name: 'tag-files' }

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { nextOccurrence, occurrenceAfter, overlaps, type Schedule } from '../../src/model/schedule.ts'
+import {
+  nextOccurrence,
+  occurrenceAfter,
+  overlaps,
+  plannedAnew,
+  type Schedule,
+} from '../../src/model/schedule.ts'
 import { type Pattern, reckon } from './calendar.ts'
 
 const TEN_YEARS = [Date.UTC(2026, 0, 1), Date.UTC(2036, 0, 1)] as const
@@ -123,4 +129,28 @@ describe('after an occurrence', () => {
 test('an occurrence is skipped while the one before is scheduled, queued or running', () => {
   expect((['scheduled', 'queued', 'running'] as const).map(overlaps)).toEqual([true, true, true])
   expect(([null, 'completed', 'failed', 'cancelled'] as const).map(overlaps)).toEqual(Array(4).fill(false))
+})
+
+test('what was planned stands as long as the clock goes on, through every change of summer time', () => {
+  const HOUR_MS = 3_600_000
+  for (const timezone of ZONES) {
+    for (const every of Object.keys(PATTERNS)) {
+      for (const change of [
+        '2026-03-08',
+        '2026-03-29',
+        '2026-04-05',
+        '2026-10-04',
+        '2026-10-25',
+        '2026-11-01',
+      ]) {
+        const schedule = { every, timezone }
+        const start = Date.parse(change) - 12 * HOUR_MS
+        let nextAt = nextOccurrence(schedule, start)
+        for (let now = start; now < start + 36 * HOUR_MS; now += HOUR_MS / 4) {
+          if (now >= nextAt) nextAt = occurrenceAfter(schedule, nextAt, now)
+          else expect(plannedAnew(schedule, { nextAt, lastAt: null }, now), `${every} ${timezone}`).toBe(null)
+        }
+      }
+    }
+  }
 })

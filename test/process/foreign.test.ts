@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -11,6 +12,7 @@ import { type ForeignOptions, ForeignProgram, type ProgramEnd } from '../../src/
 import { doneByProgram } from '../../src/process/foreign-tasks.ts'
 import type { Frame } from '../../src/process/frame.ts'
 import { checkout } from '../config/files.ts'
+import { gone } from '../supervisor/estate.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
 
 const LINE_MAX = 100_000
@@ -222,6 +224,37 @@ for m in told():
     expect((await gleaner.tasks.get(waiting.id))?.attempts).toBeLessThanOrEqual(1)
     expect((await gleaner.tasks.attempts(waiting.id)).filter(({ error }) => error !== null)).toEqual([])
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'that heeds no cancel is killed with all that it has started, also what left its group',
+    async () => {
+      const { gleaner, output, program } = await stage(
+        python(`
+import subprocess
+for m in told():
+    if m["type"] != "run": exit()
+    if m["input"] != "hang": say("done", m["id"], result=os.getpid()); continue
+    near = subprocess.Popen(["sleep", "600"]).pid
+    out = subprocess.run(["sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!"], capture_output=True, start_new_session=True)
+    say("progress", m["id"], fraction=0, message=f"{near} {int(out.stdout)}")
+    time.sleep(600)`),
+        [job],
+        { graceMs: 100 },
+      )
+      const before = program.pid
+      const started = Promise.withResolvers<number[]>()
+      gleaner.on('progress', ({ message }) => started.resolve(message!.split(' ').map(Number)))
+      const hanging = await gleaner.enqueue(job, 'hang')
+      const pids = await started.promise
+      for (const pid of pids) expect(existsSync(`/proc/${pid}`)).toBe(true)
+      await hanging.cancel()
+      await Promise.all(pids.map(gone))
+      // The next one comes when the pipes of this one are closed, and nothing holds them.
+      const next = await gleaner.enqueue(job, 'ask')
+      expect(await next.result(WAIT)).not.toBe(before)
+      expect(output.join('\n')).toMatch(/killed what the program had started: .*\(sleep\)/)
+    },
+  )
 
   test('that says what nobody understands goes on, and the task has it in its log', async () => {
     const { gleaner } = await stage(

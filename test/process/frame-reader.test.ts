@@ -8,6 +8,7 @@ const frame: Omit<Frame, 'kind'> = {
   status: 'healthy',
   phase: 'idle',
   paused: false,
+  reason: null,
   currentJob: null,
   incarnation: 1,
   seq: 1,

@@ -8,6 +8,7 @@ const frame: Frame = {
   status: 'healthy',
   phase: 'processing',
   paused: true,
+  reason: 'waits for gpu: no VRAM',
   currentJob: 'ml.embed/7',
   incarnation: 3,
   seq: 12,

@@ -56,6 +56,7 @@ function frame(componentId: string, seq: number): string {
     status: 'healthy',
     phase: 'idle',
     paused: false,
+    reason: null,
     currentJob: null,
     incarnation: null,
     seq,

@@ -36,6 +36,32 @@ describe('an input is refused, and nothing is written,', () => {
     ['a symbol', { s: Symbol('x') }, 'input of anything.s is a symbol'],
     ['NaN', { n: Number.NaN }, 'NaN'],
     ['an infinite number', [Number.POSITIVE_INFINITY], 'Infinity'],
+    [
+      'a Map',
+      { deep: { m: new Map([[1, 2]]) } },
+      'input of anything.deep.m is a Map, which JSON would turn into {}',
+    ],
+    ['a Set', [new Set([1])], 'input of anything.0 is a Set'],
+    ['an error', { e: new Error('x') }, 'input of anything.e is an Error, which JSON would turn into {}'],
+    ['a pattern', { p: /x/ }, 'input of anything.p is a RegExp'],
+    ['a promise', { p: Promise.resolve(1) }, 'input of anything.p is a Promise'],
+    [
+      'an instance that JSON sees nothing of',
+      {
+        i: new (class Secret {
+          #x = 1
+          get x() {
+            return this.#x
+          }
+        })(),
+      },
+      'input of anything.i is a Secret',
+    ],
+    [
+      'no date',
+      { at: new Date(Number.NaN) },
+      'input of anything.at is an invalid Date, which JSON would turn into null',
+    ],
     ['a toJSON that gives nothing', { toJSON: () => undefined }, 'toJSON'],
   ])('when it holds %s', async (_what, input, words) => {
     const error = await refused((g) => g.enqueue(anything, input))
@@ -71,6 +97,64 @@ describe('an input is refused, and nothing is written,', () => {
       })
     },
   )
+})
+
+describe('a schema that what is stored does not fit', () => {
+  const at = defineTask({ name: 'at', input: z.object({ deep: z.object({ at: z.date() }) }), run: () => {} })
+  const made = defineTask({ name: 'made', input: z.object({ of: z.instanceof(URL) }), run: () => {} })
+
+  test('refuses the input at enqueue: the error names the field and says what to do', async () => {
+    const gleaner = await openTemp({ tasks: [at, made] })
+    const attempts = [
+      gleaner.enqueue(at, { deep: { at: new Date() } }),
+      gleaner.enqueueMany(at, [{ deep: { at: new Date() } }]),
+      gleaner.enqueue(made, { of: new URL('http://localhost') }),
+    ]
+    for (const [n, attempt] of attempts.entries()) {
+      const error = (await attempt.catch((error) => error)) as InputError
+      expect(error).toMatchObject({ code: 'BAD_INPUT', hint: expect.stringContaining('z.coerce.date()') })
+      expect(error.message).toContain('as it is stored, which is JSON')
+      expect(error.issues?.[0]?.path).toBe(['deep.at', '0.deep.at', 'of'][n])
+    }
+    expect((await gleaner.tasks.list()).items).toEqual([])
+  })
+
+  test.each([
+    ['coerced dates', z.object({ at: z.coerce.date() }), { at: new Date(5) }, { at: new Date(5) }],
+    [
+      'text of a date',
+      z.object({ at: z.iso.datetime() }),
+      { at: new Date(5).toISOString() },
+      { at: new Date(5).toISOString() },
+    ],
+    ['anything', z.any(), { at: new Date(5) }, { at: new Date(5).toJSON() }],
+  ])('takes %s', async (_what, input, given, seen) => {
+    const got: unknown[] = []
+    const task = defineTask({ name: 'task', input: input as z.ZodType, run: (value) => void got.push(value) })
+    const gleaner = await openTemp({ tasks: [task] })
+    const handle = await gleaner.enqueue(task, given)
+    gleaner.work()
+    await handle.result()
+    expect(got).toEqual([seen])
+  })
+})
+
+test('a result that JSON would turn into nothing fails the task for good, and the message names the field', async () => {
+  const returned: unknown[] = [new Map([[1, 2]]), { tags: new Set([1]) }, { deep: [new Error('x')] }]
+  const task = defineTask({ name: 'task', input: z.number(), run: (n): unknown => returned[n] })
+  const gleaner = await openTemp({ tasks: [task] })
+  const handles = await gleaner.enqueueMany(task, [...returned.keys()])
+  gleaner.work()
+  for (const handle of handles) await expect(handle.result()).rejects.toMatchObject({ code: 'TASK_FAILED' })
+  const { items } = await gleaner.tasks.list()
+  expect(items.map(({ attempts, error }) => [attempts, error?.kind])).toEqual(
+    returned.map(() => [1, 'permanent']),
+  )
+  expect(items.map(({ error }) => error!.message).sort()).toEqual([
+    expect.stringContaining('result of task is a Map, which JSON would turn into {}'),
+    expect.stringContaining('result of task.deep.0 is an Error, which JSON would turn into {}'),
+    expect.stringContaining('result of task.tags is a Set, which JSON would turn into {}'),
+  ])
 })
 
 describe('an option is refused, and nothing is written:', () => {

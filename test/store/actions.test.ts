@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { test as onPostgres } from './postgres/place.ts'
+import { testMigrated as onPostgres } from './postgres/place.ts'
 import { connect, freshPath, openStore } from './sqlite/folder.ts'
 
 const restart = {

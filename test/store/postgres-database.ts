@@ -21,7 +21,6 @@ export async function openPostgresDatabase(
   const stores: Store[] = []
   const taken = await takeSchema(url)
   const { name: schema, users } = taken
-  await users.query(`CREATE TABLE ${schema}.notes (id serial, text text NOT NULL)`)
   await users.query(`SET search_path = ${schema}`)
   return {
     url,

@@ -5,7 +5,8 @@ import { openPostgresStore } from '../../src/store/postgres/store.ts'
 /** More than this and it is dropped: what was deleted still lies there. */
 const KEPT_MAX_BYTES = 4 * 2 ** 20
 
-interface Schema {
+export interface Schema {
+  /** Besides the engine's tables it has one of the user's: `notes`. */
   name: string
   /** The user's connection, which is kept with it: a new one costs as much as the emptying. */
   users: pg.Client
@@ -29,7 +30,8 @@ export async function takeSchema(url: string): Promise<Schema> {
 /** It is as new, or gone. */
 export async function giveBackSchema(schema: Schema): Promise<void> {
   const { name, users, tables } = schema
-  await users.query('RESET ALL')
+  await users.query('ROLLBACK')
+  await users.query('DISCARD ALL')
   const there = await tablesIn(users, name)
   const foreign = there.filter((table) => !tables.includes(table))
   if (foreign.length > 0)
@@ -53,6 +55,7 @@ async function newSchema(url: string): Promise<Schema> {
   await users.connect()
   await users.query(`CREATE SCHEMA ${name}`)
   await (await openPostgresStore({ url, schema: name, poolSize: 2 })).close()
+  await users.query(`CREATE TABLE ${name}.notes (id serial, text text NOT NULL)`)
   const tables = await tablesIn(users, name)
   const seeds = new Map<string, string>()
   for (const table of tables) {
@@ -82,7 +85,7 @@ function emptying({ name, tables, seeds }: Schema): string {
 
 async function tablesIn(client: pg.Client, schema: string): Promise<string[]> {
   const { rows } = await client.query(
-    `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p', 'm') ORDER BY 1`,
+    `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p') ORDER BY 1`,
     [schema],
   )
   return rows.map(({ relname }) => relname)
@@ -94,8 +97,10 @@ async function shapeOf(client: pg.Client, schema: string): Promise<string> {
        SELECT concat_ws(' ', c.relname, c.relkind, a.attname, a.atttypid) AS what
          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          WHERE c.relnamespace = $1::regnamespace
-       UNION ALL SELECT concat_ws(' ', 'function', proname) FROM pg_proc WHERE pronamespace = $1::regnamespace
-       UNION ALL SELECT concat_ws(' ', 'trigger', tgname) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+       UNION ALL SELECT concat_ws(' ', 'relation', relname, reloptions) FROM pg_class WHERE relnamespace = $1::regnamespace
+       UNION ALL SELECT concat_ws(' ', 'constraint', conname) FROM pg_constraint WHERE connamespace = $1::regnamespace
+       UNION ALL SELECT concat_ws(' ', 'function', proname, md5(prosrc)) FROM pg_proc WHERE pronamespace = $1::regnamespace
+       UNION ALL SELECT concat_ws(' ', 'trigger', tgname, tgenabled) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
          WHERE c.relnamespace = $1::regnamespace) parts`,
     [schema],
   )

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Store } from '../../src/store/contract.ts'
+import type { SqliteDatabase, SqliteLibrary } from '../../src/store/sqlite/drivers/driver.ts'
+import { loadDriver } from '../../src/store/sqlite/drivers/load.ts'
 import { openSqliteStore, type SqliteOptions } from '../../src/store/sqlite/store.ts'
 import type { TestDatabase } from '../../src/testing/conformance/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
@@ -19,7 +21,8 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
   const path = join(folder, 'app.db')
   const clock = new ManualClock()
   const stores: Store[] = []
-  const users = new Database(path)
+  const own = connectionOfUser(path, defaults.library)
+  const users = loadDriver(defaults.library).adopt(own)!
   users.pragma('journal_mode = WAL')
   // What a sync of the user's own costs is no subject of any test.
   users.pragma('synchronous = OFF')
@@ -30,13 +33,13 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
     synchronous: true,
     elsewhere: { module: import.meta.resolve('../../src/store/open.ts'), database: `sqlite:${path}` },
     async open(options) {
-      const store = await openSqliteStore({ path, clock, ...defaults, ...options })
+      const store = await openSqliteStore({ path, clock, beside: own, ...defaults, ...options })
       stores.push(store)
       return store
     },
     notes: {
       write: (tx, text) => {
-        ;(tx as Database.Database).prepare('INSERT INTO notes VALUES (?)').run(text)
+        ;(tx as SqliteDatabase).prepare('INSERT INTO notes VALUES (?)').run(text)
       },
       all: async () => users.prepare('SELECT text FROM notes ORDER BY rowid').pluck().all() as string[],
     },
@@ -45,12 +48,12 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
       run: async (sql) => void users.exec(sql),
       rows: async (sql) => users.prepare(sql).all() as Record<string, unknown>[],
       deleteLedger: async () => void users.exec('DELETE FROM gleaner_ledger'),
-      within: (tx, sql) => void (tx as Database.Database).prepare(sql).run(),
+      within: (tx, sql) => void (tx as SqliteDatabase).prepare(sql).run(),
     },
     async transact(work) {
       users.exec('BEGIN IMMEDIATE')
       try {
-        const value = await work(users)
+        const value = await work(own)
         users.exec('COMMIT')
         return value
       } catch (error) {
@@ -64,4 +67,11 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** As an app opens it. */
+function connectionOfUser(path: string, library: SqliteLibrary = 'better-sqlite3'): object {
+  if (library !== 'node:sqlite') return new Database(path)
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  return new DatabaseSync(path)
 }

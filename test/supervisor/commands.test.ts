@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { NO_RESTARTS } from '../../src/model/restart.ts'
 import { until } from '../until.ts'
 import { pool, TORTURE, test } from './estate.ts'
 import { blocking, hoard, quick, untilThere } from './tasks.ts'
@@ -94,6 +95,22 @@ test('one worker can be paused; a worker that nobody knows cannot', async ({ est
   expect(supervisor.workers()[0]).toMatchObject({ status: 'running' })
   await expect(gleaner.workers.pause('worker:main:9')).rejects.toMatchObject({ code: 'UNKNOWN_WORKER' })
   expect(() => supervisor.pause('worker:main:9')).toThrow(expect.objectContaining({ code: 'UNKNOWN_WORKER' }))
+})
+
+test('a resume of everything starts a worker that was given up, and ends a pause that an older release wrote down', async ({
+  estate,
+}) => {
+  const gleaner = await estate.gleaner()
+  await (await estate.supervise({ pools: [] })).stop()
+  const db = estate.place.connect()
+  const record = { id: 'worker:main:0', lastExit: null, incarnation: 1 }
+  const state = { id: record.id, restart: NO_RESTARTS, paused: true, failed: 'it crashed too often', record }
+  db.prepare('UPDATE gleaner_supervisors SET workers = ?').run(JSON.stringify([state]))
+  const supervisor = await estate.supervise()
+  await estate.worker(supervisor, { status: 'failed', health: 'failed' })
+  await gleaner.resume()
+  await estate.worker(supervisor, { status: 'running', health: 'healthy' })
+  expect(await (await gleaner.enqueue(quick, 1)).result()).toBe(1)
 })
 
 test('a rolling restart leaves no gap: the new process is ready before the old one goes, and no task fails', async ({

@@ -28,7 +28,9 @@ test('a task whose worker is killed runs again in another one in the blink of an
   expect(await rescued()).toEqual(new Map(Object.entries({ lost: 1, rescued: 1 })))
 })
 
-test('what a worker has started itself dies with it', async ({ estate }) => {
+test('what a worker has started itself dies with it, also if it has an empty environment', async ({
+  estate,
+}) => {
   const gleaner = await estate.gleaner()
   await estate.supervise()
   await gleaner.enqueue(parent)

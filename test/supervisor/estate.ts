@@ -53,7 +53,7 @@ export function pool(options: Partial<Pool> = {}): Pool {
     queues: ['default'],
     discoveries: [],
     capabilities: {},
-    command: undefined,
+    program: undefined,
     maxRss: undefined,
     maxItems: undefined,
     ...options,

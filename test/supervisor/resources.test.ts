@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { test } from './estate.ts'
+import { until } from '../until.ts'
+import { pool, test } from './estate.ts'
 import { broken, needy, quick } from './tasks.ts'
 
 test('a worker process that lacks a resource is unhealthy until it is back; loading takes as long as it takes', async ({
@@ -9,8 +10,20 @@ test('a worker process that lacks a resource is unhealthy until it is back; load
   const gleaner = await estate.gleaner()
   const gpu = estate.file('gpu')
   const handle = await gleaner.enqueue(needy)
-  const supervisor = await estate.supervise({ env: { GLEANER_GPU: gpu } })
-  const { pid } = await estate.worker(supervisor, { phase: 'backing_off', health: 'unhealthy' })
+  const supervisor = await estate.supervise({
+    env: { GLEANER_GPU: gpu },
+    pools: [pool(), pool({ name: 'other', queues: ['other'] })],
+  })
+  const reason = 'waits for gpu: no VRAM'
+  const { pid } = await estate.worker(supervisor, { phase: 'backing_off', health: 'unhealthy', reason })
+  // A pool whose queues have no task that needs it is none the worse.
+  await estate.worker(supervisor, { phase: 'idle', health: 'healthy', reason: null }, 'worker:other:0')
+  expect(await estate.logged('worker backs off')).toMatchObject({ worker: 'worker:main:0', reason })
+  await until('everybody is told why', async () =>
+    (await gleaner.workers.list()).some(
+      (worker) => worker.id === 'worker:main:0' && worker.reason === reason,
+    ),
+  )
   // The rest of its work goes on.
   await (await gleaner.enqueue(quick, 1)).result()
   const { reasons } = await gleaner.tasks.explain(handle.id)
@@ -20,7 +33,7 @@ test('a worker process that lacks a resource is unhealthy until it is back; load
   expect(loading.current).toMatchObject([{ item: `needy/${handle.id}`, deadline: null }])
   // The same process: nobody took the time that loading takes for a handler that hangs.
   expect(await handle.result()).toBe(pid)
-  await estate.worker(supervisor, { phase: 'idle', health: 'healthy' })
+  await estate.worker(supervisor, { phase: 'idle', health: 'healthy', reason: null })
   expect(await gleaner.tasks.attempts(handle.id)).toMatchObject([{ attempt: 1, outcome: 'completed' }])
 })
 

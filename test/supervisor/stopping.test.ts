@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { gone, pool, test } from './estate.ts'
-import { blocking, untilThere } from './tasks.ts'
+import { blocking, quitter, untilThere } from './tasks.ts'
 
 test('a stop lets the current item finish, and takes nothing more', async ({ estate }) => {
   const gleaner = await estate.gleaner()
@@ -81,4 +81,62 @@ test('a worker of which nothing is heard is unhealthy, then killed and replaced;
   estate.touch('go')
   await handle.result()
   await estate.worker(supervisor, (record) => record.health === 'healthy' && record.pid !== pid, worker)
+})
+
+test('a worker that drains for long stays healthy, and its items have all the time that was given', async ({
+  estate,
+}) => {
+  const gleaner = await estate.gleaner()
+  // A frame is due twice before a worker counts as silent.
+  const supervisor = await estate.supervise({ timings: { frame: '800ms', stale: '1500ms' } })
+  const handle = await gleaner.enqueue(untilThere, { file: estate.file('never') })
+  await estate.hears('running')
+  await estate.worker(supervisor, { phase: 'processing', health: 'healthy' })
+  const toldAt = Date.now()
+  const stopped = supervisor.stop({ drain: '3s' })
+  const [healths, frames] = [new Set<string>(), new Set<number | null>()]
+  await estate.worker(supervisor, ({ status, health, lastFrameAt }) => {
+    if (status === 'stopping') healths.add(health)
+    frames.add(lastFrameAt)
+    return frames.size > 3
+  })
+  expect([...healths]).toEqual(['healthy'])
+  await stopped
+  expect((await estate.hears('aborted')).at - toldAt).toBeGreaterThanOrEqual(2_900)
+  expect(await gleaner.tasks.get(handle.id)).toMatchObject({ status: 'queued', attempts: 0, crashes: 0 })
+})
+
+test('a worker that somebody else stops with SIGTERM leaves cleanly: no crash counts, and what it held goes back', async ({
+  estate,
+}) => {
+  const gleaner = await estate.gleaner()
+  const supervisor = await estate.supervise({ timings: { backoff: '50ms' } })
+  const idle = await estate.worker(supervisor, { status: 'running', phase: 'idle' })
+  process.kill(idle.pid!, 'SIGTERM')
+  const second = await estate.worker(
+    supervisor,
+    ({ pid, status }) => pid !== idle.pid && status === 'running',
+  )
+  expect(second.restarts).toEqual({ recent: 0, total: 0 })
+  expect(second.lastExit).toMatchObject({
+    code: 0,
+    reason: expect.stringContaining('it left: a signal told it to stop'),
+  })
+  await estate.logged('stops: it received SIGTERM')
+  const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })
+  await estate.hears('running')
+  process.kill(second.pid!, 'SIGTERM')
+  await estate.hears('running', ({ pid }) => pid !== second.pid)
+  estate.touch('go')
+  await handle.result()
+  expect(await gleaner.tasks.get(handle.id)).toMatchObject({ attempts: 1, crashes: 0 })
+  expect(supervisor.workers()).toMatchObject([{ restarts: { recent: 0, total: 0 } }])
+})
+
+test('a handler that ends its process with exit code 0 has crashed it', async ({ estate }) => {
+  const gleaner = await estate.gleaner()
+  const handle = await gleaner.enqueue(quitter)
+  await estate.supervise()
+  await expect(handle.result()).rejects.toMatchObject({ code: 'TASK_FAILED' })
+  expect(await gleaner.tasks.get(handle.id)).toMatchObject({ crashes: 3, error: { kind: 'crash' } })
 })

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, existsSync } from 'node:fs'
 import { z } from 'zod'
 import { defineResource, defineTask, ResourceError } from '../../src/index.ts'
@@ -23,6 +24,7 @@ export const untilThere = defineTask({
   input: z.object({ file: z.string() }),
   run: async ({ file }, ctx) => {
     running(ctx)
+    ctx.signal.addEventListener('abort', () => say('aborted', { at: Date.now() }))
     while (!existsSync(file)) {
       ctx.signal.throwIfAborted()
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -55,12 +57,37 @@ export const poison = defineTask({
   },
 })
 
+/** Ends its worker with the code of success, each time. */
+export const quitter = defineTask({
+  name: 'quitter',
+  retry: { attempts: 10 },
+  run: (_, ctx) => {
+    running(ctx)
+    process.exit(0)
+  },
+})
+
 /** Starts a child of its own that would go on for ever, and says who it is. */
 export const parent = defineTask({
   name: 'parent',
   run: async (_, ctx) => {
-    const child = spawn('sleep', ['600'], { stdio: 'ignore' })
+    // Without a mark in its environment only its group leads to it.
+    const child = spawn('sleep', ['600'], { stdio: 'ignore', env: {} })
     child.once('spawn', () => say('parent', { child: child.pid, pid: process.pid }))
+    await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+  },
+})
+
+/** Starts a process that nobody's group or parent leads to. */
+export const escaping = defineTask({
+  name: 'escaping',
+  input: z.object({ waits: z.boolean() }),
+  run: async ({ waits }, ctx) => {
+    const script = 'setsid sleep 600 >/dev/null 2>&1 & echo $!'
+    const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+    const [pid] = await once(shell.stdout, 'data')
+    say('escaped', { child: Number(String(pid)), pid: process.pid })
+    if (!waits) return
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   },
 })
@@ -136,4 +163,17 @@ export const broken = defineTask({
   },
 })
 
-export const tasks = [quick, untilThere, blocking, poison, parent, hoard, late, marked, needy, broken]
+export const tasks = [
+  quick,
+  untilThere,
+  blocking,
+  poison,
+  quitter,
+  parent,
+  escaping,
+  hoard,
+  late,
+  marked,
+  needy,
+  broken,
+]

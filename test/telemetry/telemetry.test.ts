@@ -182,7 +182,7 @@ test('a task of a transaction is traced, and what is refused is an error of its 
 
 test('who enqueues over HTTP passes a trace on', async () => {
   const gleaner = await openTemp({ tasks: [greet], telemetry: openTelemetry() })
-  const server = await serve(gleaner, { port: 0 })
+  const server = await serve(gleaner, { port: 0, local: true })
   onTestFinished(() => server.close())
   const traceId = '0af7651916cd43dd8448eb211c80319c'
   const response = await fetch(`${server.url}/api/v1/tasks`, {

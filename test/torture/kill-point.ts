@@ -20,7 +20,7 @@ interface Plan {
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
 /** Looking for changes, and telling of them: done whenever a timer likes, and no step of anything. */
-const NO_STEP = /^PRAGMA data_version|^SELECT pg_notify/
+const NO_STEP = /^PRAGMA data_version|^SELECT (pg_catalog\.)?pg_notify/
 
 let armed = false
 let steps = 0
@@ -100,11 +100,17 @@ function watchPostgres(): void {
   const original = client.query
   client.query = function (...parameters) {
     const [asked] = parameters
-    step(
-      asked instanceof Journey ? asked.statements.map(({ text }) => text).join('; ') : (asked.text ?? asked),
-    )
+    const sql = asked instanceof Journey ? partsOf(asked).join(';\n') : (asked.text ?? asked)
+    if (sql !== '') step(sql)
     return original.apply(this, parameters)
   }
+}
+
+/** Without what begins and ends its transaction. */
+function partsOf({ statements }: Journey): string[] {
+  return statements
+    .map(({ text }) => text)
+    .filter((text) => !/^(BEGIN|COMMIT$|SELECT (pg_catalog\.)?set_config)/.test(text))
 }
 
 if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {

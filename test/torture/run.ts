@@ -5,12 +5,25 @@ import { backUpUnderLoad, backupSummary } from './backups.ts'
 import type { Ground } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
+import { cutPowerOften, powerSummary } from './power/power.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
 import { keptItsRate, minuteOfARate } from './rates.ts'
 import { brokenRowPromises, type RowTorture, rowSummary, tortureRows } from './row-kills.ts'
+import { KINDS, sufferFaults } from './server/run-faults.ts'
 
-// npm run torture [-- --database sqlite|postgres --only <part> --kills <n> --seed <n>]
-const PARTS = ['supervisor', 'http', 'dashboard', 'gaps', 'kills', 'backups', 'rate', 'rows'] as const
+// npm run torture [-- --database sqlite|postgres --sqlite <library> --only <part> --kind <fault> --kills <n> --states <n> --seed <n> --verbose]
+const PARTS = [
+  'supervisor',
+  'http',
+  'dashboard',
+  'gaps',
+  'kills',
+  'backups',
+  'power',
+  'rate',
+  'rows',
+  'server',
+] as const
 /** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, lists of a million tasks. */
 const HTTP_PROOFS = ['hostile', 'crowd', 'large-lists'].map((name) => `test/http/${name}.test.ts`)
 /** Of the throughput without poison. */
@@ -18,21 +31,32 @@ const SHARE_MIN = 0.8
 const { values } = parseArgs({
   options: {
     database: { type: 'string' },
+    sqlite: { type: 'string', default: 'better-sqlite3' },
     only: { type: 'string' },
-    kills: { type: 'string', default: '300' },
+    kind: { type: 'string' },
+    kills: { type: 'string' },
+    states: { type: 'string', default: '1000' },
+    verbose: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 })
 const { database } = values
-const kills = Number(values.kills)
+const kills = Number(values.kills ?? 300)
 const seed = Number(values.seed)
 if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
   console.error(`--database: "${database}" is none; use sqlite or postgres, or leave it away for both.`)
   process.exit(2)
 }
+// For the programs that are killed.
+process.env.TORTURE_SQLITE = values.sqlite
 const { only } = values
 if (only !== undefined && !PARTS.some((part) => part === only)) {
   console.error(`--only: there is no part "${only}"; there are ${PARTS.join(', ')}.`)
+  process.exit(2)
+}
+const kind = KINDS.find((known) => known === values.kind)
+if (values.kind !== undefined && kind === undefined) {
+  console.error(`--kind: there is no fault "${values.kind}"; there are ${KINDS.join(', ')}.`)
   process.exit(2)
 }
 const isMeant = (part: (typeof PARTS)[number]) => only === undefined || only === part
@@ -44,6 +68,7 @@ if (database !== 'postgres') {
   if (isMeant('gaps')) killBetweenSteps('SQLite')
   if (isMeant('kills')) await killAtRandom('SQLite', new SqliteGround())
   if (isMeant('backups')) await backUpEverySecond()
+  if (isMeant('power')) await cutThePower()
   if (isMeant('rate')) await keepARate('SQLite', new SqliteGround())
   if (isMeant('rows')) await workOffRows('SQLite', async () => new SqliteGround())
 }
@@ -57,6 +82,17 @@ if (database !== 'sqlite') {
   } finally {
     await server.stop()
   }
+  if (isMeant('server')) await sufferServerFaults()
+}
+
+/** Of each kind so many as belong to it, or as `--kills` says; before, at as many points of each operation. */
+async function sufferServerFaults(): Promise<void> {
+  const count = values.kills === undefined ? undefined : Number(values.kills)
+  if (kind === undefined) {
+    if (values.kills !== undefined) process.env.GLEANER_POINTS = values.kills
+    atFullLength('test/torture/server-kill-points.test.ts')
+  }
+  if (!(await sufferFaults({ kind, count, seed, verbose: values.verbose }))) process.exitCode = 1
 }
 
 async function keepARate(name: string, ground: Ground): Promise<void> {
@@ -125,6 +161,14 @@ async function killAtRandom(name: string, ground: Ground): Promise<void> {
   })
   console.log(`${name}: ${summary(damage)}`)
   if (brokenPromises(damage).length > 0) process.exitCode = 1
+}
+
+async function cutThePower(): Promise<void> {
+  const states = Number(values.states)
+  console.log(`SQLite: cutting the power ${states} times, seed ${seed}`)
+  const cuts = await cutPowerOften({ seed, states }, (so) => console.log(powerSummary(so)))
+  for (const broken of cuts.broken) console.error(`SQLite: ${broken}`)
+  if (cuts.broken.length > 0) process.exitCode = 1
 }
 
 async function backUpEverySecond(): Promise<void> {

@@ -49,7 +49,7 @@ export default defineConfig({
     media: { processes: 1, concurrency: 2, queues: ['media'] },
   },
   supervisor: { name: 'web-test', timings: { commands: 100, registry: 200, drain: 200 } },
-  server: { port: 0 },
+  server: { port: 0, local: true },
 })`
 
 export interface House {
@@ -100,15 +100,10 @@ export function openHouse(): House {
       async visit(path: string, { url: other = url, token }: { url?: string; token?: string } = {}) {
         const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
         const page = await context.newPage()
-        if (token !== undefined)
-          await page.addInitScript(
-            (value) => (globalThis as any).sessionStorage.setItem('gleaner.token', value),
-            token,
-          )
         page.setDefaultTimeout(PATIENCE_MS)
         watch(page)
         onTestFinished(() => context.close())
-        await page.goto(other + path)
+        await page.goto(other + path + (token === undefined ? '' : `#token=${token}`))
         return page
       },
     } satisfies House)

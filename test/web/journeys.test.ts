@@ -80,6 +80,69 @@ test('many are changed at once, after it was shown how many; and only those', as
   expect(complaintsOf(page)).toEqual([])
 })
 
+test('what cannot be undone is asked first, and the keyboard alone does no harm', async () => {
+  const id = await enqueue('mail.send', { to: 'somebody', kind: 'welcome' })
+  await isDone(id, 'completed')
+  const page = await house.visit(`/tasks/${id}`)
+  const dialog = page.getByRole('dialog')
+  const attempts = async () => (await house.get(`/tasks/${id}/attempts`)).items.length
+  const asked = async (button: string) => {
+    await page.getByRole('button', { name: button }).press('Enter')
+    await dialog.waitFor()
+  }
+  await asked('Retry')
+  await dialog.getByText('is done a second time').waitFor()
+  // What has the focus changes nothing.
+  await page.keyboard.press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await asked('Retry')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await attempts()).toBe(1)
+  await asked('Retry')
+  await dialog.getByRole('button', { name: 'Run it again' }).click()
+  await until('it has run twice', async () => (await attempts()) === 2)
+  await isDone(id, 'completed')
+  await page.getByRole('heading', { name: /completed/ }).waitFor()
+  await asked('Remove')
+  expect((await house.get(`/tasks/${id}`)).id).toBe(id)
+  await dialog.getByRole('button', { name: 'Remove it' }).click()
+  await page.waitForURL(/\/tasks$/)
+  for (const [path, button] of [
+    ['/system', 'Prune'],
+    ['/workers', 'Restart all'],
+  ] as const) {
+    await page.goto(new URL(path, page.url()).href)
+    await asked(button)
+    await dialog.getByRole('button', { name: 'Leave it' }).click()
+  }
+  const actions = (await house.get('/actions')).items.map(({ action }: { action: string }) => action)
+  expect(actions).not.toContain('maintenance.prune')
+  expect(actions).not.toContain('workers.restart-all')
+  // The task that was removed may have been asked for once more.
+  expect(complaintsOf(page).filter((said) => !said.includes('404'))).toEqual([])
+})
+
+test('no table breaks its words into letters, however wide the window is', async () => {
+  await isDone(await enqueue('mail.send', { to: 'bad-0', kind: 'invoice' }), 'failed')
+  const page = await house.visit('/tasks')
+  for (const [path, name] of [
+    ['/tasks', /mail.send/],
+    ['/queues', /nightly/],
+  ] as const) {
+    await page.goto(new URL(path, page.url()).href)
+    await page.getByRole('row', { name }).first().waitFor()
+    for (const width of [700, 780, 880, 1_000, 1_120, 1_280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const broken = await page.evaluate(`[...document.querySelectorAll('td')]
+        .filter((cell) => cell.textContent.trim().length > 4 && cell.getClientRects().length > 0)
+        .filter((cell) => cell.clientWidth - parseFloat(getComputedStyle(cell).paddingLeft) < 24 || cell.clientHeight > 130)
+        .map((cell) => cell.textContent)`)
+      expect({ path, width, broken }).toEqual({ path, width, broken: [] })
+    }
+  }
+})
+
 test('why a task does not run is said, with what to do', async () => {
   const id = await enqueue('ml.embed', { path: 'a.flac' })
   const page = await house.visit(`/tasks/${id}`)
@@ -190,10 +253,11 @@ test('whoever is unknown is asked for a token; a viewer sees everything and no a
   await gleaner.queues.pause('ml')
   const page = await house.visit('/queues', { url })
   await page.getByLabel('Token').fill('wrong')
-  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('This token is not known here').waitFor()
   await page.getByLabel('Token').fill(VIEWER)
-  await page.getByRole('button', { name: 'Come in' }).click()
+  expect(await page.getByText('This token is not known here').isVisible()).toBe(true)
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('region', { name: 'ml', exact: true }).getByText('paused').waitFor()
   for (const path of ['Tasks', 'Queues', 'Discoveries', 'Workers', 'System']) {
     await page.getByRole('link', { name: path, exact: true }).click()
@@ -205,10 +269,17 @@ test('whoever is unknown is asked for a token; a viewer sees everything and no a
       path,
     ).toBe(0)
   }
+  const other = await page.context().newPage()
+  await other.goto(`${url}/tasks`)
+  await other.getByRole('heading', { level: 1, name: /Tasks/ }).waitFor()
+  expect(await page.evaluate(() => (globalThis as any).document.cookie)).toBe('')
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Token').waitFor()
+  await other.reload()
+  await other.getByLabel('Token').waitFor()
   const operator = await house.visit('/queues', { url, token: OPERATOR })
   await operator.getByRole('button', { name: 'Pause everything' }).waitFor()
+  expect(operator.url()).toBe(`${url}/queues`)
   expect(complaintsOf(page, /401/)).toEqual([])
 })
 

@@ -119,7 +119,7 @@ export const CLI: readonly Guard[] = [
     name: 'cli: a dead worker is not shown as alive',
     promise: 'Who looks after a crash is not told that somebody still works.',
     file: 'src/worker/manage.ts',
-    find: 'supervisor === null && !isProvedDead(process)',
+    find: 'supervisor === null && !isProvedDead(process, store)',
     replace: 'supervisor === null && process !== null',
     test: {
       file: COMMANDS,

@@ -10,8 +10,8 @@ export const DASHBOARD: readonly Guard[] = [
     name: 'dashboard: the Host is checked',
     promise: 'A page of another site gets nothing of ours, not even the dashboard.',
     file: 'src/http/api.ts',
-    find: '      office.access.checkHost(visitOf(c))\n      return (await dashboard',
-    replace: '      return (await dashboard',
+    find: '      office.desk.access.checkHost(visitOf(c))\n      const slash',
+    replace: '      const slash',
     test: {
       file: FILES,
       title: 'every page is the dashboard, whose files are there for ever; what is no page is not',

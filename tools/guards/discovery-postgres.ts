@@ -82,7 +82,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: one claims at a time',
     promise: 'A row that somebody else has just done is not run again.',
     file: `${ROWS}/outlook.ts`,
-    find: `\${isOpen} AND pg_try_advisory_xact_lock(\${turnKey(schema, mine)})`,
+    find: `\${isOpen} AND pg_catalog.pg_try_advisory_xact_lock(\${turnKey(schema, mine)})`,
     replace: `\${isOpen} AND \${turnKey(schema, mine)} IS NOT NULL`,
     test: {
       file: RACES,
@@ -134,7 +134,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres: every statement sees what was committed before it',
     promise: 'Who waited for a lock sees what happened meanwhile, whatever the default of the server is.',
-    file: 'src/store/postgres/server/database.ts',
+    file: 'src/store/postgres/server/settings.ts',
     find: "'BEGIN ISOLATION LEVEL READ COMMITTED'",
     replace: "'BEGIN'",
     test: {
@@ -146,7 +146,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: who is in the way is no fault of the discovery',
     promise: 'A discovery is paused for faults of its own only.',
-    file: `${ROWS}/pausing.ts`,
+    file: `${ROWS}/faults.ts`,
     find: 'return fault !== null && !/^(40|55)/.test(fault)',
     replace: 'return fault !== null',
     test: {
@@ -255,7 +255,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what we write is no news',
     promise: 'Workers do not wake each other with what they have done.',
-    file: 'src/store/postgres/server/database.ts',
+    file: 'src/store/postgres/server/settings.ts',
     find: "['gleaner_rows.quiet', 'on']",
     replace: "['gleaner_rows.quiet', 'off']",
     test: { file: WAKEUPS, title: 'what Gleaner itself writes to the table is told to nobody' },

@@ -8,7 +8,7 @@ export const FOREIGN: readonly Guard[] = [
     name: 'a program that hangs is killed',
     promise: 'A task past its deadline in a program that does not heed it does not hold its worker for ever.',
     file: PROGRAM,
-    find: "    this.#condemned = Promise.withResolvers()\n    this.#child.kill('SIGKILL')\n",
+    find: '    this.#condemned = Promise.withResolvers()\n    this.kill()\n',
     replace: '    this.#condemned = Promise.withResolvers()\n',
     test: {
       file: TEST,
@@ -52,7 +52,7 @@ export const FOREIGN: readonly Guard[] = [
     name: 'a program that will not stop is killed',
     promise: 'Stopping ends.',
     file: PROGRAM,
-    find: "clock.after(2 * graceMs, () => this.#child.kill('SIGKILL'))",
+    find: 'clock.after(2 * graceMs, () => this.kill())',
     replace: "clock.after(2 * graceMs, () => this.#child.kill('SIGTERM'))",
     test: { file: TEST, title: 'that ignores stop, the end of its stdin and SIGTERM is killed' },
   },

@@ -5,26 +5,46 @@ const EVENTS = 'test/http/events.test.ts'
 const TASKS = 'test/http/tasks.test.ts'
 const REDACT = 'test/http/redact.test.ts'
 const ROLES = 'with tokens: operators everywhere, viewers where nothing changes, others nowhere'
-const SITE = 'a change is made by a page of this server, or by whoever knows the token'
-const LOCAL = 'without tokens whoever is on this machine is an operator, unless somebody passes it on'
+const SITE = 'a change is made by a page of this server or by a program, never by a page of another site'
+const LOCAL = "with `local` a request from this machine is an operator's, unless a proxy forwarded it"
+const CLOSED = 'test/http/closed.test.ts'
 
 /** What keeps the HTTP API shut, exact, bounded and on record. */
 export const HTTP: readonly Guard[] = [
   {
+    name: 'http: wrong sign-ins take no turns',
+    promise: 'Guessing tokens does not hold up callers with a right one.',
+    file: 'src/http/answer.ts',
+    find: 'role === null ? work() : turns.take(work)',
+    replace: 'turns.take(work)',
+    test: { file: CLOSED, title: 'wrong sign-ins wait without holding up callers with a right token' },
+  },
+  {
+    name: 'http: a key of another queue',
+    promise: 'A token for some queues replaces no task of another one.',
+    file: 'src/http/routes/tasks.ts',
+    find: '  for (const key of keys) if (key !== undefined) queues.push(...(await queuesOfWaiting(desk, name, key)))\n',
+    replace: '',
+    test: {
+      file: CLOSED,
+      title: 'a token for some queues changes no waiting task of another queue by its key: {"debounce":"5h"}',
+    },
+  },
+  {
     name: 'http: the role is checked',
     promise: 'A viewer changes nothing.',
     file: 'src/http/answer.ts',
-    find: '  checkRole(caller, route.role)\n',
+    find: '  if (role !== null) checkRole(caller, role)\n',
     replace: '',
     test: { file: ACCESS, title: ROLES },
   },
   {
-    name: 'http: with a token, being local is no right',
-    promise: 'Whoever has no token is let in nowhere.',
+    name: 'http: being local is no right',
+    promise: 'A request without a token is refused, unless `local` was said.',
     file: 'src/http/access.ts',
-    find: 'this.#tokens.length === 0 && isLocal(visit)',
+    find: 'this.#local && isLocal(visit)',
     replace: 'isLocal(visit)',
-    test: { file: ACCESS, title: ROLES },
+    test: { file: CLOSED, title: 'a mounted app refuses every request until it is told who may call it' },
   },
   {
     name: 'http: what was passed on is not local',
@@ -43,20 +63,20 @@ export const HTTP: readonly Guard[] = [
     test: { file: ACCESS, title: 'a page of another site, which calls itself a name of ours, is refused' },
   },
   {
-    name: 'http: a change comes from here, or with a token',
+    name: 'http: a change comes from here',
     promise: 'A page of another site changes nothing.',
     file: 'src/http/answer.ts',
-    find: "  if (route.method !== 'get') access.checkSite(visit)\n",
+    find: "  if (method !== 'get') checkSite(visit)\n",
     replace: '',
     test: { file: ACCESS, title: SITE },
   },
   {
-    name: 'http: a token that nobody gave proves nothing',
-    promise: 'Only a known token stands for the origin of a change.',
-    file: 'src/http/access.ts',
-    find: 'if (bearer !== null && this.#roleOf(bearer) !== null) return',
-    replace: 'if (bearer !== null) return',
-    test: { file: ACCESS, title: SITE },
+    name: 'http: a limited caller is limited',
+    promise: 'A token for some queues changes nothing outside of them.',
+    file: 'src/http/answer.ts',
+    find: '      await checkScope(office, route, asked)\n',
+    replace: '',
+    test: { file: CLOSED, title: 'a token for some queues changes nothing outside of them' },
   },
   {
     name: 'http: other machines need a token',
@@ -81,8 +101,8 @@ export const HTTP: readonly Guard[] = [
     name: 'http: answers are redacted',
     promise: 'What is redacted never leaves.',
     file: 'src/http/answer.ts',
-    find: 'writeExactly(redact(value))',
-    replace: 'writeExactly(value ?? redact)',
+    find: 'writeExactly(redact(value, about))',
+    replace: 'writeExactly(value ?? redact(about))',
     test: {
       file: REDACT,
       title: 'what is redacted never leaves: not in records, logs, errors, actions or events',
@@ -92,7 +112,7 @@ export const HTTP: readonly Guard[] = [
     name: 'http: what is noted of an action is redacted',
     promise: 'What is redacted never leaves, nor is it kept in the record of actions.',
     file: 'src/http/answer.ts',
-    find: 'details: redact(body ?? null)',
+    find: 'details: redact((route.details === undefined ? body : route.details(body)) ?? null)',
     replace: 'details: body ?? redact',
     test: {
       file: REDACT,
@@ -200,9 +220,9 @@ export const HTTP: readonly Guard[] = [
   {
     name: 'http: who lists workers takes no lock',
     promise: 'Watching slows nobody down.',
-    file: 'src/worker/manage.ts',
-    find: "store.liveSessions('show')",
-    replace: 'store.liveSessions()',
+    file: 'src/store/sqlite/store.ts',
+    find: 'liveSessions: () => read(() => readLiveSessions(db, clock.now())),',
+    replace: "liveSessions: () => write('normal', () => readLiveSessions(db, clock.now())),",
     test: {
       file: 'test/http/turns.test.ts',
       title: 'who only looks waits for nobody who writes: on SQLite everybody else would wait for him',

@@ -28,7 +28,7 @@ const STORES = [
     turnstiles: 'src/store/postgres/limits/turnstiles.ts',
     opens: ['       OR gate IN (SELECT id FROM lowered WHERE was_full))`', '       OR false)`'],
     turn: [
-      "`UPDATE gleaner.turnstiles SET turn = nextval('gleaner.turns') WHERE lane = ANY($1::int[])`",
+      "`UPDATE gleaner.turnstiles SET turn = pg_catalog.nextval('gleaner.turns') WHERE lane = ANY($1::int[])`",
       '`UPDATE gleaner.turnstiles SET turn = turn WHERE lane = ANY($1::int[])`',
     ],
     idle: ['unused.has(lane) && gate.isIdle(now)', 'unused.has(lane) && gate !== null'],
@@ -187,7 +187,7 @@ export const LIMITS: readonly Guard[] = [
     name: 'the key is taken from what run sees',
     promise: 'Defaults of a schema count for the limit.',
     file: 'src/queue/new-task.ts',
-    find: ': withLimitKey(definition, task, checked)',
+    find: ': withLimitKey(definition, task, seen)',
     replace: ': withLimitKey(definition, task, input)',
     test: {
       file: 'test/queue/limits.test.ts',

@@ -1,5 +1,8 @@
+import { ALTERED_TABLES } from './altered-tables.ts'
+import { BOUNDS } from './bounds.ts'
 import { CLI } from './cli.ts'
 import { CONFIG } from './config.ts'
+import { CONNECTIONS } from './connections.ts'
 import { COPY } from './copy.ts'
 import { DASHBOARD } from './dashboard.ts'
 import { DISCOVERY } from './discovery.ts'
@@ -11,17 +14,24 @@ import { FOREIGN } from './foreign.ts'
 import type { Guard } from './guard.ts'
 import { HEALTH } from './health.ts'
 import { HTTP } from './http.ts'
+import { LEASES } from './leases.ts'
 import { LIMITS } from './limits.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { MANAGEMENT } from './management.ts'
 import { PLAIN_EXCHANGE } from './plain-exchange.ts'
 import { POSTGRES_BATCHES } from './postgres-batches.ts'
+import { POSTGRES_SETTINGS } from './postgres-settings.ts'
 import { PROGRESS_LINES } from './progress-lines.ts'
 import { RECURRING } from './recurring.ts'
 import { RESOURCES } from './resources.ts'
+import { SERVER_LIFE } from './server-life.ts'
+import { SQLITE_FILES } from './sqlite-files.ts'
+import { SQLITE_LIBRARIES } from './sqlite-libraries.ts'
+import { STATES } from './states.ts'
 import { STRATEGIES } from './strategies.ts'
 import { SUPERVISOR } from './supervisor.ts'
 import { TELEMETRY } from './telemetry.ts'
+import { VALUES } from './values.ts'
 
 /** Grows with every promise: what guards it, and the test that notices when the guard is gone. */
 export const GUARDS: readonly Guard[] = [
@@ -156,8 +166,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'who came too late to empty the log does it after his own commit',
     promise: 'The write-ahead log stays bounded.',
     file: 'src/store/sqlite/file/checkpoints.ts',
-    find: '      this.#cameTooLate = full && !this.#beginAnew() && !isSecondTry\n',
-    replace: '      if (full) this.#beginAnew()\n',
+    find: '      this.#cameTooLate = full && !this.#beginAnew(frames) && !isSecondTry\n',
+    replace: '      if (full) this.#beginAnew(frames)\n',
     test: {
       file: 'test/store/sqlite/checkpoints.test.ts',
       title: 'the write-ahead log stays bounded while somebody else always writes',
@@ -541,8 +551,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'older workers are waited for',
     promise: 'Tables do not change under a worker that writes the old way.',
     file: 'src/store/sqlite/file/migrate.ts',
-    find: '    if (version > 0) refuseWhileOthersWork(liveSessions(connection), version, latest)\n',
-    replace: '',
+    find: 'if (version > 0)\n',
+    replace: 'if (version < 0)\n',
     test: {
       file: 'test/store/sqlite/migrations.test.ts',
       title: 'is refused while an older worker lives, and names it',
@@ -552,7 +562,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'dead workers hold nothing up',
     promise: 'A crash of an old worker does not forbid the update.',
     file: 'src/store/versions.ts',
-    find: 'sessions.filter((session) => !isProvedDead(session))',
+    find: 'sessions.filter((session) => !isProvedDead(session, { remote }))',
     replace: 'sessions',
     test: {
       file: 'test/store/sqlite/migrations.test.ts',
@@ -684,7 +694,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a pid is told from its next user by the start time',
     promise: 'A pid that is in use again does not keep a dead worker alive.',
     file: 'src/process-identity.ts',
-    find: 'return startTime !== null && identity.startTime !== null && startTime !== identity.startTime',
+    find: 'return now !== null && startTime !== null && now !== startTime',
     replace: 'return false',
     test: {
       file: 'test/journeys/crashes.test.ts',
@@ -706,7 +716,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'the first sweep is made at once',
     promise: 'A worker that is restarted repairs what the one before it left behind without waiting.',
     file: 'src/maintenance/sweeper.ts',
-    find: 'void this.sweep()',
+    find: 'void this.#round()',
     replace: 'void Promise.resolve()',
     test: {
       file: 'test/journeys/crashes.test.ts',
@@ -728,7 +738,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a lease runs out',
     promise: 'What a stopped or unreachable worker holds is done by somebody else.',
     file: 'src/maintenance/sweeper.ts',
-    find: "return unchangedMs >= this.#options.leaseMs ? 'lease' : null",
+    find: "return hasExpired(session.unrenewed, this.#options.leaseMs) ? 'lease' : null",
     replace: 'return null',
     test: {
       file: 'test/journeys/lease.test.ts',
@@ -737,10 +747,22 @@ export const GUARDS: readonly Guard[] = [
   },
   {
     name: 'the keeper renews the lease',
-    promise: 'A handler that blocks the event loop for longer than the lease keeps its claim.',
+    promise: 'What a worker holds stays with it for as long as it lives.',
     file: 'src/worker/renewing.ts',
-    find: 'if (sessions.size === 0) return',
+    find: 'if (asked.length === 0) return',
     replace: 'return',
+    test: {
+      file: 'test/journeys/lease.test.ts',
+      title: 'a keeper that breaks is replaced, and the claim is kept',
+    },
+  },
+  {
+    name: 'the keeper is a thread of its own',
+    promise: 'A handler that blocks the event loop for longer than the lease keeps its claim.',
+    file: 'src/worker/keeper.ts',
+    find: '  new Thread(THREAD, { workerData: renewing, execArgv: [], resourceLimits: KEEPER_MEMORY })\n',
+    replace:
+      "  ((ends: any) => (void import('./renewing.ts').then(({ keepRenewing }) => keepRenewing(ends.port1, renewing)), ends.port2))(new MessageChannel())\n",
     test: {
       file: 'test/journeys/lease.test.ts',
       title: 'a handler that blocks the event loop for longer than the lease keeps its claim',
@@ -755,17 +777,6 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/journeys/lease.test.ts',
       title: 'a keeper that breaks is replaced, and the claim is kept',
-    },
-  },
-  {
-    name: 'a sweeper counts only the time that it watched',
-    promise: 'A laptop lid expires nobody.',
-    file: 'src/maintenance/sweeper.ts',
-    find: 'Math.min(now - this.#lastSweepMs, this.#options.everyMs * 2)',
-    replace: 'now - this.#lastSweepMs',
-    test: {
-      file: 'test/maintenance/sweeper.test.ts',
-      title: 'is not judged for a time in which nobody watched: a closed lid, a stopped sweeper',
     },
   },
   {
@@ -1046,7 +1057,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a locked database is waited for',
     promise: "Nobody is told SQLITE_BUSY while the app's own transactions run.",
     file: 'src/store/sqlite/file/sql-errors.ts',
-    find: 'return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)',
+    find: 'return hasCode(error, /^SQLITE_(BUSY|LOCKED)/)',
     replace: 'return error === undefined',
     test: {
       file: 'test/store/sqlite/busy.test.ts',
@@ -1062,28 +1073,6 @@ export const GUARDS: readonly Guard[] = [
     test: {
       file: 'test/journeys/crashes.test.ts',
       title: 'whoever runs in another worker of the process that died is not charged, either',
-    },
-  },
-  {
-    name: 'nobody is judged while the database is locked',
-    promise: 'A lock held for longer than a lease costs nobody his session.',
-    file: 'src/store/sqlite/store.ts',
-    find: "write('normal', () => readLiveSessions(db)),",
-    replace: 'read(() => readLiveSessions(db)),',
-    test: {
-      file: 'test/maintenance/sweeper.test.ts',
-      title: 'is not judged for a time in which somebody locked the database, and nobody could renew',
-    },
-  },
-  {
-    name: 'a gap of the sweeper is nobody’s fault',
-    promise: 'A laptop lid or a stopped process expires nobody.',
-    file: 'src/maintenance/sweeper.ts',
-    find: 'Math.min(now - this.#lastSweepMs, this.#options.everyMs * 2)',
-    replace: 'now - this.#lastSweepMs',
-    test: {
-      file: 'test/maintenance/sweeper.test.ts',
-      title: 'is not judged for a time in which nobody watched: a closed lid, a stopped sweeper',
     },
   },
   {
@@ -1277,7 +1266,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: keys are locked',
     promise: 'A key makes one task, also when a transaction of the user holds it back.',
     file: 'src/store/postgres/tasks/enqueue.ts',
-    find: 'SELECT pg_advisory_xact_lock(hashtextextended(key, 7)) FROM',
+    find: 'SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(key, 7)) FROM',
     replace: 'SELECT hashtextextended(key, 7) FROM',
     test: {
       file: 'test/store/postgres/within.test.ts',
@@ -1321,8 +1310,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a lost claim goes back',
     promise: 'What was claimed in an exchange whose answer was lost is run.',
     file: 'src/store/postgres/tasks/exchange.ts',
-    find: '  if (holding === undefined) return false\n',
-    replace: '  if (holding !== null) return false\n',
+    find: '  if (holding === undefined) return { unknown: false, lost: [] }\n',
+    replace: '  if (holding !== null) return { unknown: false, lost: [] }\n',
     test: {
       file: 'test/store/postgres/lost-answers.test.ts',
       title: 'what the lost exchange claimed goes back, and another worker runs it',
@@ -1355,8 +1344,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: effects do not hold the keeper up',
     promise: 'A long ctx.complete does not cost its worker the lease.',
     file: 'src/store/postgres/store.ts',
-    find: '        await effects({ query',
-    replace: '        await markUseful(own, rowid(session))\n        await effects({ query',
+    find: '        await effects(ofCallback',
+    replace: '        await markUseful(own, rowid(session))\n        await effects(ofCallback',
     test: {
       file: 'test/store/postgres/sessions.test.ts',
       title: 'the keeper does not wait for a transaction of its worker, however long that takes',
@@ -1366,7 +1355,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: one process migrates',
     promise: 'Processes that start together do not change the tables twice.',
     file: 'src/store/postgres/server/migrate.ts',
-    find: "await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [",
+    find: "await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [",
     replace: "await sql.run('SELECT hashtextextended($1, 0)', [",
     test: {
       file: 'test/store/postgres/migrations.test.ts',
@@ -1376,8 +1365,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: every connection has a lock time-out',
     promise: 'Nothing waits for a lock for ever.',
-    file: 'src/store/postgres/server/database.ts',
-    find: '    lock_timeout: options.lockTimeoutMs ?? 10_000,\n',
+    file: 'src/store/postgres/server/settings.ts',
+    find: '    lock_timeout: options.lockTimeoutMs ?? TIMEOUTS_MS.lock,\n',
     replace: '',
     test: {
       file: 'test/store/postgres/connections.test.ts',
@@ -1398,9 +1387,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a URL that cannot be read is not repeated',
     promise: 'A password is in no error.',
-    file: 'src/store/postgres/server/database.ts',
-    find: 'if (!isReadable(options.url)) {',
-    replace: 'if (options.url === null) {',
+    file: 'src/store/postgres/server/server-url.ts',
+    find: 'if (!areNamed || !urls.every(isReadable)) {',
+    replace: 'if (!areNamed) {',
     test: { file: 'test/store/postgres/errors.test.ts', title: 'what is no URL is refused and not repeated' },
   },
   {
@@ -1677,7 +1666,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: effects and completion are one transaction',
     promise: 'A worker that is killed in the middle leaves no effect of a task that is run again.',
-    file: 'src/store/postgres/server/database.ts',
+    file: 'src/store/postgres/server/settings.ts',
     find: "const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'",
     replace: "const BEGIN = 'SELECT 1'",
     test: {
@@ -1692,9 +1681,18 @@ export const GUARDS: readonly Guard[] = [
   ...DISCOVERY_POSTGRES,
   ...DISCOVERY_SPEED,
   ...LIMITS,
+  ...CONNECTIONS,
+  ...SERVER_LIFE,
+  ...ALTERED_TABLES,
+  ...BOUNDS,
+  ...SQLITE_FILES,
+  ...STATES,
+  ...SQLITE_LIBRARIES,
   ...STRATEGIES,
   ...POSTGRES_BATCHES,
+  ...POSTGRES_SETTINGS,
   ...PLAIN_EXCHANGE,
+  ...LEASES,
   ...MAINTENANCE,
   ...HTTP,
   ...DASHBOARD,
@@ -1705,6 +1703,7 @@ export const GUARDS: readonly Guard[] = [
   ...HEALTH,
   ...FOREIGN,
   ...TELEMETRY,
+  ...VALUES,
   ...CLI,
   ...FOLLOWING,
   ...PROGRESS_LINES,

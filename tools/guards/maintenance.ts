@@ -41,7 +41,7 @@ const STORES = [
       'attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1)',
       'attempts AS (SELECT 1)',
     ],
-    counted: ['SELECT lane, -count(*), -count', 'SELECT lane, 0, -count'],
+    counted: ['SELECT lane, -pg_catalog.count(*), -pg_catalog.count', 'SELECT lane, 0, -count'],
     orphanedKey: ["return (await freeForeverKey(sql, rowid(id))) ? 'removed' : 'gone'", "return 'gone'"],
     key: ['  await freeForeverKey(sql, row.id)\n', ''],
     walk: ['lanes WHERE id > $1', 'lanes WHERE id > 0 * $1::int'],

@@ -74,7 +74,7 @@ const SHARED: Guard[] = [
     name: 'a dead process serves nobody',
     promise: 'explain does not count on workers that are gone.',
     file: 'src/queue/manage.ts',
-    find: 'at.workers.filter(({ process }) => !isProvedDead(process))',
+    find: 'at.workers.filter(({ process }) => !isProvedDead(process, store))',
     replace: 'at.workers',
     test: {
       file: 'test/queue/explain.test.ts',

@@ -166,8 +166,8 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: a look goes by indexes',
     promise: 'What an idle worker costs does not depend on what else is in the table.',
     file: 'src/store/postgres/server/database.ts',
-    find: 'const IN_BETWEEN: Manner = { durable: false, byIndex: true }',
-    replace: 'const IN_BETWEEN: Manner = { durable: false, byIndex: false }',
+    find: 'const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: true }',
+    replace: 'const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: false }',
     test: {
       file: 'test/store/postgres/plans.test.ts',
       title: 'an idle worker looks into indexes only, also before the planner knows what is in the table',

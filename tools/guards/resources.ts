@@ -62,7 +62,10 @@ export const RESOURCES: readonly Guard[] = [
     'explain is told',
     'Whoever asks why a task waits hears of the resource that is missing.',
     'src/worker/vitals.ts',
-    ['await store.noteHoldups(session, holdups)', 'await Promise.resolve(store)'],
+    [
+      'await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
+      'await Promise.resolve(store)',
+    ],
     [AVAILABILITY, 'is told by explain, as long as it is so'],
   ),
   guard(
@@ -148,7 +151,10 @@ export const RESOURCES: readonly Guard[] = [
     'what would not load backs off',
     'A worker whose model will not load does not claim and fail on and on.',
     HOLDING,
-    ['      this.#miss(failure.message, retryAfterMs, failure)\n      throw failure', '      throw failure'],
+    [
+      '      this.#miss(messageOf(failure), retryAfterMs, failure)\n      throw failure',
+      '      throw failure',
+    ],
     [LOADING, 'loading > that throws returns the attempt, and both back off'],
   ),
   guard(

@@ -177,7 +177,7 @@ const IN_POSTGRES: Guard[] = [
     name: 'postgres: a race outlives its sessions',
     promise: 'Late comers are treated fairly, also when all workers have left.',
     file: 'src/store/postgres/order/races.ts',
-    find: 'SELECT queue, era, 0, max(moment) FROM gone GROUP BY queue, era\n',
+    find: 'SELECT queue, era, 0, pg_catalog.max(moment) FROM gone GROUP BY queue, era\n',
     replace: 'SELECT queue, era, 0, 0 FROM gone GROUP BY queue, era\n',
     test: {
       file: 'test/store/postgres/weighted.test.ts',

@@ -99,8 +99,8 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'what a worker started dies with it',
     'A dead worker leaves no processes behind.',
-    ['src/supervisor/child.ts', '        this.killGroup()\n        events.exit', '        events.exit'],
-    [CRASHES, 'what a worker has started itself dies with it'],
+    ['src/supervisor/child.ts', '      this.killGroup()\n      if (this.pid', '      if (this.pid'],
+    [CRASHES, 'what a worker has started itself dies with it, also if it has an empty environment'],
   ),
   guard(
     'what runs is told before it is called',
@@ -207,7 +207,11 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'a second supervisor is refused',
     'Two supervisors do not run the same workers twice.',
-    ['src/supervisor/office.ts', 'if (holder !== undefined && isInOffice(holder)) throw refusal(holder)', ''],
+    [
+      'src/supervisor/office.ts',
+      'if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)',
+      '',
+    ],
     [ENDS, 'a second supervisor of the same name is refused, and told who runs where since when'],
   ),
   guard(

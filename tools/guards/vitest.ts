@@ -60,8 +60,9 @@ export async function runTests(
 /** The full names of all tests in these files, without running them. */
 export async function listTests(root: string, files: string[], options: RunOptions) {
   const output = join(options.scratch, 'tests.json')
-  // Not parsed but loaded: titles made by a loop or a suite from elsewhere are seen, too.
-  const ended = await vitest(root, ['list', ...files, '--no-staticParse', `--json=${output}`], options)
+  // Loaded, not parsed: this finds titles made by a loop or by a shared suite. In one process, which loads a shared module once.
+  const args = ['list', ...files, '--no-staticParse', '--no-isolate', '--maxWorkers=1', `--json=${output}`]
+  const ended = await vitest(root, args, options)
   if (!existsSync(output)) throw new Error(`vitest could not list the tests: ${ended.errors}`)
   const tests: { name: string; file: string }[] = JSON.parse(readFileSync(output, 'utf8'))
   return tests.map(({ name, file }) => ({ name, file: relative(root, file) }))

@@ -61,7 +61,8 @@ export function apiReference(document: object): string {
 }
 
 function roleOf({ description }: Operation): string {
-  return description.includes('operator') ? 'operators' : 'viewers'
+  if (description.startsWith('Needs no token')) return 'everyone'
+  return description.includes('viewer') ? 'viewers' : 'operators'
 }
 
 function operationLines(path: string, method: string, operation: Operation): string[] {

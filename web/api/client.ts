@@ -1,7 +1,7 @@
 import { readExactly, writeExactly } from '../../src/exact-json.ts'
 import type { ErrorBody, Info } from '../../src/http/wire.ts'
 import { API } from './place.ts'
-import { setSession, token } from './session.ts'
+import { setSession } from './session.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
@@ -28,15 +28,13 @@ export async function ask<T>(path: string, method: Method = 'GET', body?: unknow
 /** Answers with a success, or throws. Also for what is no JSON. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
-  const known = token()
-  if (known !== null) headers.set('authorization', `Bearer ${known}`)
   if (init.body !== undefined && init.body !== null) headers.set('content-type', 'application/json')
   const response = await fetch(`${API}${path}`, { ...init, headers }).catch((error) => {
     if (init.signal?.aborted) throw error
     throw new ApiError({ code: 'OFFLINE', message: 'the server does not answer', hint: 'Is it running?' })
   })
   if (response.ok) return response
-  if (response.status === 401) setSession({ refused: true, info: null, wrongToken: known !== null })
+  if (response.status === 401) setSession({ refused: true, info: null })
   throw new ApiError(await problemIn(response))
 }
 
@@ -48,5 +46,24 @@ async function problemIn(response: Response): Promise<ErrorBody['error']> {
 /** Learns who we are; a refusal is part of the session. */
 export async function introduce(): Promise<void> {
   const info = await ask<Info>('/info')
-  setSession({ info: { ...info, ahead: info.now - Date.now() }, refused: false, wrongToken: false })
+  setSession({ info: { ...info, ahead: info.now - Date.now() }, refused: false })
+}
+
+/** Throws if the token is not known. */
+export async function signIn(token: string): Promise<void> {
+  await ask('/session', 'POST', { token })
+  await introduce()
+}
+
+export async function signOut(): Promise<void> {
+  await ask('/session', 'DELETE')
+  setSession({ info: null, refused: true })
+}
+
+/** The address that `gleaner start` prints ends with `#token=…`. The token leaves the address bar and the history at once. */
+export async function signInByAddress(): Promise<void> {
+  const [, token] = /^#token=([\x21-\x7e]+)$/.exec(location.hash) ?? []
+  if (token === undefined) return
+  history.replaceState(history.state, '', location.pathname + location.search)
+  await ask('/session', 'POST', { token: decodeURIComponent(token) })
 }

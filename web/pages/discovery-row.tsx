@@ -15,7 +15,6 @@ export function RowLine({
   onExplain: (key: string) => void
 }) {
   const { key, state, attempts, crashes } = row
-  const rowPath = `${path}/rows/${encodeURIComponent(key)}`
   return (
     <tr>
       <td className="row-key">
@@ -37,12 +36,24 @@ export function RowLine({
             Explain
           </button>
           {state === 'quarantined' && (
-            <Action path={`${rowPath}/release`} icon="release" small done={`Row ${key} is released`}>
+            <Action
+              path={`${path}/rows/release`}
+              body={{ key }}
+              icon="release"
+              small
+              done={`Row ${key} is released`}
+            >
               Release
             </Action>
           )}
           {state === 'backing-off' && (
-            <Action path={`${rowPath}/retry`} icon="retry" small done={`Row ${key} is tried again`}>
+            <Action
+              path={`${path}/rows/retry`}
+              body={{ key }}
+              icon="retry"
+              small
+              done={`Row ${key} is tried again`}
+            >
               Retry
             </Action>
           )}

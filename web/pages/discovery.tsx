@@ -76,6 +76,7 @@ type Told = Omit<Discovery, 'asOf'>
 
 function DiscoveryActions({ path, discovery }: { path: string; discovery: Told }) {
   const { name, paused, quarantined } = discovery
+  const allPaused = useLive((live) => live.counts?.paused ?? false)
   return (
     <>
       {(quarantined ?? 0) > 0 && (
@@ -83,7 +84,7 @@ function DiscoveryActions({ path, discovery }: { path: string; discovery: Told }
           Release all
         </Action>
       )}
-      {paused ? (
+      {allPaused ? null : paused ? (
         <Action path={`${path}/resume`} icon="resume" tone="primary" done={`${name} goes on`}>
           Resume
         </Action>

@@ -1,26 +1,29 @@
 import { type FormEvent, useState } from 'react'
-import { introduce } from '../api/client.ts'
-import { setToken, useSession } from '../api/session.ts'
+import { ApiError, signIn } from '../api/client.ts'
 import mark from '../mark.svg'
 
 export function Login() {
-  const { wrongToken } = useSession()
   const [value, setValue] = useState('')
   const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<string | null>(null)
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
-    setToken(value.trim())
-    await introduce().catch(() => setToken(null))
-    setBusy(false)
+    setError(null)
+    await signIn(value.trim()).catch((cause) => {
+      const isWrong = cause instanceof ApiError && cause.code === 'UNAUTHORIZED'
+      setError(isWrong ? 'This token is not known here.' : cause.message)
+      setBusy(false)
+    })
   }
   return (
     <main className="login">
       <form onSubmit={onSubmit}>
         <img src={mark} alt="" width="44" height="44" />
-        <h1>Who are you?</h1>
+        <h1>Sign in</h1>
         <p className="muted">
-          This server wants a token: the operator's, to change things, or the viewer's, to look.
+          This server needs a token. <code>gleaner start</code> prints an address that contains it, or the
+          token is in the server's configuration.
         </p>
         <label htmlFor="token">Token</label>
         <input
@@ -28,19 +31,19 @@ export function Login() {
           type="password"
           autoComplete="current-password"
           value={value}
-          aria-invalid={wrongToken}
+          aria-invalid={error !== null}
           aria-describedby="token-note"
           onChange={(event) => setValue(event.target.value)}
         />
         <p
           id="token-note"
-          className={wrongToken ? 'field-error' : 'muted'}
-          role={wrongToken ? 'alert' : undefined}
+          className={error === null ? 'muted' : 'field-error'}
+          role={error === null ? undefined : 'alert'}
         >
-          {wrongToken ? 'This token is not known here.' : 'It stays in this tab, and goes with it.'}
+          {error ?? 'This browser stays signed in until you sign out.'}
         </p>
         <button type="submit" className="button" data-tone="primary" disabled={busy || value.trim() === ''}>
-          {busy ? 'Looking …' : 'Come in'}
+          {busy ? 'Signing in …' : 'Sign in'}
         </button>
       </form>
     </main>

@@ -22,7 +22,15 @@ export function SystemPage() {
         <Action path="/maintenance/checkpoint" icon="queues" done="The write-ahead log is in the database">
           Checkpoint
         </Action>
-        <Action path="/maintenance/prune" icon="remove" done="What need not be kept is gone">
+        <Action
+          path="/maintenance/prune"
+          icon="remove"
+          done="What need not be kept is gone"
+          confirm={{
+            title: 'Prune now',
+            text: 'Finished tasks that are older than the retention of this server are removed. Nothing brings them back.',
+          }}
+        >
           Prune
         </Action>
       </PageHead>

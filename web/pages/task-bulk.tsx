@@ -3,7 +3,7 @@ import type { BulkAnswer, Task } from '../../src/http/wire.ts'
 import { type ApiError, ask } from '../api/client.ts'
 import { somethingChanged } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { Confirm, Dialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Failed, Loading } from '../parts/states.tsx'
 import { complain, say } from '../parts/toast.tsx'
@@ -176,41 +176,4 @@ function changeAll(change: Change, filter: Record<string, string>, dryRun: boole
     dryRun,
     all: Object.keys(filter).length === 0,
   })
-}
-
-function Confirm({
-  label,
-  danger,
-  disabled,
-  onConfirm,
-  onClose,
-}: {
-  label: string
-  danger: boolean
-  disabled: boolean
-  onConfirm: () => Promise<void>
-  onClose: () => void
-}) {
-  const [busy, setBusy] = useState(false)
-  const confirm = () => {
-    setBusy(true)
-    void onConfirm()
-  }
-  return (
-    <div className="dialog-actions">
-      <button type="button" className="button" onClick={onClose}>
-        Leave it
-      </button>
-      <button
-        type="button"
-        className="button"
-        data-tone={danger ? 'danger' : 'primary'}
-        disabled={disabled || busy}
-        aria-busy={busy}
-        onClick={confirm}
-      >
-        {label}
-      </button>
-    </div>
-  )
 }

@@ -118,14 +118,34 @@ function TaskActions({ task }: { task: Task }) {
         Copy as CLI
       </CopyButton>
       {finishedAt !== null ? (
-        <Action path={`/tasks/${id}/retry`} icon="retry" tone="primary" done={`Task ${id} runs again`}>
+        <Action
+          key="retry"
+          path={`/tasks/${id}/retry`}
+          icon="retry"
+          tone="primary"
+          done={`Task ${id} runs again`}
+          confirm={
+            status === 'completed'
+              ? {
+                  title: 'Run it again',
+                  text: `Task ${id} has completed: what it did is done a second time.`,
+                }
+              : undefined
+          }
+        >
           Retry
         </Action>
       ) : (
         <Action
+          key="cancel"
           path={`/tasks/${id}/cancel`}
           icon="cancel"
           done={status === 'running' ? `Task ${id} was asked to stop` : `Task ${id} is cancelled`}
+          confirm={
+            status === 'running'
+              ? { title: 'Stop it', text: `Task ${id} is running: what it has done stays half done.` }
+              : undefined
+          }
         >
           Cancel
         </Action>
@@ -137,6 +157,10 @@ function TaskActions({ task }: { task: Task }) {
           icon="remove"
           tone="danger"
           done={`Task ${id} is removed`}
+          confirm={{
+            title: 'Remove it',
+            text: `Task ${id} is removed with its log lines and attempts. Nothing brings it back.`,
+          }}
           onDone={() => go('/tasks')}
         >
           Remove

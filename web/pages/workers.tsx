@@ -50,7 +50,15 @@ export function WorkersPage() {
                 Resume all
               </Action>
             )}
-            <Action path="/workers/restart" icon="retry" done="All workers are being replaced">
+            <Action
+              path="/workers/restart"
+              icon="retry"
+              done="All workers are being replaced"
+              confirm={{
+                title: 'Restart all',
+                text: 'Every worker process is replaced, one after the other. What runs is finished first.',
+              }}
+            >
               Restart all
             </Action>
           </>
@@ -154,7 +162,8 @@ function WorkerLane({
   from: number
   to: number
 }) {
-  const { id, status, health, phase, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } = worker
+  const { id, status, health, phase, reason, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } =
+    worker
   const path = `/workers/${encodeURIComponent(id)}`
   return (
     <article className="lane" aria-label={id}>
@@ -175,6 +184,7 @@ function WorkerLane({
         {current.length > 3 && <li className="muted">and {current.length - 3} more</li>}
       </ul>
       <p className="lane-vitals muted num">
+        {reason !== null && <span className="error-text">backs off: {reason}</span>}
         {pid !== null && <span>pid {pid}</span>}
         <span>{host}</span>
         {rss !== null && <span>{bytes(rss)}</span>}

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { type ApiError, ask, type Method } from '../api/client.ts'
 import { somethingChanged } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'
+import { Confirm, Dialog } from './dialog.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { sentence } from './states.tsx'
 import { complain, say } from './toast.tsx'
@@ -35,22 +36,26 @@ interface ActionProps extends Act {
   small?: boolean
   /** Said of it where there is only an icon. */
   label?: string
+  /** What cannot be undone is asked first: what will happen, in a sentence. */
+  confirm?: { title: string; text: string }
   onDone?: () => void
   children?: ReactNode
 }
 
 /** A button that changes something. Whoever may not sees none. */
-export function Action({ icon, tone, small, label, onDone, children, ...what }: ActionProps) {
+export function Action({ icon, tone, small, label, confirm, onDone, children, ...what }: ActionProps) {
   const mayAct = useMayAct()
   const [busy, setBusy] = useState(false)
+  const [isAsked, setIsAsked] = useState(false)
   if (!mayAct) return null
-  const onClick = async () => {
+  const onConfirm = async () => {
+    setIsAsked(false)
     setBusy(true)
     const done = await act(what)
     setBusy(false)
     if (done) onDone?.()
   }
-  return (
+  const button = (
     <button
       type="button"
       className={children === undefined ? 'icon-button' : 'button'}
@@ -60,10 +65,21 @@ export function Action({ icon, tone, small, label, onDone, children, ...what }: 
       title={label}
       aria-busy={busy}
       disabled={busy}
-      onClick={onClick}
+      onClick={confirm === undefined ? onConfirm : () => setIsAsked(true)}
     >
       {icon !== undefined && <Icon name={icon} size={small ? 16 : 18} />}
       {children}
     </button>
+  )
+  if (confirm === undefined || !isAsked) return button
+  const onClose = () => setIsAsked(false)
+  return (
+    <>
+      {button}
+      <Dialog title={confirm.title} onClose={onClose}>
+        <p>{confirm.text}</p>
+        <Confirm label={confirm.title} danger onConfirm={onConfirm} onClose={onClose} />
+      </Dialog>
+    </>
   )
 }

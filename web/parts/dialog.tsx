@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 
 /** The browser's own: it keeps the focus inside, closes by Escape, and gives the focus back. */
 export function Dialog({
@@ -21,5 +21,43 @@ export function Dialog({
       <h2>{title}</h2>
       {children}
     </dialog>
+  )
+}
+
+/** The first button, which has the focus, changes nothing. */
+export function Confirm({
+  label,
+  danger,
+  disabled = false,
+  onConfirm,
+  onClose,
+}: {
+  label: string
+  danger: boolean
+  disabled?: boolean
+  onConfirm: () => Promise<void>
+  onClose: () => void
+}) {
+  const [busy, setBusy] = useState(false)
+  const confirm = () => {
+    setBusy(true)
+    void onConfirm()
+  }
+  return (
+    <div className="dialog-actions">
+      <button type="button" className="button" onClick={onClose}>
+        Leave it
+      </button>
+      <button
+        type="button"
+        className="button"
+        data-tone={danger ? 'danger' : 'primary'}
+        disabled={disabled || busy}
+        aria-busy={busy}
+        onClick={confirm}
+      >
+        {label}
+      </button>
+    </div>
   )
 }

@@ -1,7 +1,7 @@
 import { checkPostgres } from '../../engine/settings.ts'
 import { copyDatabase } from '../../maintenance/copy.ts'
 import type { Copied } from '../../store/copy.ts'
-import { CONFIG_OPTION, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
+import { CONFIG_OPTIONS, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
 import { noteServer } from '../note-server.ts'
 import { configOf, mustBeThere } from '../operations/open.ts'
@@ -23,7 +23,7 @@ export const copy: Command = {
     'A password in --to can be seen by others on this machine: PGPASSWORD is read, too. `postgres` of the config (schema, ssl) holds ' +
     'for the target.',
   options: {
-    config: CONFIG_OPTION,
+    ...CONFIG_OPTIONS,
     json: JSON_OPTION,
     to: {
       type: 'string',

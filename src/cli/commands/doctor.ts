@@ -1,11 +1,11 @@
 import type { Config } from '../../config/types.ts'
 import { definitionOf } from '../../define/task.ts'
 import { DiscoveryRegistry } from '../../discovery/registry.ts'
-import { checkPostgres } from '../../engine/settings.ts'
+import { checkPostgres, checkSqlite } from '../../engine/settings.ts'
 import type { Store } from '../../store/contract.ts'
 import { diagnose } from '../../store/diagnosis.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
-import { CONFIG_OPTION, type Command, JSON_OPTION, type Values } from '../command.ts'
+import { CONFIG_OPTIONS, type Command, JSON_OPTION, type Values } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
 import { findProgram } from '../find-program.ts'
 import { openStoreOf } from '../opening.ts'
@@ -32,7 +32,7 @@ export const doctor: Command = {
     'to give it a version column.\n\n' +
     'A line that begins with ok is well, note is worth knowing, bad needs you; its next line says what to do. Nothing ' +
     'is changed: a database that is not there yet, or older than this Gleaner, is left as it is.',
-  options: { config: CONFIG_OPTION, json: JSON_OPTION },
+  options: { ...CONFIG_OPTIONS, json: JSON_OPTION },
   examples: [
     ['gleaner doctor', 'Before the first start, and when something is odd.'],
     ['gleaner doctor && gleaner start', 'Only if all is well.'],
@@ -69,11 +69,12 @@ async function* examined(values: Values, terminal: Terminal): AsyncGenerator<Che
 function* pools({ pools, engine, path }: Config, { env }: Terminal): Generator<Check> {
   if (pools.length === 0)
     yield note('pools', 'there are none', 'gleaner start needs one; gleaner work does not.')
-  for (const { name, command } of pools) {
-    if (command === undefined) continue
-    const found = findProgram(command[0], path, env)
+  for (const { name, program } of pools) {
+    if (program === undefined) continue
+    const [file] = program.command
+    const found = findProgram(file, path, env)
     yield found === undefined
-      ? bad(`pool ${name}`, `${command[0]} was not found`, 'Install it, or write its whole path.')
+      ? bad(`pool ${name}`, `${file} was not found`, 'Install it, or write its whole path.')
       : ok(`pool ${name}`, found)
   }
   // Without a list a pool serves the queues of all tasks.
@@ -92,7 +93,7 @@ function* pools({ pools, engine, path }: Config, { env }: Terminal): Generator<C
 
 async function* database(config: Config): AsyncGenerator<Check> {
   const { engine } = config
-  const options = { postgres: checkPostgres(engine.postgres ?? {}) }
+  const options = { postgres: checkPostgres(engine.postgres ?? {}), sqlite: checkSqlite(engine.sqlite ?? {}) }
   let diagnosis: Awaited<ReturnType<typeof diagnose>>
   try {
     diagnosis = await diagnose(engine.database, options)
@@ -100,7 +101,7 @@ async function* database(config: Config): AsyncGenerator<Check> {
     yield failed('database', error)
     return
   }
-  const { server, version, latest, troubles } = diagnosis
+  const { server, version, latest, troubles, notes } = diagnosis
   const where = withoutPassword(engine.database)
   if (version === latest) yield ok('database', `${where} (${server}, version ${version})`)
   else if (version)
@@ -108,6 +109,7 @@ async function* database(config: Config): AsyncGenerator<Check> {
   else
     yield note('database', `${where} has no tables of Gleaner's (${server})`, 'The first start makes them.')
   for (const { message, fix } of troubles) yield bad('database', message, fix)
+  for (const { message, fix } of notes) yield note('database', message, fix)
   if (version !== latest || troubles.length > 0) return
   const store = await openStoreOf(config)
   try {

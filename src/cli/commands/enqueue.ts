@@ -3,6 +3,7 @@ import type { Duration } from '../../duration.ts'
 import { GleanerError, TaskGone } from '../../errors.ts'
 import { readExactly, unholdableIn } from '../../exact-json.ts'
 import { isFinished, type TaskRecord } from '../../model/task.ts'
+import { nearest } from '../../options.ts'
 import {
   type Command,
   JSON_OPTION,
@@ -16,7 +17,6 @@ import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
 import { printJson } from '../printing.ts'
 import { withProgress } from '../progress.ts'
-import { nearest } from '../suggest.ts'
 import type { Terminal } from '../terminal.ts'
 import { endingText } from '../text/task.ts'
 import { aCount, aDuration, countOf, durationOf } from '../values.ts'

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { openGleaner } from '../../engine/open.ts'
-import { checkPostgres } from '../../engine/settings.ts'
+import { checkPostgres, checkSqlite } from '../../engine/settings.ts'
 import { restoreBackup } from '../../maintenance/restore.ts'
 import { diagnose } from '../../store/diagnosis.ts'
 import { sqlitePath } from '../../store/open.ts'
-import type { UpkeepProgress } from '../../store/upkeep.ts'
+import type { Finding, UpkeepProgress } from '../../store/upkeep.ts'
 import {
-  CONFIG_OPTION,
+  CONFIG_OPTIONS,
   type Command,
   JSON_OPTION,
   PLACE_OPTIONS,
@@ -25,7 +25,7 @@ import type { Terminal } from '../terminal.ts'
 import { bytes, duration } from '../words.ts'
 
 const DIRECT = 'It works on the database of the config itself, never through a server.'
-const OWN_OPTIONS = { config: CONFIG_OPTION, json: JSON_OPTION }
+const OWN_OPTIONS = { ...CONFIG_OPTIONS, json: JSON_OPTION }
 
 const backup: Command = {
   name: 'backup',
@@ -96,8 +96,8 @@ const check: Command = {
   operands: [],
   about:
     'Looks at the file itself (SQLite), and whether everything that must be true of the tables is: counters, claims, ' +
-    'keys, limits. It takes its time on a large database, holds nobody up and changes nothing. It ends with 1 if it ' +
-    'finds something, and shows some of the rows.',
+    'keys, limits. A task that is held although no live worker holds it is given back. It takes its time on a large ' +
+    'database and holds nobody up. It ends with 1 if it finds something that it cannot repair, and shows some of the rows.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [['gleaner check', 'After a crash of the machine, or before an upgrade.']],
   run: (_operands, values, terminal) =>
@@ -106,14 +106,20 @@ const check: Command = {
       if (values.json === true) printJson(findings, terminal)
       else {
         const { print, style } = terminal
-        print(findings.length === 0 ? style('green', 'the database is sound') : style('red', 'not sound:'))
-        for (const { what, examples } of findings) {
-          print(`  ${what}`)
+        print(verdictOn(findings, style))
+        for (const { what, examples, repaired } of findings) {
+          print(`  ${what}${repaired ? ' (repaired)' : ''}`)
           for (const example of examples) print(`    ${JSON.stringify(example)}`)
         }
       }
-      return findings.length === 0 ? 0 : 1
+      return findings.every(({ repaired }) => repaired) ? 0 : 1
     }),
+}
+
+function verdictOn(findings: readonly Finding[], style: Terminal['style']): string {
+  if (findings.length === 0) return style('green', 'the database is sound')
+  if (findings.every(({ repaired }) => repaired)) return style('yellow', 'the database is sound again:')
+  return style('red', 'not sound:')
 }
 
 const optimize: Command = {
@@ -166,9 +172,12 @@ const migrate: Command = {
   async run(_operands, values, terminal) {
     const config = await configOf(values, terminal)
     noteServer(terminal)
-    const { database, postgres } = config.engine
+    const { database, postgres, sqlite } = config.engine
     const name = withoutPassword(database)
-    const { version, latest } = await diagnose(database, { postgres: checkPostgres(postgres ?? {}) })
+    const { version, latest } = await diagnose(database, {
+      postgres: checkPostgres(postgres ?? {}),
+      sqlite: checkSqlite(sqlite ?? {}),
+    })
     const isCheck = values.check === true
     if (!isCheck && version !== latest) await (await openStoreOf(config)).close()
     if (values.json === true)
@@ -200,8 +209,8 @@ async function withGleaner<T>(
   const config = await configOf(values, terminal)
   noteServer(terminal)
   await mustBeThere(config)
-  const { database, durability, postgres } = config.engine
-  const gleaner = await openGleaner({ database, durability, postgres })
+  const { database, durability, postgres, sqlite } = config.engine
+  const gleaner = await openGleaner({ database, durability, postgres, sqlite })
   try {
     return await use(gleaner)
   } finally {

@@ -1,9 +1,9 @@
 import { checkName } from '../../define/names.ts'
+import { nearest } from '../../options.ts'
 import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, type Values } from '../command.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
 import { printJson } from '../printing.ts'
-import { nearest } from '../suggest.ts'
 import type { Terminal } from '../terminal.ts'
 
 const QUEUE: Operand = { name: 'queue', about: 'A queue; without one: everything.', optional: true }
@@ -30,8 +30,8 @@ export const resume: Command = {
   operands: [QUEUE],
   about:
     'Ends what `gleaner pause` began, for the queue, or without a queue for everything: a queue that was paused by ' +
-    'name stays paused until it is resumed by name.\n\n' +
-    'Without a queue it also starts those workers anew that their supervisor has given up, and forgets their crashes.',
+    'name stays paused until it is resumed by name, and a worker that was paused by its id until `gleaner workers resume`.\n\n' +
+    'Without a queue it also starts workers again that their supervisor has given up, and forgets their crashes.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
     ['gleaner resume', 'Everything.'],
@@ -47,10 +47,11 @@ function setPaused(
   terminal: Terminal,
 ): Promise<number> {
   return withOperations(values, terminal, async (operations) => {
-    if (queue === undefined) await setAllPaused(operations, paused)
+    const verb = paused ? 'pause' : 'resume'
+    if (queue === undefined) await operations[verb]()
     else {
       await noteUnknown(operations, queue, terminal)
-      await operations.queues[paused ? 'pause' : 'resume'](queue)
+      await operations.queues[verb](queue)
     }
     if (values.json === true) printJson({ queue: queue ?? null, paused }, terminal)
     else
@@ -59,13 +60,6 @@ function setPaused(
       )
     return 0
   })
-}
-
-/** Supervisors are told as well, so that their workers show it, and those that were given up come back. */
-export async function setAllPaused(operations: Operations, paused: boolean): Promise<void> {
-  const verb = paused ? 'pause' : 'resume'
-  await operations[verb]()
-  await operations.workers[verb]()
 }
 
 /** A queue may be paused before anything was ever in it; but more often it is a typing error. */

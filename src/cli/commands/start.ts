@@ -1,16 +1,19 @@
 import type { Config } from '../../config/types.ts'
 import { discoveryOf } from '../../define/discovery.ts'
 import { definitionOf } from '../../define/task.ts'
-import { InputError } from '../../errors.ts'
+import { InputError, StoreError } from '../../errors.ts'
 import { serveBeside } from '../../http/beside.ts'
 import { retryDelayMs } from '../../model/retry.ts'
 import { Timeline } from '../../model/timeline.ts'
+import { EXIT } from '../../process/exit-codes.ts'
 import { openSupervisor } from '../../supervisor/supervisor.ts'
-import { CONFIG_OPTION, type Command } from '../command.ts'
+import { CONFIG_OPTIONS, type Command } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
+import { wordsOf } from '../error-words.ts'
 import { logTo } from '../log.ts'
 import { withStore } from '../opening.ts'
 import { onSignals } from '../signals.ts'
+import type { Terminal } from '../terminal.ts'
 import { packageVersion } from '../version.ts'
 import { Watching } from '../watching.ts'
 import { plural } from '../words.ts'
@@ -27,7 +30,7 @@ export const start: Command = {
     'the config (10 s) to finish. The second one ends it now: what is unfinished goes back and costs no attempt.\n\n' +
     'There is one supervisor of each name per database; a second one is refused, and told who runs where since when.',
   options: {
-    config: CONFIG_OPTION,
+    ...CONFIG_OPTIONS,
     attached: { type: 'boolean', about: 'Stops in order when its stdin ends: for programs that start it.' },
     quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
     json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
@@ -37,12 +40,17 @@ export const start: Command = {
     ['gleaner start --json --quiet >> gleaner.log', 'For a log shipper.'],
     ['GLEANER_DATABASE=postgres://db/app gleaner start', 'The same config on another database.'],
   ],
+  exits: [['11', 'The database cannot be reached.']],
   run: (_operands, values, terminal) =>
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
       const timeline = new Timeline()
-      const stopServing = await serveBeside(store, config, logger, timeline)
+      const stopServing = await serveBeside(store, config, {
+        logger,
+        timeline,
+        showToken: values.json !== true,
+      })
       try {
         const watching = new Watching(store, config, logger)
         const supervisor = await openSupervisor({
@@ -73,7 +81,16 @@ export const start: Command = {
       } finally {
         await stopServing()
       }
-    }),
+    }).catch((error) => away(error, terminal)),
+}
+
+/** A supervisor that waited for a database would hide a wrong address. What started it decides whether to start it again. */
+function away(error: unknown, { complain, style }: Terminal): number {
+  if (!(error instanceof StoreError) || error.code !== 'STORE_AWAY') throw error
+  const [message, hint] = wordsOf(error)
+  complain(`${style('red', 'error:')} ${message}`)
+  complain(`${hint} gleaner start does not wait for it: start it again when the database is there.`)
+  return EXIT.database
 }
 
 function mustHavePools({ pools, path }: Config): void {

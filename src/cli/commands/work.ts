@@ -1,13 +1,13 @@
 import type { Config, Pool } from '../../config/types.ts'
 import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
+import { nearest } from '../../options.ts'
 import { EXIT } from '../../process/exit-codes.ts'
 import { hostProgram } from '../../process/foreign-host.ts'
-import { CONFIG_OPTION, type Command, text, type Values } from '../command.ts'
+import { CONFIG_OPTIONS, type Command, text, type Values } from '../command.ts'
 import { logTo } from '../log.ts'
 import { configOf } from '../operations/open.ts'
 import { onSignals } from '../signals.ts'
-import { nearest } from '../suggest.ts'
 import type { Terminal } from '../terminal.ts'
 import { aCount, countOf } from '../values.ts'
 
@@ -23,7 +23,7 @@ export const work: Command = {
     'debuggers (node --inspect node_modules/.bin/gleaner work).\n\n' +
     'The first Ctrl-C (or SIGTERM) lets what runs finish within the drain time, the second one ends it now.',
   options: {
-    config: CONFIG_OPTION,
+    ...CONFIG_OPTIONS,
     queues: { type: 'string', value: 'a,b', about: 'Only these queues.' },
     concurrency: {
       type: 'string',
@@ -64,7 +64,7 @@ async function workOn(
 ): Promise<number> {
   const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
   const options = workOptions(pool, values)
-  const program = await hostProgram(config, pool?.command, {
+  const program = await hostProgram(config, pool?.program, {
     componentId: `worker:pid${process.pid}:0`,
     ownGroup: true,
     onOutput: (line) => logger.info({}, line),

@@ -1,9 +1,9 @@
 import { InputError } from '../../errors.ts'
 import type { WorkerRecord } from '../../model/worker.ts'
+import { nearest } from '../../options.ts'
 import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
 import { withOperations } from '../operations/open.ts'
 import { printJson, printTable } from '../printing.ts'
-import { nearest } from '../suggest.ts'
 import { isSupervised } from '../text/overview.ts'
 import { bytes, columns } from '../words.ts'
 

@@ -36,6 +36,8 @@ export interface Overview {
   /** The database, or the server that was asked. Without a password. */
   place: string
   asOf: number
+  /** Everything is. */
+  paused: boolean
   supervisors: SupervisorRecord[]
   /** Those of programs that call `gleaner.work` themselves have no pool. */
   workers: WorkerRecord[]

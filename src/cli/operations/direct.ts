@@ -34,16 +34,18 @@ export function directOperations(gleaner: Gleaner, config: Config): Operations {
 }
 
 async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Config): Promise<Overview> {
-  const [{ supervisors }, workers, queues, discoveries, raised] = await Promise.all([
+  const [{ supervisors }, workers, queues, discoveries, raised, paused] = await Promise.all([
     readRegistry(store),
     gleaner.workers.list(),
     gleaner.queues.list(),
     allDiscoveries(gleaner),
     readAlerts(store, alerts),
+    store.everythingIsPaused(),
   ])
   return {
     place: withoutPassword(engine.database),
     asOf: Date.now(),
+    paused,
     supervisors,
     workers,
     queues,
@@ -58,7 +60,15 @@ async function withCode<T extends { id: string; created: boolean }>(
   { engine }: Config,
   use: (engine: Gleaner) => Promise<T>,
 ): Promise<{ id: string; created: boolean }> {
-  const { database: _, postgres: __, discoveries: ___, queues: ____, hooks: _____, ...options } = engine
+  const {
+    database: _,
+    postgres: __,
+    sqlite: ___,
+    discoveries: ____,
+    queues: _____,
+    hooks: ______,
+    ...options
+  } = engine
   const unclosed = { ...store, close: async () => {} }
   const inner = await openEngine({ store: unclosed, clock: systemClock, random: Math.random }, options)
   try {

@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { loadConfig } from '../../config/load.ts'
 import type { Config } from '../../config/types.ts'
 import { openGleaner } from '../../engine/open.ts'
-import { checkPostgres } from '../../engine/settings.ts'
+import { checkPostgres, checkSqlite } from '../../engine/settings.ts'
 import { StoreError } from '../../errors.ts'
 import { type Client, connect } from '../../http/client.ts'
+import { ownTokenFile, readOwnToken } from '../../http/own-token.ts'
 import { redactor } from '../../http/redact.ts'
+import { isLoopback } from '../../http/request-origin.ts'
 import { diagnose } from '../../store/diagnosis.ts'
 import { sqlitePath } from '../../store/open.ts'
 import { text, UsageError, type Values } from '../command.ts'
@@ -26,19 +28,32 @@ export async function withOperations<T>(
   const { env } = terminal
   const url = text(values.url) ?? (env.GLEANER_URL || undefined)
   if (url !== undefined) {
-    const token = text(values.token) ?? (env.GLEANER_TOKEN || undefined)
+    const token =
+      text(values.token) ?? (env.GLEANER_TOKEN || (await tokenOfThisMachine(url, values, terminal)))
     return use(remoteOperations(connected(url, token)))
   }
   const config = await configOf(values, terminal)
   await mustBeThere(config)
-  const { database, durability, postgres, retention, timings } = config.engine
-  const gleaner = await openGleaner({ database, durability, postgres, retention, timings })
+  const { database, durability, postgres, sqlite, retention, timings } = config.engine
+  const gleaner = await openGleaner({ database, durability, postgres, sqlite, retention, timings })
   try {
     const redact = redactor(config.server?.redact ?? [])
     return await use(redacted(directOperations(gleaner, config), redact))
   } finally {
     await gleaner.close()
   }
+}
+
+/** The token that `gleaner start` made for the database of the config. It is sent to servers on this machine only. */
+async function tokenOfThisMachine(
+  url: string,
+  values: Values,
+  terminal: Terminal,
+): Promise<string | undefined> {
+  if (!URL.canParse(url) || !isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))) return undefined
+  const config = await configOf(values, terminal).catch(() => null)
+  const file = config === null ? null : ownTokenFile(config.engine.database, terminal.env)
+  return (file === null ? null : readOwnToken(file)) ?? undefined
 }
 
 function connected(url: string, token: string | undefined): Client {
@@ -51,7 +66,7 @@ function connected(url: string, token: string | undefined): Client {
 }
 
 export function configOf(values: Values, { cwd, env }: Terminal): Promise<Config> {
-  return loadConfig(text(values.config), { cwd, env })
+  return loadConfig(text(values.config), { cwd, env, trust: values['trust-config'] === true })
 }
 
 /** Whoever looks or steers makes no database: a path that is wrong would be answered with an empty one. */
@@ -69,7 +84,10 @@ export async function mustBeThere({ engine, path }: Config): Promise<void> {
       code: 'STORE_AWAY',
       hint: `gleaner start or gleaner migrate makes it. Should it be elsewhere: it is named in ${path}, or by GLEANER_DATABASE.`,
     })
-  const { version, latest } = await diagnose(database, { postgres: checkPostgres(engine.postgres ?? {}) })
+  const { version, latest } = await diagnose(database, {
+    postgres: checkPostgres(engine.postgres ?? {}),
+    sqlite: checkSqlite(engine.sqlite ?? {}),
+  })
   if (version === latest) return
   throw new StoreError(
     version

@@ -1,3 +1,4 @@
+import { InputError } from '../../errors.ts'
 import type { Client } from '../../http/client.ts'
 import type { HealthReport, Info } from '../../http/wire.ts'
 import type { BulkAnswer, BulkOptions } from '../../queue/bulk.ts'
@@ -12,7 +13,7 @@ export function remoteOperations(client: Client): Operations {
   const items = async <T>(path: string) => (await get<Items<T>>(path)).items
   const one = (id: string) => `tasks/${encodeURIComponent(id)}`
   const discovery = (name: string) => `discoveries/${encodeURIComponent(name)}`
-  const row = (name: string, key: string) => `${discovery(name)}/rows/${encodeURIComponent(key)}`
+  const row = (name: string, key: string) => `${discovery(name)}/rows/${addressable(key)}`
   const bulk =
     (change: string) =>
     (filter: TaskQuery, options: BulkOptions = {}) => {
@@ -45,10 +46,11 @@ export function remoteOperations(client: Client): Operations {
       rows: (name, query = {}) => get(`${discovery(name)}/rows`, { ...query }),
       row: (name, key) => orNull(get(row(name, key)), 'ROW_GONE'),
       explain: (name, key) => get(`${row(name, key)}/explain`),
-      retry: (name, key) => post(`${row(name, key)}/retry`),
+      retry: (name, key) => post(`${discovery(name)}/rows/retry`, { key }),
       release: async (name, key) => {
-        const path = key === undefined ? `${discovery(name)}/release` : `${row(name, key)}/release`
-        return (await post<{ released: number }>(path)).released
+        const all = key === undefined
+        const path = all ? `${discovery(name)}/release` : `${discovery(name)}/rows/release`
+        return (await post<{ released: number }>(path, all ? undefined : { key })).released
       },
       pause: set('discoveries', 'pause'),
       resume: set('discoveries', 'resume'),
@@ -77,16 +79,19 @@ export function remoteOperations(client: Client): Operations {
 }
 
 async function overviewOf({ get, place }: Client): Promise<Overview> {
-  const [supervisors, workers, queues, discoveries, health] = await Promise.all([
+  const [supervisors, workers, queues, discoveries, health, info] = await Promise.all([
     get<Items<never>>('supervisors'),
     get<Items<never>>('workers'),
     get<Items<never>>('queues'),
     get<Items<never>>('discoveries'),
     get<HealthReport>('health'),
+    get<Info>('info'),
   ])
   return {
     place,
     asOf: Date.now(),
+    // A server of an older release does not say.
+    paused: info.paused ?? false,
     supervisors: supervisors.items,
     workers: workers.items,
     queues: queues.items,
@@ -99,5 +104,14 @@ function orNull<T>(answer: Promise<T>, gone: string): Promise<T | null> {
   return answer.catch((error: { code?: string }) => {
     if (error.code === gone) return null
     throw error
+  })
+}
+
+/** The key of a row, in an address. What is resolved on the way there would name something else. */
+function addressable(key: string): string {
+  if (key !== '' && key !== '.' && key !== '..') return encodeURIComponent(key)
+  throw new InputError(`a row whose key is ${JSON.stringify(key)} cannot be shown over HTTP`, {
+    code: 'BAD_OPTION',
+    hint: 'Ask where the database is, without --url; retry and release work from here.',
   })
 }

@@ -23,6 +23,7 @@ export function overviewLines(overview: Overview, width: number): Line[] {
   const lines: Line[] = [
     { text: `Gleaner on ${overview.place}`, colour: 'bold', target: { kind: 'everything', name: '' } },
     ...supervisorLines(overview),
+    ...pauseLines(overview),
     { text: '' },
     ...alertLines(overview),
     ...workerLines(overview),
@@ -43,6 +44,16 @@ function supervisorLines({ supervisors, asOf }: Overview): Line[] {
       ? { text: `supervisor ${name}: pid ${pid} on ${host}, for ${duration(Math.max(0, asOf - since))}` }
       : { text: `supervisor ${name} is not running (it was pid ${pid} on ${host})`, colour: 'yellow' },
   )
+}
+
+function pauseLines({ paused }: Overview): Line[] {
+  if (!paused) return []
+  return [
+    {
+      text: 'everything is paused: no worker begins anything new. `gleaner resume` ends it.',
+      colour: 'yellow',
+    },
+  ]
 }
 
 const COLOUR_OF_HEALTH = { pending: 'yellow', healthy: undefined, unhealthy: 'red', failed: 'red' } as const
@@ -81,8 +92,15 @@ function nowOf({ current, phase, status }: WorkerRecord, asOf: number): string {
   return `${doing}${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 
-/** Why a worker was given up, or is not there. */
+/** Why a worker was given up, is not there, or backs off. */
 function reasons(workers: readonly WorkerRecord[]): Line[] {
+  const backingOff = workers.flatMap(({ id, reason }): Line[] =>
+    reason === null ? [] : [{ text: `  ${id} backs off: ${reason}`, colour: 'yellow' }],
+  )
+  return [...backingOff, ...exits(workers)]
+}
+
+function exits(workers: readonly WorkerRecord[]): Line[] {
   return workers
     .filter(
       ({ status, lastExit }) => ['failed', 'backing-off', 'crashed'].includes(status) && lastExit !== null,

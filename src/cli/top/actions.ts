@@ -1,4 +1,3 @@
-import { setAllPaused } from '../commands/pausing.ts'
 import type { Operations } from '../operations/contract.ts'
 import type { Target } from '../text/overview.ts'
 import { plural } from '../words.ts'
@@ -14,7 +13,7 @@ export async function pauseOrResume(
   const verb = paused ? 'pause' : 'resume'
   const now = paused ? 'is paused' : 'goes on'
   if (kind === 'everything') {
-    await setAllPaused(operations, paused)
+    await operations[verb]()
     return { said: `everything ${now}` }
   }
   if (kind === 'worker') {

@@ -166,14 +166,14 @@ export class Hub {
       if (task === undefined) continue
       // They may be large; who wants to see them asks for the task.
       const { input: _input, result: _result, ...rest } = task ?? { input: null, result: null }
-      this.#tell(topic, 'task', { id, task: task === null ? null : rest })
+      this.#tell(topic, 'task', { id, task: task === null ? null : rest }, task)
     }
   }
 
-  #tell(topic: string, event: string, data: unknown): void {
+  #tell(topic: string, event: string, data: unknown, about?: unknown): void {
     // Somebody may have left while we were reading.
     if (!this.#wanted.has(topic)) return
-    const text = writeExactly(this.#options.redact(data))
+    const text = writeExactly(this.#options.redact(data, about))
     if (this.#texts.get(topic) === text) return
     this.#texts.set(topic, text)
     this.#latest.set(topic, this.#log.add(topic, event, text))

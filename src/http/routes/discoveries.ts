@@ -3,7 +3,8 @@ import type { Gleaner } from '../../engine/gleaner.ts'
 import { rangeStart } from '../../model/metrics-history.ts'
 import { ROW_STATES } from '../../model/row.ts'
 import { rowHistoryOf } from '../../model/row-history.ts'
-import { name, page, rangeQuery, rowKey } from '../fields.ts'
+import type { DiscoveryRecord } from '../../store/contract.ts'
+import { bodyKey, changedKey, name, page, rangeQuery, rowKey } from '../fields.ts'
 import { rowHistory } from '../insight-records.ts'
 import { Problem } from '../problem.ts'
 import { discovery, explanation, listOf, pageOf, row } from '../records.ts'
@@ -12,6 +13,8 @@ import type { Discovery } from '../wire.ts'
 
 const params = z.strictObject({ name })
 const rowParams = z.strictObject({ name, key: rowKey })
+const changedParams = z.strictObject({ name, key: changedKey })
+const rowBody = z.strictObject({ key: bodyKey })
 
 export const discoveryRoutes: readonly Route[] = [
   route({
@@ -32,7 +35,7 @@ export const discoveryRoutes: readonly Route[] = [
     async handle({ gleaner }, { params: { name } }) {
       const record = (await gleaner.discoveries.list()).find((one) => one.name === name)
       if (record === undefined) throw unknown(name)
-      return { ...record, ...(await gleaner.discoveries.stats(name)) }
+      return withStats(gleaner, record)
     },
   }),
   route({
@@ -76,14 +79,42 @@ export const discoveryRoutes: readonly Route[] = [
     summary: 'Why a row is not worked on: each condition, and what to do',
     params: rowParams,
     answer: explanation,
+    about: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.row(name, key),
     handle: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.explain(name, key),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/rows/retry',
+    role: 'operator',
+    summary: 'A row that backs off, or was quarantined, is tried again at once',
+    params,
+    body: rowBody,
+    answer: null,
+    action: 'discoveries.retry',
+    target: ({ key }) => key,
+    handle: ({ gleaner }, { params: { name }, body: { key } }) => gleaner.discoveries.retry(name, key),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/rows/release',
+    role: 'operator',
+    summary: 'Lets a row out of quarantine',
+    params,
+    body: rowBody,
+    answer: z.object({ released: z.int() }),
+    action: 'discoveries.release',
+    target: ({ key }) => key,
+    handle: async ({ gleaner }, { params: { name }, body: { key } }) => ({
+      released: await gleaner.discoveries.release(name, key),
+    }),
   }),
   route({
     method: 'post',
     path: '/discoveries/:name/rows/:key/retry',
     role: 'operator',
-    summary: 'A row that backs off, or was quarantined, is tried again at once',
-    params: rowParams,
+    summary: 'As rows/retry with the key in the body',
+    deprecated: true,
+    params: changedParams,
     answer: null,
     action: 'discoveries.retry',
     handle: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.retry(name, key),
@@ -92,8 +123,9 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/rows/:key/release',
     role: 'operator',
-    summary: 'Lets a row out of quarantine',
-    params: rowParams,
+    summary: 'As rows/release with the key in the body',
+    deprecated: true,
+    params: changedParams,
     answer: z.object({ released: z.int() }),
     action: 'discoveries.release',
     handle: async ({ gleaner }, { params: { name, key } }) => ({
@@ -126,14 +158,19 @@ export const discoveryRoutes: readonly Route[] = [
   ),
 ]
 
-/** One whose table is gone is listed without numbers, and hides none of the others. */
 export async function allDiscoveries(gleaner: Gleaner): Promise<Discovery[]> {
   const all: Discovery[] = []
   for (const record of await gleaner.discoveries.list()) {
-    const stats = await gleaner.discoveries.stats(record.name).catch(() => UNKNOWN)
-    all.push({ ...record, ...stats, name: record.name, paused: record.paused })
+    all.push(await withStats(gleaner, record))
   }
   return all
+}
+
+/** One that does not fit its table is shown without numbers, and hides none of the others. */
+async function withStats(gleaner: Gleaner, record: DiscoveryRecord): Promise<Discovery> {
+  const { name, paused, pausedReason } = record
+  const stats = await gleaner.discoveries.stats(name).catch(() => UNKNOWN)
+  return { ...record, ...stats, name, paused, pausedReason }
 }
 
 const UNKNOWN = {

@@ -24,6 +24,7 @@ export const queueRoutes: readonly Route[] = [
       params,
       answer: null,
       action: `queues.${verb}`,
+      queues: async (_desk, { params: { name } }) => [name],
       handle: ({ gleaner }, { params: { name } }) => gleaner.queues[verb](name),
     }),
     route({

@@ -6,22 +6,30 @@ import { action, info, pageOf, stats } from '../records.ts'
 import { type Route, route } from '../route.ts'
 import { version } from '../version.ts'
 
+const finding = z.object({
+  what: z.string(),
+  examples: z.array(z.record(z.string(), z.unknown())),
+  repaired: z.literal(true).optional(),
+})
+
 export const serverRoutes: readonly Route[] = [
   route({
     method: 'get',
     path: '/info',
     role: 'viewer',
-    summary: 'What this server is, and what whoever asks may do',
+    summary: 'What this server is, and what the caller may do',
     answer: info,
-    handle: ({ inside, startedAt }, { caller }) => ({
+    handle: async ({ inside, startedAt }, { caller }) => ({
       version,
       database: inside.store.remote ? 'postgres' : 'sqlite',
       host: hostname(),
       pid: process.pid,
       startedAt,
       now: Date.now(),
+      paused: await inside.store.everythingIsPaused(),
       role: caller.role,
       user: caller.user,
+      signedIn: caller.signedIn,
       tasks: inside.registry.tasks.map(({ name, queue }) => ({ name, queue })),
     }),
   }),
@@ -60,9 +68,10 @@ export const serverRoutes: readonly Route[] = [
     method: 'post',
     path: '/maintenance/check',
     role: 'operator',
-    summary: 'What is not as it must be; empty when all is well. Takes its time',
+    summary:
+      'Lists what is not as it must be (empty when all is well) and gives back tasks that no live worker holds. Takes its time',
     answer: z.object({
-      items: z.array(z.object({ what: z.string(), examples: z.array(z.record(z.string(), z.unknown())) })),
+      items: z.array(finding),
     }),
     action: 'maintenance.check',
     handle: async ({ gleaner }) => ({ items: await gleaner.maintenance.check() }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { EnqueueManyOptions, EnqueueOptions, Task } from '../../define/types.ts'
 import { InputError } from '../../errors.ts'
+import { checkRole } from '../access.ts'
 import {
   enqueueManyOptions,
   enqueueOptions,
@@ -17,6 +18,8 @@ import { type Desk, type Route, route } from '../route.ts'
 
 /** Tasks of one request: they are checked and inserted while the server does nothing else. */
 const BULK_MAX = 1_000
+/** Unfinished tasks with one key: the holder, and one that follows it. */
+const HOLDERS_MAX = 10
 const params = z.strictObject({ id })
 const bulk = z.strictObject({
   filter: taskFilter.default({}),
@@ -32,10 +35,14 @@ export const taskRoutes: readonly Route[] = [
     method: 'get',
     path: '/tasks',
     role: 'viewer',
-    summary: 'Tasks, page by page. A page may be short, or empty, and still have a `next`',
+    summary:
+      'Tasks, page by page. A page may be short, or empty, and still have a `next`. Where fields are redacted only operators filter by `error`',
     query: taskQuery,
     answer: pageOf(task),
-    handle: ({ gleaner }, { query }) => gleaner.tasks.list(query),
+    handle({ gleaner, hides }, { query, caller }) {
+      if (hides && query.error !== undefined) checkRole(caller, 'operator')
+      return gleaner.tasks.list(query)
+    },
   }),
   route({
     method: 'post',
@@ -45,6 +52,9 @@ export const taskRoutes: readonly Route[] = [
     body: z.strictObject({ name, input: z.unknown().optional(), options: enqueueOptions.default({}) }),
     answer: enqueued,
     status: 201,
+    action: 'tasks.enqueue',
+    details: ({ name, options }) => ({ name, options }),
+    queues: (desk, { body: { name, options } }) => queuesOf(desk, { name, options, keys: [options.key] }),
     async handle(desk, { body }) {
       const enqueue = desk.gleaner.enqueue(
         taskOf(desk, body.name),
@@ -68,6 +78,9 @@ export const taskRoutes: readonly Route[] = [
     }),
     answer: listOf(enqueued),
     status: 201,
+    action: 'tasks.enqueue-many',
+    details: ({ name, inputs, options }) => ({ name, count: inputs.length, options }),
+    queues: (desk, { body: { name, options, keys = [] } }) => queuesOf(desk, { name, options, keys }),
     async handle(desk, { body: { name, inputs, keys, options } }) {
       if (keys !== undefined && keys.length !== inputs.length)
         throw new Problem('BAD_REQUEST', 'keys: there must be one for each input', 'Or leave them out.')
@@ -91,6 +104,7 @@ export const taskRoutes: readonly Route[] = [
       body: bulk,
       answer: bulkAnswer,
       action: `tasks.${change}-all`,
+      queues: async (_desk, { body: { filter } }) => (filter.queue === undefined ? null : [filter.queue]),
       tells: true,
       handle: ({ gleaner }, { body: { filter, dryRun, all }, tell }) =>
         gleaner.tasks[`${change}All`](filter, { dryRun, all, onProgress: tell }),
@@ -113,6 +127,7 @@ export const taskRoutes: readonly Route[] = [
     params,
     answer: null,
     action: 'tasks.remove',
+    queues: queueOfTask,
     handle: ({ gleaner }, { params: { id } }) => gleaner.tasks.remove(id),
   }),
   route({
@@ -123,6 +138,7 @@ export const taskRoutes: readonly Route[] = [
     params,
     query: logQuery,
     answer: pageOf(logLine),
+    about: taskOfPath,
     handle: ({ gleaner }, { params: { id }, query }) => gleaner.tasks.logs(id, query),
   }),
   route({
@@ -132,6 +148,7 @@ export const taskRoutes: readonly Route[] = [
     summary: 'How each attempt at a task ended',
     params,
     answer: listOf(attempt),
+    about: taskOfPath,
     handle: async ({ gleaner }, { params: { id } }) => ({ items: await gleaner.tasks.attempts(id) }),
   }),
   route({
@@ -141,6 +158,7 @@ export const taskRoutes: readonly Route[] = [
     summary: 'Why a task does not run: each condition, and what to do',
     params,
     answer: explanation,
+    about: taskOfPath,
     handle: ({ gleaner }, { params: { id } }) => gleaner.tasks.explain(id),
   }),
   route({
@@ -151,6 +169,7 @@ export const taskRoutes: readonly Route[] = [
     params,
     answer: task,
     action: 'tasks.retry',
+    queues: queueOfTask,
     async handle({ gleaner }, { params: { id } }) {
       await gleaner.tasks.retry(id)
       return (await gleaner.tasks.get(id)) ?? gone(id)
@@ -164,9 +183,41 @@ export const taskRoutes: readonly Route[] = [
     params,
     answer: z.object({ cancelled: z.boolean().describe('False: it had finished') }),
     action: 'tasks.cancel',
+    queues: queueOfTask,
     handle: async ({ gleaner }, { params: { id } }) => ({ cancelled: await gleaner.tasks.cancel(id) }),
   }),
 ]
+
+function taskOfPath({ gleaner }: Desk, { params: { id } }: { params: { id: string } }) {
+  return gleaner.tasks.get(id)
+}
+
+/** A task that is gone is no task of the caller's queues either. */
+async function queueOfTask({ gleaner }: Desk, { params: { id } }: { params: { id: string } }) {
+  return [(await gleaner.tasks.get(id))?.queue ?? gone(id)]
+}
+
+interface Wish {
+  name: string
+  options: { queue?: string; whenHeld?: 'keep' | 'replace'; debounce?: string | number }
+  keys: readonly (string | undefined)[]
+}
+
+/** An enqueue may replace the input of a waiting task that holds its key, and that task may be in another queue. */
+async function queuesOf(desk: Desk, { name, options, keys }: Wish): Promise<string[]> {
+  const queues = [options.queue ?? taskOf(desk, name).queue]
+  if (options.whenHeld !== 'replace' && options.debounce === undefined) return queues
+  for (const key of keys) if (key !== undefined) queues.push(...(await queuesOfWaiting(desk, name, key)))
+  return queues
+}
+
+async function queuesOfWaiting({ gleaner }: Desk, name: string, key: string): Promise<string[]> {
+  const pages = [
+    await gleaner.tasks.list({ name, key, status: 'scheduled', limit: HOLDERS_MAX }),
+    await gleaner.tasks.list({ name, key, status: 'queued', limit: HOLDERS_MAX }),
+  ]
+  return pages.flatMap(({ items }) => items.map(({ queue }) => queue))
+}
 
 function taskOf({ inside }: Desk, name: string): Task {
   const found = inside.registry.tasks.find((one) => one.name === name)

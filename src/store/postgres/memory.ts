@@ -4,6 +4,7 @@ import { Turns } from '../turns.ts'
 import { QueueBook } from './order/queue-book.ts'
 import { DiscoveryBook } from './rows/book.ts'
 import type { Database } from './server/database.ts'
+import { ServerLife } from './server/server-life.ts'
 import { BatchBook } from './tasks/batches.ts'
 import { LaneBook } from './tasks/lanes.ts'
 import { LowWater } from './tasks/low-water.ts'
@@ -19,13 +20,20 @@ export interface Memory {
   runners: Runners
   discoveries: DiscoveryBook
   usual: UsualSessions
+  life: ServerLife
 }
 
-/** `onOutdated`: something was drawn by an order that has changed. */
+interface MemoryEvents {
+  /** Something was drawn by an order that has changed. */
+  onOutdated(): void
+  /** The server has lost something, and goes on. */
+  onNewLife(): void
+}
+
 export function emptyMemory(
   database: Database,
   { clock = systemClock, random = Math.random }: { clock?: Clock; random?: () => number },
-  onOutdated: () => void,
+  { onOutdated, onNewLife }: MemoryEvents,
 ): Memory {
   const { sql } = database
   return {
@@ -37,5 +45,6 @@ export function emptyMemory(
     runners: new Runners(),
     discoveries: new DiscoveryBook(database),
     usual: new UsualSessions(),
+    life: new ServerLife(database, onNewLife),
   }
 }

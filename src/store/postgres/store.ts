@@ -21,12 +21,16 @@ import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/q
 import { advanceRaces } from './order/races.ts'
 import { postgresRows } from './rows/index.ts'
 import { recurring } from './schedules/recurring.ts'
-import { Database, type Manner } from './server/database.ts'
+import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
 import { migrate } from './server/migrate.ts'
 import type { PostgresOptions } from './server/options.ts'
+import type { Manner } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
+import { ofCallback } from './server/sql-errors.ts'
 import { isWork, type Saying, Wakeups } from './server/wakeups.ts'
+import { noteCompared } from './sessions/comparing.ts'
+import { advanceLeaseClock } from './sessions/lease-clock.ts'
 import {
   endSession,
   insertSession,
@@ -41,6 +45,7 @@ import { exchangePlainly } from './tasks/plain-exchange.ts'
 import { sumUp } from './tasks/tally.ts'
 import { readAttempts, readEndings, readTask, rowid } from './tasks/task-records.ts'
 import { withinTransaction } from './tasks/within.ts'
+import { giveBackUnreachable } from './upkeep/unreachable.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
@@ -72,7 +77,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 /** Each verb: one transaction, or one statement. */
 async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
   const { sql } = database
-  const memory = emptyMemory(database, options, () => void inOrder().catch(() => {}))
+  const memory = emptyMemory(database, options, {
+    onOutdated: () => void inOrder().catch(() => {}),
+    onNewLife: () => void started(() => giveBackUnreachable(database, memory, clockMs())).catch(() => {}),
+  })
   const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
   const listeners = new Set<(change: Change) => void>()
@@ -82,7 +90,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     if (isWork(change)) expectant = true
     for (const listener of listeners) listener(change)
   }
-  const wakeups = new Wakeups(options, sql, tell)
+  const wakeups = new Wakeups(options, sql, tell, database.network)
   if (options.notify !== false) await wakeups.listen()
   const promised = options.durability !== 'normal'
   let closed = false
@@ -146,13 +154,19 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     within: (transaction) =>
       withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
 
-    openSession: (session) => read(() => insertSession(sql, session, clockMs())),
+    async openSession(session) {
+      const { id, life } = await write((own) => insertSession(own, session, clockMs()), { durable: true })
+      memory.life.opened(id, life ?? (await memory.life.begin()))
+      return id
+    },
     liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
+    advanceLeaseClock: (leaseMs) => read(() => advanceLeaseClock(sql, leaseMs, clockMs())),
     async endSession(id, cause, known) {
       const end = await write((own) => endSession(own, memory, rowid(id), cause, known, clockMs()), {
         durable: false,
       })
       batches.ended(rowid(id))
+      memory.life.ended(id)
       if (end === null) return null
       const { ended, freed, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -175,9 +189,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const spent = batches.spent(exchange)
       const stepByStep = (one: Exchange, over: readonly number[]) =>
         database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
-      const { answer, ended, requeued } = await started(() =>
+      const { answer, ended, requeued, comparedIn } = await started(() =>
         exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
       )
+      if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
       batches.exchanged(exchange, answer, spent)
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })
@@ -185,18 +200,26 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
     async completeWith(session, run, result, effects) {
       let freed = false
-      const completed = await write(async (own) => {
-        const moment = await liveUntilCommit(own, rowid(session))
-        if (!moment.live) return false
-        const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
-        if (lane === null) return false
-        await advanceRaces(own, queues, rowid(session), memory.runners.begun({ starts: [run], outcomes: [] }))
-        await effects({ query: (text: string, values?: any[]) => own.raw.query(text, values) })
-        if (moment.limited) freed = await freeSlot(own, lane)
-        // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
-        await markUseful(own, rowid(session))
-        return true
-      })
+      const completed = await write(
+        async (own) => {
+          const moment = await liveUntilCommit(own, rowid(session))
+          if (!moment.live) return false
+          const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
+          if (lane === null) return false
+          await advanceRaces(
+            own,
+            queues,
+            rowid(session),
+            memory.runners.begun({ starts: [run], outcomes: [] }),
+          )
+          await effects(ofCallback(own.raw))
+          if (moment.limited) freed = await freeSlot(own, lane)
+          // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
+          await markUseful(own, rowid(session))
+          return true
+        },
+        { durable: promised, runsUserSql: true },
+      )
       batches.settled(rowid(session), [run])
       if (completed) spread({ kind: 'ended', ids: [run.id] })
       if (completed && freed) spread({ kind: 'work' })

@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import type { SqliteLibrary } from './drivers/driver.ts'
+import { loadDriver } from './drivers/load.ts'
+import { refuseSecondLibrary } from './drivers/second-library.ts'
 import { Checkpoints } from './file/checkpoints.ts'
 import { Connection, type Durability } from './file/connection.ts'
 import { migrate } from './file/migrate.ts'
@@ -17,6 +20,7 @@ import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/or
 import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
 import { recurring } from './schedules/recurring.ts'
+import { advanceLeaseClock } from './sessions/lease-clock.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions/sessions.ts'
 import { supervision } from './sessions/supervision.ts'
 import { advanceRaces } from './tasks/claim.ts'
@@ -33,6 +37,10 @@ import { sqliteUpkeep } from './upkeep/upkeep.ts'
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
   path: string
+  /** Which SQLite library opens it. */
+  library?: SqliteLibrary | undefined
+  /** A connection of the app's to the same file, of the same library. */
+  beside?: object | undefined
   durability?: Durability
   clock?: Clock
   /** For tests: decides in weighted queues. */
@@ -44,7 +52,10 @@ export interface SqliteOptions {
 const BUSY_LIMIT_MS = 60_000
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  return openSqliteStoreOn(new Connection(options.path), options)
+  const { path, library, beside } = options
+  const isKnown = beside !== undefined && loadDriver(library).adopt(beside) !== null
+  if (!isKnown) refuseSecondLibrary(path, loadDriver(library))
+  return openSqliteStoreOn(new Connection(path, { library }), options)
 }
 
 /** On a connection that others use as well. The store closes it. */
@@ -53,6 +64,7 @@ export async function openSqliteStoreOn(connection: Connection, options: SqliteO
   try {
     await connection.configure()
     await migrate(connection, clock.now)
+    connection.guardFiles()
   } catch (error) {
     connection.close()
     throw error
@@ -91,7 +103,12 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   let watching: FileWatch | null = null
   const laneOf = (task: NewTask) => lanes.idOf(task)
   const intended: Intended = { laneOf, queues }
-  const ours: OurDatabase = { path: options.path, connections: new WeakSet([connection.raw]), random }
+  const ours: OurDatabase = {
+    path: options.path,
+    driver: connection.driver,
+    connections: new WeakSet([connection.raw]),
+    random,
+  }
   let closed = false
 
   const read = <T>(look: () => T): Promise<T> =>
@@ -116,6 +133,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   const { settled, ...upkeep } = sqliteUpkeep({
     connection,
+    memory,
     now: clock.now,
     read,
     write,
@@ -129,10 +147,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
-    openSession: (session) => write('normal', () => insertSession(db, session, clock.now())),
-    // Judged with the write lock: while somebody else holds it, nobody can renew, and nobody must be judged for it.
-    liveSessions: (purpose = 'judge') =>
-      purpose === 'show' ? read(() => readLiveSessions(db)) : write('normal', () => readLiveSessions(db)),
+    // On disk before its first claim: see `reserveFences`.
+    openSession: (session) => write('full', () => insertSession(db, session, clock.now())),
+    liveSessions: () => read(() => readLiveSessions(db, clock.now())),
+    advanceLeaseClock: (leaseMs) => write('normal', () => advanceLeaseClock(db, clock.now(), leaseMs)),
     async endSession(id, cause, known) {
       const end = await write('normal', () => endSession(db, memory, rowid(id), cause, known, clock.now()))
       if (end === null) return null
@@ -141,7 +159,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       if (answer.returned > 0 || freed) tell({ kind: 'work' })
       return answer
     },
-    renewal: () => (inMemory ? null : { store: 'sqlite', path: options.path }),
+    renewal: () =>
+      inMemory ? null : { store: 'sqlite', path: options.path, library: connection.driver.library },
 
     async exchange(exchange: Exchange): Promise<Exchanged> {
       const looks = !hasNews(exchange)
@@ -251,6 +270,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       listeners.clear()
       await writer.settled()
       writer.close()
+      checkpoints.close()
       await settled()
       connection.close()
     },

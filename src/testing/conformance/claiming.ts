@@ -138,6 +138,29 @@ export const claiming: Theme = (specify, expect) => {
     expect(answer.claims[0]?.fence).toBeGreaterThan(fence)
   })
 
+  specify(
+    'what is reported right before the end is kept, and a later attempt begins without it',
+    async (world) => {
+      const ids = [await world.enqueue(), await world.enqueue()]
+      const worker = await world.worker()
+      const progress = { fraction: 0.75, message: 'almost' }
+      const claims = (await worker.take(2)).claims
+      await worker.exchange({
+        progress: claims.map(({ id, fence }) => ({ id, fence, ...progress })),
+        outcomes: claims.map(({ id, fence }) => {
+          const isFirst = id === ids[0]
+          const failure = { kind: 'error', message: 'no', stack: null } as const
+          const outcome = isFirst
+            ? ({ kind: 'completed', result: null } as const)
+            : ({ kind: 'failed', failure, retryAfterMs: 5 } as const)
+          return { id, fence, startedAt: world.clock.now(), outcome }
+        }),
+      })
+      expect(await world.task(ids[0]!)).toMatchObject({ status: 'completed', progress })
+      expect(await world.task(ids[1]!)).toMatchObject({ status: 'scheduled', progress: null })
+    },
+  )
+
   specify('progress of a running task is seen by readers', async (world) => {
     const id = await world.enqueue()
     const worker = await world.worker()

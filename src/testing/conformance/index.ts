@@ -7,6 +7,7 @@ import { changingMany } from './changing-many.ts'
 import { checking } from './checking.ts'
 import { claiming } from './claiming.ts'
 import { closing } from './closing.ts'
+import { comparing } from './comparing.ts'
 import { contention } from './contention.ts'
 import { counting } from './counting.ts'
 import { crashes } from './crashes.ts'
@@ -40,6 +41,7 @@ import { removing } from './removing.ts'
 import { reordering } from './reordering.ts'
 import { resources } from './resources.ts'
 import { retrying } from './retrying.ts'
+import { rowsAltering } from './rows-altering.ts'
 import { rowsClaiming } from './rows-claiming.ts'
 import { rowsCrashes } from './rows-crashes.ts'
 import { rowsEffects } from './rows-effects.ts'
@@ -86,6 +88,7 @@ const THEMES: Record<string, Theme> = {
   sessions,
   'ended sessions': endedSessions,
   'giving back': givingBack,
+  comparing,
   crashes,
   effects,
   "a user's own transaction": userTransactions,
@@ -120,6 +123,7 @@ const THEMES: Record<string, Theme> = {
 /** Of work found in the user's own tables. */
 const ROW_THEMES: Record<string, Theme> = {
   'planning rows': rowsPlanning,
+  'altering tables': rowsAltering,
   'keys of rows': rowsKeys,
   'claiming rows': rowsClaiming,
   'settling rows': rowsSettling,

@@ -98,6 +98,24 @@ export const listing: Theme = (specify, expect) => {
       await expect(answer).rejects.toMatchObject({ code: 'BAD_CURSOR' })
     }
   })
+
+  specify(
+    'a list says of a large input or result only how large it is, and a task has it all',
+    async (world) => {
+      const sizes = [10, 1_000, 2_100, 3_000, 5_000, 100_000, 1_000_000]
+      const texts = sizes.map((size) => 'x'.repeat(size - 2))
+      const worker = await world.worker()
+      for (const text of texts) await world.enqueue({ input: JSON.stringify(text) })
+      const claims = await worker.claim(sizes.length)
+      for (const claim of claims) await worker.complete(claim, claim.input)
+      const tasks = (await world.list()).toSorted((one, other) => Number(one.id) - Number(other.id))
+      const listed = sizes.map((size, n) => (size > 4_096 ? { $shortened: { bytes: size } } : texts[n]))
+      expect(tasks.map(({ input }) => input)).toEqual(listed)
+      expect(tasks.map(({ result }) => result)).toEqual(listed)
+      for (const [n, { id }] of tasks.entries())
+        expect(await world.task(id)).toMatchObject({ input: texts[n], result: texts[n] })
+    },
+  )
 }
 
 /** Some of every status, of several names and priorities, many at the same moment. */

@@ -58,7 +58,12 @@ export const reordering: Theme = (specify, expect) => {
       world.clock.advance(1)
       const third = await world.enqueue({ priority: 900 }, other)
       await inOrder(other)
-      expect(idsOf(await (await world.worker({}, other)).claim(3))).toEqual([third, second, first])
+      const worker = await world.worker({}, other)
+      // The store puts them in order by itself as well, and a claim passes over what is locked for that.
+      const claimed: string[] = []
+      for (let turn = 0; turn < 100 && claimed.length < 3; turn++)
+        claimed.push(...idsOf(await worker.claim(3 - claimed.length)))
+      expect(claimed).toEqual([third, second, first])
     },
   )
 

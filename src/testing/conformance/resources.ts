@@ -1,5 +1,5 @@
 import { explain } from '../../model/explanation.ts'
-import type { Holdup } from '../../model/holdup.ts'
+import { type Holdup, pauseHoldup } from '../../model/holdup.ts'
 import { explainRow } from '../../model/row-explanation.ts'
 import { identifySelf } from '../../process-identity.ts'
 import { rowWorker, withFiles } from './row-worker.ts'
@@ -42,6 +42,30 @@ export const resources: Theme = (specify, expect) => {
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(true)
     expect(reason?.detail).toContain('worker:ml:1 can run it')
+  })
+
+  specify('what only paused workers could run waits, and is told which of them they are', async (world) => {
+    const first = await world.worker({ worker: 'worker:ml:0' })
+    const second = await world.worker({ worker: 'worker:ml:1' })
+    const id = await world.enqueue()
+    const reason = async () => {
+      const circumstances = (await world.store.circumstancesOf(id))!
+      const { runnable, reasons } = explain({ ...circumstances, limits: [] })
+      return { runnable, said: reasons.find(({ check }) => check === 'worker-not-paused')?.detail }
+    }
+    await world.store.noteHoldups(first.session, [pauseHoldup('by a command')])
+    expect(await reason()).toEqual({
+      runnable: true,
+      said: 'worker:ml:0 is paused (by a command); worker:ml:1 can run it',
+    })
+    await world.store.noteHoldups(second.session, [pauseHoldup('by a command'), missing(world, 'job')])
+    expect(await reason()).toEqual({
+      runnable: false,
+      said: 'no worker that could run it claims work: worker:ml:0 is paused (by a command); worker:ml:1 is paused (by a command)',
+    })
+    await world.store.noteHoldups(first.session, [])
+    await world.store.noteHoldups(second.session, [])
+    expect(await reason()).toEqual({ runnable: true, said: undefined })
   })
 
   specify('what was said ends with the session, and is told to other stores', async (world) => {

@@ -71,7 +71,12 @@ export const rowsKeys: Theme = (specify, expect) => {
   })
 
   specify('a key of several columns is asked for by its text', async (world) => {
-    await withKeys(world, 'a text, b integer, UNIQUE (a, b)', [`('x', 1, 1)`, `('x', 2, 1)`], ['a', 'b'])
+    await withKeys(
+      world,
+      'a text NOT NULL, b integer NOT NULL, UNIQUE (a, b)',
+      [`('x', 1, 1)`, `('x', 2, 1)`],
+      ['a', 'b'],
+    )
     expect(await world.store.getRow('tag-files', '["x",2]')).toMatchObject({
       key: '["x",2]',
       state: 'waiting',

@@ -35,6 +35,24 @@ export const rowsPlanning: Theme = (specify, expect) => {
     })
   }
 
+  specify('a key of several columns of which one may be NULL is refused', async (world) => {
+    const { tables } = world.database
+    await tables.run(
+      'CREATE TABLE files (a text NOT NULL, b integer, needs integer, valid integer, UNIQUE (a, b))',
+    )
+    const source = fileSource(world, { key: ['a', 'b'] })
+    const error = await failureOf(world.store.planDiscoveries([source]))
+    expect(error).toMatchObject({ name: 'InputError', code: 'BAD_DISCOVERY' })
+    expect((error as Error).message).toContain('key: b of')
+    expect((error as Error).message).toContain('NOT NULL')
+    expect(await world.store.listDiscoveries()).toEqual([])
+    await tables.run('DROP TABLE files')
+    await tables.run(
+      'CREATE TABLE files (a text, b integer, needs integer, valid integer, PRIMARY KEY (a, b))',
+    )
+    expect(await world.store.planDiscoveries([source])).toHaveLength(1)
+  })
+
   specify('a table that is not there is refused', async (world) => {
     const { tables } = world.database
     const error = await failureOf(world.store.planDiscoveries([fileSource(world)]))

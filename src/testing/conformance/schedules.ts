@@ -192,6 +192,44 @@ export const schedules: Theme = (specify, expect) => {
     },
   )
 
+  for (const [ahead, ms] of Object.entries({ 'an hour': 3_600_000, years: 5 * 365 * 86_400_000 })) {
+    specify(
+      `a clock that was ahead by ${ahead} when an occurrence fell due stops nothing when it is set back`,
+      async (world) => {
+        const start = await planned(world)
+        const worker = await world.worker()
+        world.clock.advance(ms)
+        expect((await fireAndComplete(world, worker)).fired).toHaveLength(1)
+        world.clock.advance(-ms)
+        const firings = await Promise.all([
+          world.store.fireSchedules([task]),
+          (await world.database.open()).fireSchedules([task]),
+        ])
+        expect(firings.map(({ fired }) => fired)).toEqual([[], []])
+        // The first one was enqueued already.
+        const { nextAt } = (await recordOf(world.store))!
+        expect(nextAt).toBe(start + 20 * SECOND)
+        for (const at of [20, 30]) {
+          world.clock.advance(start + at * SECOND - world.clock.now())
+          expect((await fireAndComplete(world, worker)).fired).toMatchObject([{ at: start + at * SECOND }])
+        }
+      },
+    )
+  }
+
+  specify('an occurrence does not come again when the clock is set back by a moment', async (world) => {
+    const start = await planned(world)
+    const worker = await world.worker()
+    world.clock.advance(10 * SECOND)
+    expect((await fireAndComplete(world, worker)).fired).toMatchObject([{ at: start + 10 * SECOND }])
+    world.clock.advance(-SECOND)
+    expect((await fireAndComplete(world, worker)).fired).toEqual([])
+    world.clock.advance(SECOND)
+    expect((await fireAndComplete(world, worker)).fired).toEqual([])
+    world.clock.advance(10 * SECOND)
+    expect((await fireAndComplete(world, worker)).fired).toMatchObject([{ at: start + 20 * SECOND }])
+  })
+
   specify('a schedule of which nobody has the code stands still, and stays in the list', async (world) => {
     await planned(world)
     world.clock.advance(10 * SECOND)

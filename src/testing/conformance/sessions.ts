@@ -4,6 +4,8 @@ import { openRenewer } from '../../store/renewer.ts'
 import type { Theme } from './theme.ts'
 import { counts } from './world.ts'
 
+const LEASE_MS = 30_000
+
 export const sessions: Theme = (specify, expect) => {
   specify('live sessions tell their worker and its process', async (world) => {
     const process = identifySelf()
@@ -77,5 +79,5 @@ export const sessions: Theme = (specify, expect) => {
 /** Null where nobody else could see the database, so that nobody needs to be told that we live. */
 async function renewerOf(store: Store) {
   const plan = store.renewal()
-  return plan === null ? null : openRenewer(plan)
+  return plan === null ? null : openRenewer(plan, LEASE_MS)
 }

@@ -27,7 +27,3 @@ export async function callWithin<T>(
     cancel()
   }
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}

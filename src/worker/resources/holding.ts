@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition } from '../../define/resource.ts'
 import { ResourceError } from '../../errors.ts'
+import { messageOf, property } from '../../thrown.ts'
 import type { ResourceSnapshot } from '../snapshot.ts'
-import { callWithin, messageOf } from './call.ts'
+import { callWithin } from './call.ts'
 import type { Calls } from './calls.ts'
 import { availabilityOf } from './probe.ts'
 
@@ -160,7 +161,7 @@ export class Holding {
       else this.#miss(availability.reason, availability.retryAfterMs)
     } catch (error) {
       const failure = this.#failure('RESOURCE_PROBE', 'could not be probed', error)
-      this.#miss(failure.message, retryAfterMs, failure)
+      this.#miss(messageOf(failure), retryAfterMs, failure)
       this.#problem(failure)
     }
     this.#isAsking = false
@@ -203,7 +204,7 @@ export class Holding {
       this.#isDoubted = false
     } catch (error) {
       const failure = this.#failure('RESOURCE_LOAD', 'would not load', error)
-      this.#miss(failure.message, retryAfterMs, failure)
+      this.#miss(messageOf(failure), retryAfterMs, failure)
       throw failure
     } finally {
       this.#loading = undefined
@@ -234,7 +235,7 @@ export class Holding {
   }
 
   #failure(code: 'RESOURCE_PROBE' | 'RESOURCE_LOAD' | 'RESOURCE_UNLOAD', what: string, cause: unknown) {
-    if (cause instanceof ResourceError && cause.code === code) return cause
+    if (cause instanceof ResourceError && property(cause, 'code') === code) return cause
     return new ResourceError(`resource ${this.definition.name} ${what}: ${messageOf(cause)}`, cause, { code })
   }
 

@@ -8,6 +8,13 @@ import { type Pool, poolOn } from './pool.ts'
 
 const NONE: readonly string[] = []
 
+/** The resources that items of a task or a discovery need. */
+interface NeededBy {
+  name: string
+  uses: Uses
+  isExpected: boolean
+}
+
 /** The resources that a worker's items need: which of them may be claimed, and what their runs are given. */
 export class Needs {
   readonly #clock: Clock
@@ -16,6 +23,8 @@ export class Needs {
   readonly #holdings = new Map<ResourceDefinition, Holding>()
   /** The names of tasks and discoveries that need it. */
   readonly #neededBy = new Map<Holding, Set<string>>()
+  /** Those that an item needs which the worker is there for. */
+  readonly #expected = new Set<Holding>()
   readonly #taken = new Map<Execution, Holding[]>()
   /** Runs that wait for something to be loaded. */
   waiting = 0
@@ -23,12 +32,17 @@ export class Needs {
   #absences: readonly unknown[] = []
   #holdups: readonly Holdup[] = []
 
-  constructor(clock: Clock, uses: Iterable<[name: string, Uses]>, member: Member) {
+  /** `isExpected`: whether a worker that cannot run items of this name is unhealthy. */
+  constructor(clock: Clock, uses: Iterable<NeededBy>, member: Member) {
     this.#clock = clock
     this.#member = member
     this.#pool = poolOn(clock)
-    for (const [name, used] of uses)
-      for (const definition of used.values()) this.#neededBy.get(this.#held(definition))!.add(name)
+    for (const { name, uses: used, isExpected } of uses)
+      for (const definition of used.values()) {
+        const holding = this.#held(definition)
+        this.#neededBy.get(holding)!.add(name)
+        if (isExpected) this.#expected.add(holding)
+      }
   }
 
   #held(definition: ResourceDefinition): Holding {
@@ -57,6 +71,20 @@ export class Needs {
   /** Something was asked, and may be there. */
   get areAsking(): boolean {
     return this.#any((holding) => holding.isAsking && holding.absence === undefined)
+  }
+
+  /** Of those that decide on the worker's health, it is not known yet whether they are there. */
+  get areUnknown(): boolean {
+    for (const holding of this.#expected) if (holding.isAsking && holding.absence === undefined) return true
+    return false
+  }
+
+  /** Why the worker is unhealthy: what it waits for; null: nothing. Other resources only hold up their own items. */
+  get lack(): string | null {
+    const lacking = [...this.#expected].flatMap(({ absence, definition }) =>
+      absence === undefined ? [] : [`${definition.name}: ${absence.reason}`],
+    )
+    return lacking.length === 0 ? null : `waits for ${lacking.join('; ')}`
   }
 
   get areLoading(): boolean {

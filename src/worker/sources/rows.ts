@@ -1,18 +1,19 @@
 import type { DiscoveryDefinition } from '../../define/discovery.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
-import type { RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
+import type { BrokenDiscovery, RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
 import type { Desk } from '../desk.ts'
 import type { Execution } from '../execution.ts'
 import type { HandedIn } from '../news.ts'
 import type { Reporting } from '../report.ts'
-import { reportRow, reportRows } from '../report-row.ts'
+import { reportBroken, reportRow, reportRows } from '../report-row.ts'
 import { RowExecution } from '../row-execution.ts'
 import { Probation } from './probation.ts'
 import { type Completing, type Handing, type Room, Source, type Taken, usesOf } from './source.ts'
 
 interface RowsTaken extends Taken {
   answers: readonly RowAnswer[]
+  broken?: readonly BrokenDiscovery[]
 }
 
 const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
@@ -79,7 +80,9 @@ export class RowSource extends Source {
   }
 
   report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void {
-    reportRows(reporting, handedIn, (answer as RowsTaken).answers)
+    const { answers, broken = [] } = answer as RowsTaken
+    reportRows(reporting, handedIn, answers)
+    for (const one of broken) reportBroken(reporting, one)
   }
 
   begin(claim: RowClaim, desk: Desk): Execution {
@@ -136,7 +139,9 @@ function refusalOf(answer: RowAnswer, id: string): Error {
     case 'failed':
       return new GleanerError(`${id}: ${answer.failure.message}; nothing was written`, { code: 'BAD_DONE' })
     case 'paused':
-      return new GleanerError(`${id}: ${answer.reason}; nothing was written`, { code: 'BAD_DONE' })
+      return new GleanerError(`${id}: ${answer.reason}; nothing was written, and its discovery is paused`, {
+        code: 'DISCOVERY_PAUSED',
+      })
     default:
       return new ClaimLostError(`${id}: the claim is in other hands, nothing was written`)
   }

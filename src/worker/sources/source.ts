@@ -57,6 +57,11 @@ export abstract class Source {
   abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries'>>
   /** The resources that its items need, by their names. */
   abstract uses(): [name: string, uses: Uses][]
+  /** Whether items of this name are what the worker is there for. If one lacks a resource, the worker is unhealthy. */
+  expects(_name: string): boolean {
+    return true
+  }
+
   /** Hands in what is finished, takes what is next. */
   abstract exchange(handing: Handing): Promise<Taken>
   /** Tells listeners and hooks what became of what was handed in. */
@@ -71,8 +76,8 @@ export abstract class Source {
   }
 
   /** It was asked for more, and has nothing that this worker may run: not even a suspect, alone. */
-  isExhausted(want: Room | null, { claims }: Taken): boolean {
-    return want !== null && want.start > 0 && claims.length === 0 && !this.suspectsWait
+  isExhausted(want: Room | null, { claims, compare }: Taken): boolean {
+    return want !== null && want.start > 0 && claims.length === 0 && !this.suspectsWait && compare !== true
   }
 
   /** Something is left that is not due, or blocked. */

@@ -45,6 +45,12 @@ export class TaskSource extends Source {
     return usesOf(this.#definitions.values())
   }
 
+  /** A task may be enqueued into any queue. Most stay in their own. */
+  override expects(name: string): boolean {
+    const queue = this.#definitions.get(name)?.queue
+    return queue !== undefined && this.#fully.queues.includes(queue)
+  }
+
   async exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
     const probation = this.#probation
     probation.ended(outcomes.length)
@@ -89,9 +95,19 @@ export class TaskSource extends Source {
     const { claim, startedAt, name } = execution
     const { result } = outcome as Outcome & { kind: 'completed' }
     const run = { id: claim.id, fence: claim.fence, startedAt }
+    await this.#handInProgress(session, execution)
     const done = await this.#store.completeWith(session, run, result, effects)
     reportOutcome(reporting, execution, done ? (outcome as Outcome) : null)
     return done ? null : new ClaimLostError(`${name}: the claim is in other hands, nothing was written`)
+  }
+
+  /** After the completion nothing more is accepted. Progress that cannot be written fails no run. */
+  async #handInProgress(session: string, execution: Execution): Promise<void> {
+    const at = this.news.takeProgress(execution)
+    if (at === undefined) return
+    const { id, fence } = execution.claim
+    const progress = [{ id, fence, ...at }]
+    await this.#store.exchange({ ...NOTHING, session, progress, want: null }).catch(() => {})
   }
 
   async hasDelayed(): Promise<boolean> {

@@ -5,7 +5,7 @@ import { plain } from '../crowd.ts'
 
 const { database } = argument<{ database: string }>()
 const gleaner = await openGleaner({ database, tasks: [plain] })
-const { url } = await serve(gleaner, { port: 0 })
+const { url } = await serve(gleaner, { port: 0, local: true })
 let highest = 0
 // How much it is at its height; a collection now and then shows what is really held.
 setInterval(() => {

@@ -1,10 +1,16 @@
-import { openGleaner, type RunningWorker, type TimingOptions } from '../../../src/index.ts'
+import {
+  type GleanerOptions,
+  openGleaner,
+  type RunningWorker,
+  type TimingOptions,
+} from '../../../src/index.ts'
 import { argument, say, whenTold } from '../program.ts'
 import { tasks } from '../tasks.ts'
 
 interface Argument {
   database: string
   timings?: TimingOptions
+  postgres?: GleanerOptions['postgres']
   /** One worker for each. */
   concurrency?: number | number[]
   queues?: string[]
@@ -21,8 +27,8 @@ const EVENTS = [
   'problem',
 ] as const
 
-const { database, timings, concurrency = 1, queues } = argument<Argument>()
-const gleaner = await openGleaner({ database, tasks, timings })
+const { database, postgres, timings, concurrency = 1, queues } = argument<Argument>()
+const gleaner = await openGleaner({ database, postgres, tasks, timings })
 for (const event of EVENTS) gleaner.on(event, (told) => say(event, told))
 const workers: RunningWorker[] = [concurrency]
   .flat()

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 async function busy(place: Place, tasks: number) {
   const clock = new ManualClock(Date.now())

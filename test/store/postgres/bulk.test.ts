@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { newTask } from '../../../src/testing/conformance/world.ts'
-import { test } from './place.ts'
+import { testMigrated as test } from './place.ts'
 
 test('who removes many waits for nobody who has one of them in hand, and says that it is to be met again', async ({
   place,

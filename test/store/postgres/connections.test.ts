@@ -145,6 +145,27 @@ describe('poolSize', () => {
     expect(proxy.peak).toBeGreaterThan(2)
   })
 
+  test('is far more than an idle process has: one for everything, one that listens and one that renews', async ({
+    place,
+  }) => {
+    const proxy = await place.proxy()
+    const engine = await place.open({
+      database: proxy.url,
+      tasks: [echo],
+      timings: SHORT_LEASE,
+      postgres: { poolSize: 10 },
+    })
+    engine.work()
+    await (await engine.enqueue(echo, 'a')).result()
+    const times = (pattern: RegExp) =>
+      proxy.seen.flatMap(({ statements }) => statements).filter((text) => pattern.test(text)).length
+    await place.until(
+      'the counters are summed up, leases are renewed, and what the start needed has ended',
+      () => times(/DELETE FROM \S+tallies/) > 1 && times(/renewals \+ 1/) > 1 && proxy.open <= 3,
+      90_000,
+    )
+  })
+
   test('of 2 is enough for many workers that all meet new queues at once', async ({ place }) => {
     const tasks = Array.from({ length: 8 }, (_, n) =>
       defineTask({ name: `task${n}`, queue: `queue${n}`, run: () => n }),

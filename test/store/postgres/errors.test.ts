@@ -137,7 +137,7 @@ describe('opening', () => {
 
   test('a server older than 13 is refused, and nothing is created there', async ({ place }) => {
     const proxy = await place.proxy()
-    const asked = `current_setting('server_version_num')`
+    const asked = `pg_catalog.current_setting('server_version_num')`
     proxy.rewrites.push([asked, `'120022'`.padEnd(asked.length)])
     expect(await refusal(place, proxy.url)).toMatchObject({
       code: 'STORE_FAILED',

@@ -1,14 +1,17 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import { Journey, type Value } from '../../../src/store/postgres/server/journey.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 const OWN = { types: pg.types, asArrays: false }
 
 /** Sends statements together; those with a name are prepared. */
 async function send(client: pg.Client, ...asked: [text: string, values?: Value[], name?: string][]) {
   const journey = new Journey()
-  const answers = asked.map(([text, values = [], name]) => journey.add({ ...OWN, text, values, name }))
+  const answers = asked.map(async ([text, values = [], name]) => {
+    const { rows } = await journey.add({ ...OWN, text, values, name })
+    return rows
+  })
   client.query(journey)
   const over = await journey.over.then(
     () => null,
@@ -33,6 +36,22 @@ test('each statement sees what those before it did, and all are answered', async
   )
   expect(over).toBe(null)
   expect(answers).toMatchObject([{ value: [] }, { value: [{ id: 7, words: 'seven' }] }, { value: [] }])
+})
+
+test('each answer says how many rows were found or changed', async ({ place }) => {
+  const client = await table(place)
+  const journey = new Journey()
+  const texts = [
+    'BEGIN',
+    "INSERT INTO written VALUES (1, 'a'), (2, 'b')",
+    "UPDATE written SET words = 'c' WHERE id = 2",
+    'SELECT id FROM written WHERE id > 2',
+    'COMMIT',
+  ]
+  const answers = texts.map((text) => journey.add({ ...OWN, text, values: [] }))
+  client.query(journey)
+  const counts = (await Promise.all(answers)).map(({ rowCount }) => rowCount)
+  expect(counts).toEqual([0, 2, 1, 0, 0])
 })
 
 test('what comes again is prepared once, whoever sends it', async ({ place }) => {
@@ -123,6 +142,6 @@ test('a value that cannot be read fails the statement that asked for it, and no 
   client.query(journey)
   await journey.over
   await expect(answers[0]).rejects.toThrow('unreadable')
-  expect(await answers[1]).toEqual([{ two: 2 }])
+  expect(await answers[1]).toEqual({ rows: [{ two: 2 }], rowCount: 1 })
   expect((await client.query('SELECT 3 AS three')).rows).toEqual([{ three: 3 }])
 })

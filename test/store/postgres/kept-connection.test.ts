@@ -5,7 +5,7 @@ import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 const CLAIMING = /INTO \S+batches/
 
@@ -50,12 +50,6 @@ describe('whoever finds no other connection gets the one that is kept', () => {
     const { connections, regular, other } = await allTaken(place)
     expect(await connections.open(false)).toBe(regular)
     for (const client of [regular, other]) connections.close(client, undefined, false)
-  })
-
-  test('for a question', async ({ place }) => {
-    const { connections, other } = await allTaken(place)
-    expect((await connections.query({ text: 'SELECT 1 AS one' })).rows).toEqual([{ one: 1 }])
-    connections.close(other, undefined, false)
   })
 
   test('and who waited for it', async ({ place }) => {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { defineTask, type Handle, StoreError } from '../../../src/index.ts'
 import { counts } from '../../../src/testing/conformance/world.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 import type { Loss } from './proxy.ts'
 
 const COMMIT = /^COMMIT$/
@@ -167,7 +167,7 @@ describe('ctx.complete', () => {
   test.for(LOSSES)('%s: with a commit %s the effects are there exactly once', async ([loss], { place }) => {
     const proxy = await place.proxy()
     await place.createSchema()
-    await place.rows('CREATE TABLE gleaner.notes (text text)')
+    await place.rows('CREATE TABLE gleaner.effects (text text)')
     let runs = 0
     const noting = defineTask({
       name: 'note',
@@ -175,19 +175,19 @@ describe('ctx.complete', () => {
       run(_: undefined, ctx) {
         runs += 1
         return ctx.complete('noted', (tx: any) =>
-          tx.query(`INSERT INTO ${place.schema}.notes VALUES ('a note')`),
+          tx.query(`INSERT INTO ${place.schema}.effects VALUES ('a note')`),
         )
       },
     })
     const engine = await place.open({ database: proxy.url, tasks: [noting] })
     engine.on('problem', () => {})
-    const lost = proxy.lose(loss, COMMIT, /INSERT INTO \S+notes/)
+    const lost = proxy.lose(loss, COMMIT, /INSERT INTO \S+effects/)
     const handle: Handle<string> = await engine.enqueue(noting)
     const worker = engine.work()
     await lost
     expect(await handle.result()).toBe('noted')
     await worker.drained()
-    expect(await place.rows('SELECT text FROM gleaner.notes')).toEqual([{ text: 'a note' }])
+    expect(await place.rows('SELECT text FROM gleaner.effects')).toEqual([{ text: 'a note' }])
     expect(runs).toBe(loss === 'answer' ? 1 : 2)
     expect(await engine.tasks.counts()).toEqual(counts({ completed: 1 }))
     expect(await engine.tasks.get(handle.id)).toMatchObject({ status: 'completed', error: null })

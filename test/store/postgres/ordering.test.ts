@@ -3,7 +3,7 @@ import { isOfEra } from '../../../src/model/rank.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { test } from './place.ts'
+import { testMigrated as test } from './place.ts'
 
 test('who enqueues by an order that has changed re-ranks it himself', async ({ place }) => {
   const store = await place.store({ notify: false })

@@ -5,6 +5,7 @@ import { type Gleaner, type GleanerOptions, openGleaner } from '../../../src/ind
 import type { Store } from '../../../src/store/contract.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/store.ts'
 import { until } from '../../until.ts'
+import { giveBackSchema, type Schema, takeSchema } from '../postgres-schemas.ts'
 import { PostgresProxy } from './proxy.ts'
 
 export type EngineOptions = Omit<GleanerOptions, 'database'> & { database?: string }
@@ -12,9 +13,17 @@ export type EngineOptions = Omit<GleanerOptions, 'database'> & { database?: stri
 /** A schema of a test's own in the run's server, and everything that was opened on it: gone when the test is over. */
 export class Place {
   readonly url = inject('postgresUrl')
-  readonly schema = `t_${randomUUID().replaceAll('-', '')}`
+  readonly schema: string
+  readonly #migrated: Schema | undefined
   readonly #ends: (() => Promise<unknown>)[] = []
   #admin: Promise<pg.Client> | undefined
+
+  /** @param migrated has the engine's tables already; without it, the first to open it makes them. */
+  constructor(migrated?: Schema) {
+    this.#migrated = migrated
+    this.schema = migrated?.name ?? `t_${randomUUID().replaceAll('-', '')}`
+    if (migrated !== undefined) this.#admin = Promise.resolve(migrated.users)
+  }
 
   async open({ database = this.url, ...options }: EngineOptions = {}): Promise<Gleaner> {
     const postgres = { schema: this.schema, poolSize: 4, ...options.postgres }
@@ -29,8 +38,8 @@ export class Place {
     return store
   }
 
-  async proxy(): Promise<PostgresProxy> {
-    const proxy = await PostgresProxy.open(this.url)
+  async proxy(url: string = this.url): Promise<PostgresProxy> {
+    const proxy = await PostgresProxy.open(url)
     this.atEnd(() => proxy.close())
     return proxy
   }
@@ -69,6 +78,7 @@ export class Place {
 
   async clear(): Promise<void> {
     for (const end of this.#ends.splice(0).reverse()) await withinSeconds(20, end())
+    if (this.#migrated !== undefined) return giveBackSchema(this.#migrated)
     await this.rows(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`)
     await (await this.#admin)?.end()
   }
@@ -87,14 +97,22 @@ async function connected(url: string): Promise<pg.Client> {
   return client
 }
 
-export const test = plain.extend<{ place: Place }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs from here
-  place: async ({}, use) => {
-    const place = new Place()
-    try {
-      await use(place)
-    } finally {
-      await place.clear()
-    }
-  },
-})
+/** For tests that start from nothing, or measure how the tables lie on the disk. */
+export const test = withPlace(async () => new Place())
+
+/** On the schema of an earlier test of this file, migrated and empty: to make a new one is most of what a small test costs. */
+export const testMigrated = withPlace(async () => new Place(await takeSchema(inject('postgresUrl'))))
+
+function withPlace(open: () => Promise<Place>) {
+  return plain.extend<{ place: Place }>({
+    // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs from here
+    place: async ({}, use) => {
+      const place = await open()
+      try {
+        await use(place)
+      } finally {
+        await place.clear()
+      }
+    },
+  })
+}

@@ -3,7 +3,7 @@ import type { Claim, Exchanged, Store } from '../../../src/store/contract.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 const IN_ONE_JOURNEY = /AS kept/
 

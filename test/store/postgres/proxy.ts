@@ -22,9 +22,10 @@ interface Trap {
 /** Between a store and its server: reads along, and can lose what a network loses. */
 export class PostgresProxy {
   readonly #server: Server
-  readonly #target: { host: string; port: number }
+  #target: { host: string; port: number }
   readonly #links = new Set<Link>()
   #isHeld = false
+  #isSilent = false
   readonly traps: Trap[] = []
   /** Every connection there was: what it asked for when it began, and its statements. */
   readonly seen: { settings: Record<string, string>; statements: string[] }[] = []
@@ -43,7 +44,7 @@ export class PostgresProxy {
 
   static async open(targetUrl: string): Promise<PostgresProxy> {
     const url = new URL(targetUrl)
-    const target = { host: url.hostname, port: Number(url.port || 5432) }
+    const target = addressIn(url)
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -52,6 +53,11 @@ export class PostgresProxy {
     const proxy = new PostgresProxy(server, url.href, target)
     server.on('connection', (socket) => proxy.#accept(socket))
     return proxy
+  }
+
+  /** New connections go there, as after a failover by address; those that are open stay where they are. */
+  leadTo(targetUrl: string): void {
+    this.#target = addressIn(new URL(targetUrl))
   }
 
   /** Loses the next statement like this one, and the connection with it. Resolves when that has happened, and was looked at. */
@@ -69,6 +75,25 @@ export class PostgresProxy {
     for (const link of this.#links) link.hold(isHeld)
   }
 
+  /**
+   * Forwards nothing any more, in no direction, and closes nothing, on the connections that were asked for something like this.
+   * What is sent meanwhile gets there when it speaks again, as on a network that is repaired.
+   */
+  silence(pattern: RegExp): void {
+    for (const link of this.#links) if (link.wasAsked(pattern)) link.silence(true)
+  }
+
+  /** The same on all others, those to come included. */
+  silenceAllBut(pattern: RegExp): void {
+    this.#isSilent = true
+    for (const link of this.#links) if (!link.wasAsked(pattern)) link.silence(true)
+  }
+
+  speak(): void {
+    this.#isSilent = false
+    for (const link of this.#links) link.silence(false)
+  }
+
   /** Connections there are now. */
   get open(): number {
     return this.#links.size
@@ -76,7 +101,8 @@ export class PostgresProxy {
 
   #accept(client: Socket): void {
     const link = new Link(this, client, dial(this.#target))
-    link.hold(this.#isHeld)
+    if (this.#isHeld) link.hold(true)
+    if (this.#isSilent) link.silence(true)
     this.#links.add(link)
     this.peak = Math.max(this.peak, this.#links.size)
     client.once('close', () => this.#links.delete(link))
@@ -84,7 +110,7 @@ export class PostgresProxy {
 
   /** Breaks the connections that were asked for something like this. Answers how many there were. */
   cut(pattern: RegExp): number {
-    const links = [...this.#links].filter((link) => link.seen.statements.some((text) => pattern.test(text)))
+    const links = [...this.#links].filter((link) => link.wasAsked(pattern))
     for (const link of links) link.cut()
     return links.length
   }
@@ -96,11 +122,16 @@ export class PostgresProxy {
   }
 }
 
+function addressIn({ hostname, port }: URL): { host: string; port: number } {
+  return { host: hostname, port: Number(port || 5432) }
+}
+
 /** One connection: client, server, and the statement that is being lost. */
 class Link {
   readonly #proxy: PostgresProxy
   readonly #client: Socket
   readonly #server: Socket
+  #isSilent = false
   #losing: Trap | undefined
   /** Statements that were asked and are not answered yet: several, when they are sent at once. The greeting is the first. */
   #unanswered = 1
@@ -190,8 +221,21 @@ class Link {
   }
 
   hold(isHeld: boolean): void {
+    if (this.#isSilent) return
     if (isHeld) this.#client.pause()
     else this.#client.resume()
+  }
+
+  wasAsked(pattern: RegExp): boolean {
+    return this.seen.statements.some((text) => pattern.test(text))
+  }
+
+  silence(isSilent: boolean): void {
+    this.#isSilent = isSilent
+    for (const socket of [this.#client, this.#server]) {
+      if (isSilent) socket.pause()
+      else socket.resume()
+    }
   }
 
   #forward(socket: Socket, message: Buffer): void {

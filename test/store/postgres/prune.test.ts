@@ -2,10 +2,11 @@ import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Store } from '../../../src/store/contract.ts'
+import { type Answer, Journey } from '../../../src/store/postgres/server/journey.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { until } from '../../until.ts'
-import { test } from './place.ts'
+import { testMigrated as test } from './place.ts'
 
 const NONE = { ageMs: 0, count: null }
 const EVERYTHING = { completed: NONE, failed: NONE, cancelled: NONE }
@@ -32,22 +33,19 @@ function before(statement: RegExp, meanwhile: () => Promise<unknown>): void {
 
 /** The pages in which a step looks for tasks, as the server explains its own statement. */
 async function pagesOf(step: () => Promise<unknown>): Promise<number> {
-  const client = pg.Client.prototype as { query: (...parameters: any[]) => any }
-  const original = client.query
-  let pages = 0
-  const spy = vi.spyOn(client, 'query').mockImplementation(async function (this: pg.Client, ...parameters) {
-    const { text, values } = parameters[0].text
-      ? parameters[0]
-      : { text: parameters[0], values: parameters[1] }
-    if (/since_id/.test(text)) {
-      const { rows } = await original.call(this, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
-      pages += rows[0]['QUERY PLAN'][0].Plan['Shared Hit Blocks']
+  const original = Journey.prototype.add
+  const plans: Promise<Answer>[] = []
+  const spy = vi.spyOn(Journey.prototype, 'add').mockImplementation(function (this: Journey, statement) {
+    if (/since_id/.test(statement.text)) {
+      const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`
+      plans.push(original.call(this, { ...statement, name: undefined, text, asArrays: false }))
     }
-    return original.apply(this, parameters)
+    return original.call(this, statement)
   })
   await step()
   spy.mockRestore()
-  return pages
+  const answers = await Promise.all(plans)
+  return answers.reduce((pages, { rows }) => pages + rows[0]['QUERY PLAN'][0].Plan['Shared Hit Blocks'], 0)
 }
 
 test('a task that is retried while it is about to be pruned stays', async ({ place }) => {

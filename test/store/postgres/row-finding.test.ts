@@ -7,7 +7,7 @@ import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
 import { outlook } from '../../../src/store/postgres/rows/outlook.ts'
 import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
 import { Database, type Statement } from '../../../src/store/postgres/server/database.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
 
 interface Plan {
@@ -62,12 +62,14 @@ async function planOfClaim(
   session: string,
   look: Look,
 ): Promise<Plan[]> {
-  const [{ version }] = await place.rows(
-    `SELECT value::int AS version FROM gleaner.settings WHERE key = 'discoveries'`,
+  const [{ version, life }] = await place.rows(
+    `SELECT value::int AS version, (SELECT life::text FROM gleaner.server_life) AS life
+     FROM gleaner.settings WHERE key = 'discoveries'`,
   )
   const known = new Known(await lookedOver(place, declared), place.schema, version, 1)
   const claim = claimStatement(known, session, look, { start: 10, total: 10 }, 1_010)
-  const said = outlook(place.schema, session, [declared.name], null, { known, look, suspectsFirst: false })
+  const intent = { known, look, suspectsFirst: false, life: Number(life) }
+  const said = outlook(place.schema, session, [declared.name], null, intent)
   return planOf(place, claim, [said])
 }
 
@@ -133,7 +135,8 @@ test('the ledger is asked by its indexes, each for its own, though it was empty 
   const known = new Known(await lookedOver(place, source(place)), place.schema, 1, 1)
   const wanted = { start: 1, total: 1 }
   const behind: Look = { at: 'behind', tells: false, place: '1' }
-  const intent = { known, look: behind, suspectsFirst: true }
+  const [{ life }] = await place.rows('SELECT life::text AS life FROM gleaner.server_life')
+  const intent = { known, look: behind, suspectsFirst: true, life: Number(life) }
   const said = outlook(place.schema, worker.session, ['files'], null, intent)
   const glanced = outlook(place.schema, worker.session, ['files'], null, intent, 'glance')
   const indexesOf = async (statement: Statement) =>

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { defineDiscovery } from '../../../src/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { waitForTurn } from '../../../src/store/postgres/rows/turn.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 import type { Loss } from './proxy.ts'
 import { completed, rowWorker, source, trade, withFiles } from './rows-place.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { test } from './place.ts'
+import { testMigrated as test } from './place.ts'
 import { completed, DONE, kindsOf, rowWorker, source, withFiles } from './rows-place.ts'
 
 test('a rescan that writes unchanged rows is no edit, nor are VACUUM FREEZE and VACUUM FULL', async ({
@@ -99,6 +99,46 @@ test('what a trigger of the app prevents or undoes is a failure, not an endless 
     { kind: 'failed', failure: { message: expect.stringContaining('prevented') } },
     { kind: 'failed', failure: { message: expect.stringContaining('eligible') } },
   ])
+})
+
+test('columns may be retyped, dropped and renamed while rows are claimed, handed in and counted', async ({
+  place,
+}) => {
+  const store = await withFiles(place, 12)
+  const worker = await rowWorker(store)
+  await place.rows('ALTER TABLE gleaner.files ADD COLUMN bpm integer, ADD COLUMN unused text')
+  const alterations = [
+    'ALTER COLUMN path TYPE varchar(100)',
+    'ALTER COLUMN bpm TYPE bigint',
+    'DROP COLUMN unused',
+    'RENAME COLUMN path TO place',
+  ]
+  for (const alteration of alterations) {
+    const claims = await worker.claim(3)
+    expect(claims).toHaveLength(3)
+    const [one, ...others] = claims
+    await place.rows(`ALTER TABLE gleaner.files ${alteration}`)
+    const answers = await worker.settleAll(others, completed({ needs: false, bpm: 1 }))
+    for (const kind of kindsOf(answers)) expect(['done', 'changed']).toContain(kind)
+    expect((await worker.completeWith(one!, () => {}, { needs: false })).kind).toMatch(/done|changed/)
+    expect(await store.countRows('files')).toMatchObject({ claimed: 0 })
+    expect(await store.listDiscoveries()).toMatchObject([{ paused: false, pausedReason: null }])
+  }
+})
+
+test('a trigger of the app that is broken fails the row, and pauses nothing', async ({ place }) => {
+  const store = await withFiles(place, 1)
+  const worker = await rowWorker(store)
+  const claims = await worker.claim(1)
+  await place.rows(`CREATE FUNCTION gleaner.broken() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM missing FROM gleaner.files; RETURN NEW; END'`)
+  await place.rows(
+    'CREATE TRIGGER broken BEFORE UPDATE ON gleaner.files FOR EACH ROW EXECUTE FUNCTION gleaner.broken()',
+  )
+  expect(await worker.settleAll(claims, completed())).toMatchObject([
+    { kind: 'failed', failure: { message: expect.stringContaining('missing') } },
+  ])
+  expect(await store.listDiscoveries()).toMatchObject([{ paused: false }])
 })
 
 test('values of every type are read and written as they are', async ({ place }) => {

@@ -4,7 +4,7 @@ import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
 import { Polling } from '../../../src/store/postgres/rows/polling.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Sql } from '../../../src/store/postgres/server/sql.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 import { rowWorker, withFiles } from './rows-place.ts'
 
 /** A table that needs no work yet, and an idle worker on it that tells which rows it ran. */

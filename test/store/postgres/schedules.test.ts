@@ -9,6 +9,7 @@ import {
   planSchedules,
 } from '../../../src/store/postgres/schedules/schedules.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
+import { ServerLife } from '../../../src/store/postgres/server/server-life.ts'
 import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
 import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
@@ -16,7 +17,7 @@ import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
 import { Runners } from '../../../src/store/runners.ts'
 import { Turns } from '../../../src/store/turns.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 const task = newTask()
 const hourly = { name: 'job', every: '1h', timezone: null }
@@ -88,6 +89,7 @@ async function scene(place: Place) {
     batches: new BatchBook(),
     discoveries: new DiscoveryBook(database),
     usual: new UsualSessions(),
+    life: new ServerLife(database, () => {}),
   }
   await lanes.learn([task])
   await queues.known()

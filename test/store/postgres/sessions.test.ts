@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Exchange, Store } from '../../../src/store/contract.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 const able = { queues: ['default'], names: ['job'], capabilities: {} }
 
@@ -75,7 +75,7 @@ test('the keeper does not wait for a transaction of its worker, however long tha
   })
   await inside.promise
   const { openPostgresRenewer } = await import('../../../src/store/postgres/sessions/renewer.ts')
-  const renewer = openPostgresRenewer({ url: place.url, schema: place.schema, lockTimeoutMs: 2_000 })
+  const renewer = openPostgresRenewer({ url: place.url, schema: place.schema, lockTimeoutMs: 2_000 }, 30_000)
   try {
     expect(await renewer.renew([session])).toEqual([session])
   } finally {

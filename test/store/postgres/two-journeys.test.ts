@@ -4,7 +4,7 @@ import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { counts, newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 import type { PostgresProxy } from './proxy.ts'
 
 const MANY = 120

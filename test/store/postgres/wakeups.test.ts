@@ -4,7 +4,7 @@ import { defineTask, type Gleaner, TaskCancelled } from '../../../src/index.ts'
 import type { Sql } from '../../../src/store/postgres/server/sql.ts'
 import { Wakeups } from '../../../src/store/postgres/server/wakeups.ts'
 import { counts } from '../../../src/testing/conformance/world.ts'
-import { type EngineOptions, type Place, test } from './place.ts'
+import { type EngineOptions, type Place, testMigrated as test } from './place.ts'
 
 /** Nobody would look by himself as long as these tests last. */
 const ASLEEP = { idleMin: '5m', idleMax: '5m' } as const

@@ -3,7 +3,7 @@ import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { Draws, seeded } from '../../../src/testing/conformance/draws.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
-import { type Place, test } from './place.ts'
+import { type Place, testMigrated as test } from './place.ts'
 
 async function weightedQueue(place: Place) {
   const clock = new ManualClock(Date.now())

@@ -4,7 +4,6 @@ import { identifySelf, type ProcessIdentity } from '../../../src/process-identit
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { migrate } from '../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
-import { insertSession } from '../../../src/store/sqlite/sessions/sessions.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { Child } from './children/child.ts'
 import { connect, freshPath, openStore } from './folder.ts'
@@ -31,11 +30,11 @@ async function fileOfOlderVersion(worker?: { name: string; process: ProcessIdent
   await migrate(connection, Date.now, migrations.slice(0, 1))
   if (worker !== undefined) {
     const { name, process } = worker
-    insertSession(
-      connection.statements,
-      { worker: name, process, queues: [], names: [], capabilities: {} },
-      Date.now(),
-    )
+    const { host, boot, pid, startTime } = process
+    connection.raw
+      .prepare(`INSERT INTO gleaner_sessions (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, opened_at, renewed_at)
+                VALUES (?, ?, ?, ?, ?, '[]', '[]', '{}', '[]', ?, ?)`)
+      .run(name, host, boot, pid, startTime, Date.now(), Date.now())
   }
   connection.close()
   return path
@@ -133,12 +132,16 @@ describe('a database from an older version', () => {
   })
 
   test('is refused while a worker of another machine may live', async () => {
-    const elsewhere = { ...identifySelf(), host: 'another-machine' }
+    const elsewhere = { ...identifySelf(), host: 'another-machine', boot: 'another-boot/pid:[1]' }
     const path = await fileOfOlderVersion({ name: 'worker:far:0', process: elsewhere })
     await expect(openStore(path)).rejects.toMatchObject({
       code: 'STORE_MIGRATION',
       message: expect.stringContaining('worker:far:0'),
     })
+    // Nobody may be left who could end its session.
+    connect(path).prepare('UPDATE gleaner_sessions SET renewed_at = renewed_at - 300000').run()
+    await openStore(path)
+    expect(versionOf(path)).toBe(LATEST)
   })
 })
 

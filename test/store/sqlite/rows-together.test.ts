@@ -2,6 +2,8 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RowValues, rowId } from '../../../src/model/row.ts'
 import type { DiscoverySource } from '../../../src/store/contract.ts'
+import type { SqliteDatabase } from '../../../src/store/sqlite/drivers/driver.ts'
+import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { DiscoveryBook } from '../../../src/store/sqlite/rows/book.ts'
@@ -32,12 +34,12 @@ function withFiles(count: number): Statements {
   onTestFinished(() => void raw.close())
   registerDigest(raw)
   for (const { sql } of migrations) raw.exec(sql)
-  raw.exec('CREATE TABLE files (id INTEGER PRIMARY KEY, needs INTEGER, data)')
+  raw.exec('CREATE TABLE files (id INTEGER PRIMARY KEY, needs INTEGER NOT NULL, data)')
   addFiles(raw, 1, count)
-  return new Statements(raw)
+  return new Statements(raw as SqliteDatabase, loadDriver())
 }
 
-function addFiles(raw: Database.Database, first: number, last: number): void {
+function addFiles(raw: SqliteDatabase, first: number, last: number): void {
   raw.exec(`WITH RECURSIVE n(i) AS (SELECT ${first} UNION ALL SELECT i + 1 FROM n WHERE i < ${last})
             INSERT INTO files SELECT i, 1, NULL FROM n`)
 }
@@ -207,7 +209,9 @@ test.for(['the same', 'their own'])('rows of several claims go in together, with
     }),
   )
   const settling = { db, book, session: 1, now: 0 }
-  expect(db.raw.transaction(() => completeTogether(settling, togetherOf(outcomes)!))()).toBe(true)
+  db.raw.exec('BEGIN')
+  expect(completeTogether(settling, togetherOf(outcomes)!)).toBe(true)
+  db.raw.exec('COMMIT')
   expect(db.raw.prepare('SELECT needs, data FROM files').raw().all()).toEqual(
     ['1', '2', '3', '4'].map((key) => [0, whose === 'the same' ? 'x' : key]),
   )

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DiscoverySource } from '../../../src/store/contract.ts'
+import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { missingIndex } from '../../../src/store/sqlite/rows/advice.ts'
@@ -37,11 +38,11 @@ function withFiles(count: number): Statements {
   registerDigest(raw)
   for (const { sql } of migrations) raw.exec(sql)
   raw.exec(
-    'CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT, needs INTEGER, valid INTEGER, edited INTEGER)',
+    'CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, needs INTEGER, valid INTEGER, edited INTEGER)',
   )
   raw.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
             INSERT INTO files SELECT i, 'f' || i, i % 2, 1, i FROM n`)
-  return new Statements(raw)
+  return new Statements(raw, loadDriver())
 }
 
 function advice(db: Statements, some: Partial<DiscoverySource> = {}): string | null {

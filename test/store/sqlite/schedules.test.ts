@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { QueueBook } from '../../../src/store/sqlite/order/queue-book.ts'
 import { dueSchedules, fireSchedules } from '../../../src/store/sqlite/schedules/schedules.ts'
@@ -19,7 +20,7 @@ async function scene() {
   onTestFinished(() => store.close())
   await store.planSchedules([{ name: 'job', every: '10s', timezone: null }])
   clock.advance(10_000)
-  const db = new Statements(connect(path))
+  const db = new Statements(connect(path), loadDriver())
   const { due } = dueSchedules(db, [task], clock.now())
   expect(due).toHaveLength(1)
   const intended: Intended = {

@@ -28,7 +28,7 @@ export interface Ground {
 }
 
 /** The first column. */
-export async function read(ground: Ground, sql: string): Promise<unknown[]> {
+export async function read(ground: Pick<Ground, 'rows'>, sql: string): Promise<unknown[]> {
   return (await ground.rows(sql)).map((row) => Object.values(row)[0])
 }
 

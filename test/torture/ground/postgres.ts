@@ -49,8 +49,17 @@ export class PostgresGround implements Ground {
   }
 
   async rows(sql: string): Promise<Row[]> {
-    this.#client ??= connected(this.database)
+    this.#client ??= this.#connected()
     return (await (await this.#client).query(sql)).rows
+  }
+
+  /** If the server dies, the connection dies with it; the next query opens another one. */
+  async #connected(): Promise<pg.Client> {
+    const client = await connected(this.database)
+    client.on('error', () => {
+      this.#client = undefined
+    })
+    return client
   }
 
   async hasTables(): Promise<boolean> {
@@ -74,7 +83,7 @@ export class PostgresGround implements Ground {
   }
 
   isTelling(before: string): boolean {
-    return !/^\s*(SELECT|BEGIN)/.test(before)
+    return before.split(';\n').some((statement) => !/^\s*(SELECT|BEGIN)/.test(statement))
   }
 
   async clear(): Promise<void> {

@@ -2,7 +2,9 @@ import { flawsToLookFor } from '../../../src/store/soundness.ts'
 import type { Ground } from './ground.ts'
 
 /** What is not as it must be: asked of the rows themselves, on a connection of our own. */
-export async function flawsOf(ground: Ground): Promise<string[]> {
+export async function flawsOf(
+  ground: Pick<Ground, 'rows' | 'hasTables' | 'damage' | 'ownFlaws' | 'counting'>,
+): Promise<string[]> {
   const flaws = await ground.damage()
   if (!(await ground.hasTables())) return flaws
   for (const { what, sql } of flawsToLookFor(ground.ownFlaws, ground.counting)) {

@@ -11,11 +11,13 @@ export class SqliteGround implements Ground {
   readonly ownFlaws = FLAWS
   readonly counting = COUNTING
   readonly pointsMax = 5
-  readonly #folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-torture-')))
-  readonly #file = join(this.#folder, 'app.db')
+  readonly #folder: string
+  readonly #file: string
   readonly #copies: SqliteGround[] = []
 
-  constructor() {
+  constructor(parent: string = tmpdir()) {
+    this.#folder = realpathSync(mkdtempSync(join(parent, 'gleaner-torture-')))
+    this.#file = join(this.#folder, 'app.db')
     this.database = `sqlite:${this.#file}`
   }
 

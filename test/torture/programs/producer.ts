@@ -1,10 +1,11 @@
 import { type Gleaner, openGleaner } from '../../../src/index.ts'
 import { argument, say } from '../../journeys/program.ts'
 import { effect, plain, tasks } from '../tasks.ts'
+import { sqlite } from './library.ts'
 
 /** Enqueues in every way there is until it is killed; says each id the moment it is promised. */
 const { database } = argument<{ database: string }>()
-const gleaner: Gleaner = await openGleaner({ database, tasks })
+const gleaner: Gleaner = await openGleaner({ database, sqlite, tasks })
 
 const acknowledged = (handles: { id: string }[]) => say('acknowledged', { ids: handles.map(({ id }) => id) })
 

@@ -70,7 +70,7 @@ async function recount(sql: Sql, { id, scope }: CountedRow, now: number): Promis
   const row = await sql.row<{ held: number }>(
     `WITH void AS (DELETE FROM gleaner.gate_news WHERE gate = $1)
      UPDATE gleaner.gates SET counted_at = $2, held = (
-       SELECT count(*) FROM gleaner.tasks JOIN gleaner.lanes ON lanes.id = tasks.lane
+       SELECT pg_catalog.count(*) FROM gleaner.tasks JOIN gleaner.lanes ON lanes.id = tasks.lane
        WHERE tasks.${HELD} AND 'queue/' || lanes.queue = $3) WHERE id = $1 RETURNING held`,
     [id, now, scope],
   )

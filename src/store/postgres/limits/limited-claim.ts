@@ -196,13 +196,13 @@ async function hold(
   { session, want, now }: Claimer,
 ): Promise<TakenRow[]> {
   const rows = await sql.rows<TakenRow>(
-    `WITH fence AS MATERIALIZED (SELECT nextval('gleaner.fence') AS value), batch AS (
+    `WITH fence AS MATERIALIZED (SELECT pg_catalog.nextval('gleaner.fence') AS value), batch AS (
        INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $1, $5::bigint[] FROM fence
      )
      UPDATE gleaner.tasks SET session = $1, fence = fence.value, attempts = attempts + 1, in_line = false,
        status = CASE WHEN next.position <= $2 THEN 'running' ELSE status END,
        started_at = CASE WHEN next.position <= $2 THEN $3 ELSE started_at END
-     FROM unnest($4::tid[]) WITH ORDINALITY next(place, position), fence WHERE tasks.ctid = next.place
+     FROM pg_catalog.unnest($4::tid[]) WITH ORDINALITY next(place, position), fence WHERE tasks.ctid = next.place
      RETURNING tasks.id, tasks.fence, rank, lane, input, attempts, max_attempts, overrides, key, created_at, suspect,
        next.position <= $2 AS started, 0 AS entries, next.position`,
     [session, want.start, now, next.map(({ place }) => place), next.map(({ id }) => id)],

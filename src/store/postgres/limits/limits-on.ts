@@ -21,7 +21,7 @@ interface Row extends LimitRow {
 export async function limitsOn(sql: Sql, task: string, clockMs: number | null): Promise<LimitState[]> {
   const rows = await sql.rows<Row>(
     `SELECT limits.*, l.queue, l.name, l.limit_key, g.id = l.key_gate AS is_key, g.starts,
-            g.held - (SELECT coalesce(sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) AS held,
+            g.held - (SELECT coalesce(pg_catalog.sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) AS held,
             coalesce($2::bigint, gleaner.now_ms()) AS now,
             ARRAY(SELECT held.id::text FROM gleaner.tasks held JOIN gleaner.lanes of ON of.id = held.lane
                   WHERE held.${HELD} AND (of.key_gate = g.id OR g.scope = 'queue/' || of.queue)

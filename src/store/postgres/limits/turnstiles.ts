@@ -44,20 +44,20 @@ async function openTurnstiles(
   now: number,
 ): Promise<void> {
   await sql.run(
-    `WITH locked AS (SELECT unnest($2::bigint[]) AS id), taken AS (
+    `WITH locked AS (SELECT pg_catalog.unnest($2::bigint[]) AS id), taken AS (
        DELETE FROM gleaner.gate_news USING locked WHERE gate_news.gate = locked.id RETURNING gate, lane, freed
      ), orphaned AS (
        DELETE FROM gleaner.gate_news WHERE gate = ANY($3::bigint[])
          AND NOT EXISTS (SELECT 1 FROM gleaner.gates WHERE gates.id = gate)
      ), lowered AS (
        UPDATE gleaner.gates SET held = held - sums.freed
-       FROM (SELECT gate, sum(freed) AS freed FROM taken GROUP BY gate) sums
+       FROM (SELECT gate, pg_catalog.sum(freed) AS freed FROM taken GROUP BY gate) sums
        WHERE gates.id = sums.gate AND sums.freed > 0
        RETURNING gates.id,
          held + sums.freed >= (SELECT concurrency FROM gleaner.limits WHERE scope = limit_scope) AS was_full
      )
      UPDATE gleaner.turnstiles SET ready = true, wake_at = NULL,
-       turn = CASE WHEN lane IN (SELECT lane FROM taken) THEN nextval('gleaner.turns') ELSE turn END
+       turn = CASE WHEN lane IN (SELECT lane FROM taken) THEN pg_catalog.nextval('gleaner.turns') ELSE turn END
      WHERE NOT ready AND gate IN (SELECT id FROM locked) AND (
        wake_at <= $1 OR lane IN (SELECT lane FROM taken WHERE lane IS NOT NULL)
        OR gate IN (SELECT id FROM lowered WHERE was_full))`,
@@ -72,7 +72,7 @@ export async function lookAtTurnstiles(
 ): Promise<{ ready: boolean; wakeAt: number }> {
   const row = await sql.row<{ ready: boolean; wakeAt: number | null }>(
     `SELECT EXISTS (SELECT 1 FROM gleaner.turnstiles WHERE base = ANY($1::int[]) AND ready) AS ready,
-            (SELECT min(wake_at) FROM gleaner.turnstiles WHERE wake_at IS NOT NULL) AS "wakeAt"`,
+            (SELECT pg_catalog.min(wake_at) FROM gleaner.turnstiles WHERE wake_at IS NOT NULL) AS "wakeAt"`,
     [bases.map((base) => base.id)],
   )
   return { ready: row!.ready, wakeAt: row!.wakeAt ?? Number.POSITIVE_INFINITY }
@@ -102,7 +102,7 @@ export async function keysInTurn(
   while (seen.length < TURNS_MAX && open.length < count) {
     const rows = await sql.rows<TurnRow & { locked: boolean; waits: boolean }>(
       `WITH next AS MATERIALIZED (
-         SELECT t.* FROM unnest($1::int[]) b(base), LATERAL (
+         SELECT t.* FROM pg_catalog.unnest($1::int[]) b(base), LATERAL (
            SELECT lane, base, gate, turn FROM gleaner.turnstiles
            WHERE turnstiles.base = b.base AND ready AND NOT lane = ANY($3::int[]) ORDER BY turn, lane LIMIT $2) t
          ORDER BY turn, lane LIMIT $2
@@ -146,9 +146,10 @@ async function shutKeys(sql: Sql, gates: readonly Gate[], now: number): Promise<
 /** Those whose tasks were claimed have had their turn. Their gates have counted them. */
 export async function passKeys(sql: Sql, passed: readonly Turnstile[], now: number): Promise<void> {
   if (passed.length === 0) return
-  await sql.run(`UPDATE gleaner.turnstiles SET turn = nextval('gleaner.turns') WHERE lane = ANY($1::int[])`, [
-    passed.map(({ lane }) => lane),
-  ])
+  await sql.run(
+    `UPDATE gleaner.turnstiles SET turn = pg_catalog.nextval('gleaner.turns') WHERE lane = ANY($1::int[])`,
+    [passed.map(({ lane }) => lane)],
+  )
   const gates = [...new Set(passed.map(({ gate }) => gate))]
   await shutKeys(
     sql,
@@ -180,7 +181,7 @@ async function forgetKeys(sql: Sql, idle: readonly Turnstile[]): Promise<void> {
   )
   const gone = await sql.rows<{ id: number; gate: number }>(
     `DELETE FROM gleaner.lanes WHERE id = ANY($1::int[])
-       AND created + (SELECT coalesce(sum(t.created), 0) FROM gleaner.tallies t WHERE t.lane = lanes.id) = 0
+       AND created + (SELECT coalesce(pg_catalog.sum(t.created), 0) FROM gleaner.tallies t WHERE t.lane = lanes.id) = 0
      RETURNING id, key_gate AS gate`,
     [locked.map((row) => row.id)],
   )

@@ -1,6 +1,6 @@
 import { type ActionRow, type Actions, actionPage, detailsText } from '../../actions.ts'
 import { readCursor } from '../../cursor.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 
 export interface ActionServices {

@@ -86,7 +86,7 @@ const LOCK = 'FOR UPDATE SKIP LOCKED'
 
 async function highestId(sql: Sql): Promise<string> {
   const row = await sql.row<{ id: string }>(
-    'SELECT coalesce(max(tasks.id), 0)::text AS id FROM gleaner.tasks',
+    'SELECT coalesce(pg_catalog.max(tasks.id), 0)::text AS id FROM gleaner.tasks',
   )
   return row!.id
 }

@@ -31,7 +31,7 @@ export async function readCircumstances(
             (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
             coalesce((SELECT q.paused FROM gleaner.lanes l JOIN gleaner.queues q ON q.name = l.queue
                       WHERE l.id = t.lane), false) AS queue_paused,
-            (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
+            (SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
                       'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities, 'discoveries', discoveries,
                       'holdups', holdups) ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers
      FROM gleaner.tasks t WHERE t.id = $1`,

@@ -1,5 +1,6 @@
 import type { Diagnosis } from '../../diagnosis.ts'
 import { migrations } from '../migrations/index.ts'
+import { quoted } from '../rows/shape.ts'
 import { Database } from '../server/database.ts'
 import { OLDEST_SERVER, versionOf } from '../server/migrate.ts'
 import type { PostgresOptions } from '../server/options.ts'
@@ -25,6 +26,7 @@ export async function diagnosePostgres(options: PostgresOptions): Promise<Diagno
       latest,
       version: await versionOf(database.sql, latest),
       troubles: troublesOf(server, database.sql.schema),
+      notes: await unsafePath(database),
     }
   } finally {
     await database.close()
@@ -33,10 +35,10 @@ export async function diagnosePostgres(options: PostgresOptions): Promise<Diagno
 
 async function serverOf(sql: Sql): Promise<Server> {
   const row = await sql.row<Server>(
-    `SELECT current_setting('server_version') AS words, current_setting('server_version_num')::int AS number,
-            pg_is_in_recovery() AS standby,
-            coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
-                     has_database_privilege(current_database(), 'CREATE')) AS may_write`,
+    `SELECT pg_catalog.current_setting('server_version') AS words, pg_catalog.current_setting('server_version_num')::int AS number,
+            pg_catalog.pg_is_in_recovery() AS standby,
+            coalesce((SELECT pg_catalog.has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
+                     pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')) AS may_write`,
     [sql.schema],
   )
   return row!
@@ -54,4 +56,25 @@ function troublesOf({ words, number, may_write, standby }: Server, schema: strin
       fix: `Let its owner say: GRANT USAGE, CREATE ON SCHEMA ${schema} TO <user>.`,
     })
   return troubles
+}
+
+/** Gleaner itself runs no function of such a schema, but the SQL of the app does, and that of discoveries. */
+async function unsafePath({ sql, ofUser }: Database): Promise<Trouble[]> {
+  const text = 'SELECT pg_catalog.current_schemas(false)::text[] AS path'
+  const { path } = (await ofUser.row<{ path: string[] }>(text))!
+  const open = await sql.rows<{ name: string }>(
+    `SELECT name FROM pg_catalog.unnest($1::text[]) path(name) WHERE pg_catalog.has_schema_privilege('public', name, 'CREATE')`,
+    [path],
+  )
+  const notes = open.map(({ name }) => ({
+    message: `every role may create functions in the schema ${name} of the search_path, and unqualified calls in your SQL can run them`,
+    fix: `Let its owner say: REVOKE CREATE ON SCHEMA ${quoted(name)} FROM PUBLIC;`,
+  }))
+  if (path.indexOf('pg_catalog') > 0) {
+    notes.push({
+      message: `the search_path names pg_catalog after ${path[0]}: functions there replace those of the server`,
+      fix: 'Remove pg_catalog from the search_path. It then comes first.',
+    })
+  }
+  return notes
 }

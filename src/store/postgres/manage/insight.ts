@@ -1,7 +1,7 @@
 import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
 import type { Memory } from '../memory.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { noteHealth, readHealth } from '../sessions/health.ts'
 import { noteHoldups } from '../sessions/sessions.ts'

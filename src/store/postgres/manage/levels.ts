@@ -2,7 +2,7 @@ import { isNews, type Level } from '../../../model/level.ts'
 import { minuteOf, ROWS } from '../../../model/metrics.ts'
 import { type Levels, TASKS } from '../../level-row.ts'
 import { ALL_TIME, MINUTES_KEPT_MS, PRUNED_MAX } from '../../metrics-row.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 
 export interface LevelServices {
@@ -31,7 +31,7 @@ export function levels({ sql, nowOf, read, write }: LevelServices): Levels {
 /** In a transaction. By the counters, and what was not yet added to them. */
 export async function noteUnfinished(sql: Sql, now: number): Promise<void> {
   const counted = await sql.row<{ left: number }>(
-    `SELECT coalesce(sum(created - completed - failed - cancelled), 0)::bigint AS left
+    `SELECT coalesce(pg_catalog.sum(created - completed - failed - cancelled), 0)::bigint AS left
      FROM (SELECT created, completed, failed, cancelled FROM gleaner.lanes
            UNION ALL SELECT created, completed, failed, cancelled FROM gleaner.tallies) parts`,
   )

@@ -13,12 +13,16 @@ import {
   routeOf,
   storedKeys,
 } from '../../task-filter.ts'
-import type { TaskRow } from '../../task-row.ts'
+import { type ListedRow, listed, listedColumns, type TaskRow } from '../../task-row.ts'
 import type { Memory } from '../memory.ts'
 import type { QueueBook } from '../order/queue-book.ts'
 import type { Sql } from '../server/sql.ts'
 import { HELD } from '../tasks/batches.ts'
-import { FULL, type FullRow, recordOf } from '../tasks/task-records.ts'
+import { type FullRow, recordOf, WORKER } from '../tasks/task-records.ts'
+
+type Listed = FullRow & ListedRow
+
+const LISTED = `${listedColumns('pg_catalog.octet_length(t.input)')}, ${WORKER}`
 
 /** What one listing reads: an index, in that index's order. */
 interface Walk {
@@ -40,8 +44,10 @@ export async function listTasks(
 ): Promise<Page<TaskRecord>> {
   const among = await lanes.matching(filter)
   await queues.refresh()
-  const scan = await scanTasks<FullRow>(sql, queues, among, filter, page, now, FULL)
-  return scan.page(await Promise.all(scan.rows.map((row) => recordOf(lanes, row, now))))
+  const scan = await scanTasks<Listed>(sql, queues, among, filter, page, now, LISTED)
+  return scan.page(
+    await Promise.all(scan.rows.map(async (row) => listed(await recordOf(lanes, row, now), row))),
+  )
 }
 
 type Scanned = Pick<TaskRow, 'error'>
@@ -83,7 +89,7 @@ async function passedBy<Row extends Scanned>(
        SELECT u.id, ${place} AS place, ${tie} AS tie,
               lane = ANY($1::int[]) AND created_at >= $5::bigint AND created_at < $6::bigint
               AND ($7::text[] IS NULL OR coalesce(key = ANY($7), false))
-              AND ($8::text IS NULL OR coalesce(position($8 IN lower(error COLLATE "C")) > 0, false)) AS fits
+              AND ($8::text IS NULL OR coalesce(position($8 IN pg_catalog.lower(error COLLATE "C")) > 0, false)) AS fits
        FROM (${union}) u WHERE $3::bigint IS NOT NULL AND $4::bigint IS NOT NULL ORDER BY ${order('')} LIMIT $2) p
      LEFT JOIN LATERAL (SELECT ${columns} FROM gleaner.tasks t WHERE t.id = p.id AND p.fits) t ON true
      ORDER BY ${order('p.')}`,
@@ -118,7 +124,7 @@ function walkOf(route: Exclude<Route, { by: 'queued' }>, filter: TaskFilter, now
 }
 
 function inEachLane(condition: string, order: string, from = 'gleaner.tasks t', lanes = '$1::int[]'): string {
-  return `SELECT t.* FROM unnest(${lanes}) l(lane), LATERAL (
+  return `SELECT t.* FROM pg_catalog.unnest(${lanes}) l(lane), LATERAL (
     SELECT ${PASSED} FROM ${from} WHERE t.lane = l.lane AND ${condition} ORDER BY ${order} LIMIT $2) t`
 }
 
@@ -150,7 +156,7 @@ function newestWalk(condition: string): Walk {
  * Those that ended together are a row: the rows are in order, and what is in them is put in order as it is read. OFFSET keeps
  * the planner from reading the whole table for a join.
  */
-const FINISHED = `gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id) CROSS JOIN LATERAL (
+const FINISHED = `gleaner.finished f CROSS JOIN LATERAL pg_catalog.unnest(f.tasks) one(id) CROSS JOIN LATERAL (
   SELECT * FROM gleaner.tasks WHERE tasks.id = one.id AND tasks.finished_at = f.finished_at OFFSET 0) t`
 
 /** The last to finish first. */

@@ -10,7 +10,7 @@ export async function appendLogs(sql: Sql, { session, logs, holding }: Exchange)
     const id = rowid(given)
     // The last words of an attempt come together with its outcome, which has just freed the task.
     const held = await sql.row<{ last: number }>(
-      `SELECT coalesce((SELECT max(line) FROM gleaner.logs WHERE task = $1), 0) AS last FROM gleaner.tasks
+      `SELECT coalesce((SELECT pg_catalog.max(line) FROM gleaner.logs WHERE task = $1), 0) AS last FROM gleaner.tasks
        WHERE id = $1 AND session = $2 AND coalesce(fence, $3) = $3 FOR UPDATE`,
       [id, session, fence],
     )
@@ -45,7 +45,7 @@ export async function readLogs(sql: Sql, task: string, request: LogRequest): Pro
   const [after = 0] = readCursor(request.cursor, 1)
   const rows = await sql.rows<LogRow>(
     `SELECT line, at, attempt, level, message, details FROM gleaner.logs
-     WHERE task = $1 AND line > $2 ORDER BY line LIMIT $3`,
+     WHERE task = $1 AND line > $2::bigint ORDER BY line LIMIT $3`,
     [task, after, request.limit + 1],
   )
   return logPage(rows, request)

@@ -30,7 +30,7 @@ export async function retryTask(
   const { status, key, lane } = row
   if (!isFinished(status)) return 'not-finished'
   if (key !== null) {
-    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 7))', [key])
+    await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 7))', [key])
     const holder = (await holdersOf(sql, [key])).get(key)
     if (holder !== undefined && holder !== row.id) return { keyHeldBy: String(holder) }
   }

@@ -19,13 +19,13 @@ export async function removeRows(sql: Sql, ids: readonly number[]): Promise<numb
        attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1),
        counted AS (
          INSERT INTO gleaner.tallies (lane, created, scheduled, completed, failed, cancelled)
-         SELECT lane, -count(*), -count(*) FILTER (WHERE status = 'scheduled'),
-           -count(*) FILTER (WHERE status = 'completed'), -count(*) FILTER (WHERE status = 'failed'),
-           -count(*) FILTER (WHERE status = 'cancelled')
+         SELECT lane, -pg_catalog.count(*), -pg_catalog.count(*) FILTER (WHERE status = 'scheduled'),
+           -pg_catalog.count(*) FILTER (WHERE status = 'completed'), -pg_catalog.count(*) FILTER (WHERE status = 'failed'),
+           -pg_catalog.count(*) FILTER (WHERE status = 'cancelled')
          FROM removed GROUP BY lane RETURNING 1)
      SELECT id, lane, status, finished_at,
-       (SELECT count(*) FROM counted) + (SELECT count(*) FROM logs) + (SELECT count(*) FROM attempts) AS others,
-       (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000)::float8 AS "workMs"
+       (SELECT pg_catalog.count(*) FROM counted) + (SELECT pg_catalog.count(*) FROM logs) + (SELECT pg_catalog.count(*) FROM attempts) AS others,
+       (extract(epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp()) * 1000)::float8 AS "workMs"
      FROM removed`,
     [ids],
   )

@@ -12,6 +12,9 @@ import { actions } from './011-actions.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
 import { ledgerIndexes } from './018-ledger-indexes.ts'
+import { serverLife } from './019-server-life.ts'
+import { leaseClock } from './020-lease-clock.ts'
+import { searchPath } from './021-search-path.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +31,7 @@ export const migrations: readonly Migration[] = [
   rowWaits,
   levels,
   ledgerIndexes,
+  serverLife,
+  leaseClock,
+  searchPath,
 ]

@@ -85,7 +85,7 @@ async function nextEra(sql: Sql, lanes: LaneBook, queue: Queue): Promise<number 
 async function hasAnyOf(sql: Sql, lanes: readonly number[], era: number): Promise<boolean> {
   const { start, end } = eraBounds(era)
   const found = RANKED.map(
-    (which) => `EXISTS (SELECT 1 FROM unnest($1::int[]) l(lane), LATERAL (
+    (which) => `EXISTS (SELECT 1 FROM pg_catalog.unnest($1::int[]) l(lane), LATERAL (
        SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= $2 AND rank < $3 LIMIT 1) t)`,
   )
   const row = await sql.row<{ any: boolean }>(`SELECT ${found.join(' OR ')} AS any`, [lanes, start, end])

@@ -13,15 +13,15 @@ type LaneCounts = Counts & { id: number; queue: string; name: string }
 export async function countByLane(sql: Sql, clockMs: number | null): Promise<LaneCounts[]> {
   return sql.rows<LaneCounts>(
     `WITH sums AS (
-       SELECT id, queue, name, sum(created) AS created, sum(scheduled) AS scheduled, sum(completed) AS completed,
-              sum(failed) AS failed, sum(cancelled) AS cancelled
+       SELECT id, queue, name, pg_catalog.sum(created) AS created, pg_catalog.sum(scheduled) AS scheduled, pg_catalog.sum(completed) AS completed,
+              pg_catalog.sum(failed) AS failed, pg_catalog.sum(cancelled) AS cancelled
        FROM (SELECT id, created, scheduled, completed, failed, cancelled FROM gleaner.lanes
              UNION ALL SELECT lane, created, scheduled, completed, failed, cancelled FROM gleaner.tallies) parts
        JOIN (SELECT id, queue, name FROM gleaner.lanes) lanes USING (id) GROUP BY id, queue, name
      ), running AS (
-       SELECT lane, count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane
+       SELECT lane, pg_catalog.count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane
      ), due AS (
-       SELECT lane, count(*) AS n FROM gleaner.tasks
+       SELECT lane, pg_catalog.count(*) AS n FROM gleaner.tasks
        WHERE delayed AND run_after <= (SELECT coalesce($1::bigint, gleaner.now_ms())) GROUP BY lane
      )
      SELECT id, queue, name, scheduled - coalesce(due.n, 0) AS scheduled, coalesce(running.n, 0) AS running,

@@ -7,7 +7,7 @@ import type { QueueBook } from './queue-book.ts'
 export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Map<string, number>> {
   if (queues.length === 0) return new Map()
   const rows = await sql.rows<{ queue: string; moment: number }>(
-    `SELECT queue, max(moment) AS moment FROM gleaner.races JOIN gleaner.queues q ON q.name = queue AND q.era = races.era
+    `SELECT queue, pg_catalog.max(moment) AS moment FROM gleaner.races JOIN gleaner.queues q ON q.name = queue AND q.era = races.era
      WHERE queue = ANY($1) GROUP BY queue`,
     [queues],
   )
@@ -38,7 +38,7 @@ export async function leaveRaces(sql: Sql, sessions: readonly number[]): Promise
   await sql.run(
     `WITH gone AS (DELETE FROM gleaner.races WHERE session = ANY($1::bigint[]) RETURNING queue, era, moment)
      INSERT INTO gleaner.races AS r (queue, era, session, moment)
-     SELECT queue, era, 0, max(moment) FROM gone GROUP BY queue, era
+     SELECT queue, era, 0, pg_catalog.max(moment) FROM gone GROUP BY queue, era
      ON CONFLICT (queue, era, session) DO UPDATE SET moment = excluded.moment WHERE r.moment < excluded.moment`,
     [sessions],
   )

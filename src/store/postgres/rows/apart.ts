@@ -1,12 +1,12 @@
-import { readRowId } from '../../../model/row.ts'
+import { readRowId, rowId } from '../../../model/row.ts'
 import type { Run } from '../../contract.ts'
 import type { RowExchange } from '../../rows.ts'
 import type { Sql } from '../server/sql.ts'
 import { type Answers, endOurs, type HandedIn } from './handing-in.ts'
-import { judgeAll, lockSession } from './judging.ts'
+import { judgeAll, lockSession, settling } from './judging.ts'
 import { endClaims } from './ledger.ts'
 import { pause } from './pausing.ts'
-import { QUIETLY, type RowServices } from './services.ts'
+import type { RowServices } from './services.ts'
 
 /** A row that was handed in with values that no row can take. */
 export interface Wrong {
@@ -17,13 +17,15 @@ export interface Wrong {
 /** What came of everything but completions. */
 export interface Told {
   live: boolean
-  /** Starts whose claims are not ours any more. */
+  /** What was started, or is believed to be held, and is not ours any more. */
   refused: string[]
   /** Something was held that nobody knew of. */
   unknown: boolean
+  /** Of the server. */
+  life: number | null
 }
 
-export const NOTHING_TOLD: Told = { live: true, refused: [], unknown: false }
+export const NOTHING_TOLD: Told = { live: true, refused: [], unknown: false, life: null }
 
 /** One transaction, which asks nothing of rows that others might have locked. */
 export async function handInApart(
@@ -33,11 +35,12 @@ export async function handInApart(
   answers: Answers,
 ): Promise<Told> {
   const { session, starts } = exchange
-  return services.database.transaction(async (sql) => {
+  const wrong = others.filter((one) => 'reason' in one)
+  const rows = others.map((one) => ('reason' in one ? one.row : one))
+  return settling(services, async (sql, again) => {
+    for (const row of rows) answers.delete(row)
     const moment = await lockSession(sql, session, services.clockMs())
     if (!moment.live) return { ...NOTHING_TOLD, live: false }
-    const wrong = others.filter((one) => 'reason' in one)
-    const rows = others.map((one) => ('reason' in one ? one.row : one))
     const ended = await endOurs(sql, session, rows, answers)
     for (const { row, reason } of wrong) {
       if (answers.has(row)) continue
@@ -47,28 +50,35 @@ export async function handInApart(
     for (const { row } of ended) {
       if (row.outcome.kind === 'returned') answers.set(row, { kind: 'returned', afterMs: 0 })
     }
-    await judgeAll(
-      services,
-      sql,
-      ended.filter(({ row }) => !answers.has(row)),
-      answers,
-      moment.now,
-    )
-    const unknown = await handBackUnknown(sql, exchange)
-    return { live: true, unknown, refused: await noteStarts(sql, session, starts) }
-  }, QUIETLY)
+    const left = ended.filter(({ row }) => !answers.has(row))
+    await judgeAll(services, sql, left, { answers, now: moment.now, again })
+    const { unknown, lost } = await compareHeld(sql, exchange)
+    const refused = [...lost, ...(await noteStarts(sql, session, starts))]
+    return { live: true, unknown, refused, life: moment.life }
+  })
 }
 
-/** What an exchange claimed whose answer never arrived. What is handed in now is no part of it. */
-async function handBackUnknown(sql: Sql, { session, holding, outcomes }: RowExchange): Promise<boolean> {
-  if (holding === undefined) return false
+/**
+ * What only the database knows of goes back: it was claimed in an exchange whose answer never arrived, or its completion was
+ * lost. What only the worker knows of is lost. What is handed in now is neither.
+ */
+async function compareHeld(
+  sql: Sql,
+  { session, holding, outcomes }: RowExchange,
+): Promise<{ unknown: boolean; lost: string[] }> {
+  if (holding === undefined) return { unknown: false, lost: [] }
   const known = [...holding, ...outcomes.map(({ id }) => id)].map(readRowId).filter((row) => row !== null)
   const unknown = await endClaims(
     sql,
     'c.session = $1 AND (c.discovery, c.row_key) NOT IN (SELECT * FROM unnest($2::text[], $3::text[]))',
     [session, known.map((row) => row.discovery), known.map((row) => row.key)],
   )
-  return unknown.length > 0
+  const held = await sql.rows<{ discovery: string; row_key: string }>(
+    'SELECT discovery, row_key FROM gleaner.claims WHERE session = $1',
+    [session],
+  )
+  const ours = new Set(held.map(({ discovery, row_key }) => rowId(discovery, row_key)))
+  return { unknown: unknown.length > 0, lost: holding.filter((id) => !ours.has(id)) }
 }
 
 async function noteStarts(sql: Sql, session: string, starts: readonly Run[]): Promise<string[]> {

@@ -2,6 +2,7 @@ import type { DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../server/database.ts'
 import { claimSql, type Look } from './claim-sql.ts'
+import { isOwnFault, isPerhapsAltered } from './faults.ts'
 import { type LookedOver, lookOver } from './look-over.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
@@ -78,6 +79,26 @@ export class DiscoveryBook {
   again(name: string): Promise<Known> {
     this.#known.delete(name)
     return this.get(name)
+  }
+
+  /** An error: why its declaration does not fit its table. Looked over once more, if it is to be. */
+  async getOrProblem(name: string, again = false): Promise<Known | Error> {
+    try {
+      return await (again ? this.again(name) : this.get(name))
+    } catch (error) {
+      if (isOwnFault(error)) return error
+      throw error
+    }
+  }
+
+  /** Reads by what is known of it; if its table was altered since, it is looked over and read once more. */
+  async reading<T>(name: string, read: (known: Known) => Promise<T>): Promise<T> {
+    try {
+      return await read(await this.get(name))
+    } catch (error) {
+      if (!isPerhapsAltered(error)) throw error
+    }
+    return read(await this.again(name))
   }
 
   async #learn(name: string): Promise<Known> {

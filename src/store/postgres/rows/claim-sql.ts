@@ -20,7 +20,7 @@ export const LEAD = { fence: 0, won: 1, last: 2, told: 3, key: 4, place: 5, atte
 /** Claimed together: so many are worth telling others where they end. */
 export const TOLD_MIN = 50
 
-const NOW = `nullif(current_setting('${SAID.turn}'), '')::bigint`
+const NOW = `nullif(pg_catalog.current_setting('${SAID.turn}'), '')::bigint`
 
 /**
  * One statement looks at `$2` rows at most, takes the first `$3` that are free, and says how far it came.
@@ -35,19 +35,19 @@ export function claimSql(source: RowSource, schema: string, at: Look['at'], tell
   const alone = at === 'suspects'
   return `WITH gleaner_free AS MATERIALIZED (
   SELECT s.*, coalesce(l.attempts, 0) + 1 AS "gleaner:attempt", coalesce(l.suspect, false) AS "gleaner:suspect",
-         row_number() OVER () AS "gleaner:n"
+         pg_catalog.row_number() OVER () AS "gleaner:n"
   FROM (${candidates(source, schema, at)}) s LEFT JOIN LATERAL (
     SELECT l.attempts, l.suspect, l.quarantined OR l.blocked_until > ${NOW} OR l.suspect <> ${alone} AS kept_back
     FROM ${schema}.ledger l
     WHERE l.discovery = ${name} AND l.row_key = s.${OWN.key} AND ${source.same('s', `s.${OWN.xmin}`, thenOf('l'))} OFFSET 0
   ) l ON true
-  WHERE current_setting('${SAID.turn}') <> '' AND ${alone ? 'NOT l.kept_back' : 'l.kept_back IS NOT TRUE'}
+  WHERE pg_catalog.current_setting('${SAID.turn}') <> '' AND ${alone ? 'NOT l.kept_back' : 'l.kept_back IS NOT TRUE'}
     AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = s.${OWN.key}) IS NULL
     ${source.way === 'window' && isWalk(at) ? `AND s.${OWN.eligible}` : ''}
   LIMIT $3
 ), gleaner_me AS MATERIALIZED (
   -- Whoever wants to end the session waits for our commit, and then finds what we claimed under it.
-  SELECT nextval('${schema}.fence') AS fence FROM ${schema}.sessions
+  SELECT pg_catalog.nextval('${schema}.fence') AS fence FROM ${schema}.sessions
   WHERE id = $1 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM gleaner_free) FOR KEY SHARE
 ), gleaner_won AS (
   INSERT INTO ${schema}.claims (discovery, row_key, session, fence, row_version, row_hash, attempt, claimed_at, started_at)
@@ -60,7 +60,7 @@ SELECT (SELECT fence FROM gleaner_me), CASE WHEN sums.won <> sums.found THEN ARR
        ${isWalk(at) ? `CASE WHEN sums.found < $3 THEN (${lastLookedAt(source, at)}) END` : 'NULL'},
        ${tells ? '(SELECT position FROM gleaner_told)' : 'NULL'},
        n.${OWN.key}, ${source.place('n')}, n."gleaner:attempt", n."gleaner:suspect", ${userColumns(source, 'n')}
-FROM (SELECT (SELECT count(*) FROM gleaner_free) AS found, (SELECT count(*) FROM gleaner_won) AS won OFFSET 0) sums
+FROM (SELECT (SELECT pg_catalog.count(*) FROM gleaner_free) AS found, (SELECT pg_catalog.count(*) FROM gleaner_won) AS won OFFSET 0) sums
 LEFT JOIN gleaner_free n ON true`
 }
 
@@ -105,7 +105,9 @@ function selected(source: RowSource): string {
 function walk(source: RowSource, at: Look['at']): string {
   const conditions = [
     ...(source.way === 'index' ? [source.eligible] : []),
-    ...(at === 'beginning' ? [] : [source.behind(source.table, `current_setting('${SAID.place}')`)]),
+    ...(at === 'beginning'
+      ? []
+      : [source.behind(source.table, `pg_catalog.current_setting('${SAID.place}')`)]),
   ]
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   return `FROM ${source.from} ${where} ORDER BY ${source.order}`

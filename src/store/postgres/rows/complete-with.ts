@@ -1,13 +1,15 @@
 import type { RowAnswer } from '../../../model/row.ts'
+import { isInstanceOf } from '../../../thrown.ts'
 import type { Effects, Run } from '../../contract.ts'
 import type { CompletedRow } from '../../rows.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
+import { ofCallback } from '../server/sql-errors.ts'
 import type { Known } from './book.ts'
-import { asFailed, faultOf, wrongColumns } from './completing.ts'
-import { type Answers, endOurs, failureOf, type HandedIn, handedIn, judge } from './handing-in.ts'
-import { lockSession } from './judging.ts'
-import { pause } from './pausing.ts'
+import { asFailed, knownFor } from './completing.ts'
+import { faultOf, isPerhapsAltered } from './faults.ts'
+import { type Answers, endOurs, failureOf, type HandedIn, handedIn } from './handing-in.ts'
+import { judgeAll, lockSession, pauseWith, settling } from './judging.ts'
 import type { RowServices } from './services.ts'
 import { type Column, quoted } from './shape.ts'
 import { asText } from './values.ts'
@@ -15,10 +17,13 @@ import { asText } from './values.ts'
 /** Undoes the transaction: the row is to be judged in another one. */
 class NotDone extends Error {
   readonly row: HandedIn
+  /** What the server said, if the table is perhaps not what it was. */
+  readonly altered: 'before effects' | 'after effects' | null
 
-  constructor(row: HandedIn) {
+  constructor(row: HandedIn, altered: NotDone['altered'] = null) {
     super('not done')
     this.row = row
+    this.altered = altered
   }
 }
 
@@ -35,45 +40,38 @@ export async function completeRowWith(
   manner: Manner,
 ): Promise<RowAnswer> {
   const [row] = handedIn([{ ...run, outcome: { kind: 'completed', values, retryAfterMs } }]) as [HandedIn]
-  const known = await services.book.get(row.discovery)
   const names = Object.keys(values)
-  const wrong = wrongColumns(known, names)
-  if (wrong !== null)
-    return (await alone(services, session, known, row, wrong)) ?? { kind: 'paused', reason: wrong }
-  try {
-    return await services.database.transaction(
-      (sql) => complete(services, sql, session, known, row, effects),
-      manner,
-    )
-  } catch (error) {
-    if (!(error instanceof NotDone)) throw error
-    return (await alone(services, session, known, error.row, null))!
+  let known = await knownFor(services.book, row.discovery, names)
+  for (let edition = 1; typeof known !== 'string'; edition++) {
+    const by = known
+    try {
+      return await services.database.transaction(
+        (sql) => complete(services, sql, session, by, row, effects),
+        manner,
+      )
+    } catch (error) {
+      if (!isInstanceOf(error, NotDone)) throw error
+      const isFirst = edition === 1 && error.altered !== null
+      if (isFirst) known = await knownFor(services.book, row.discovery, names, true)
+      // Effects run once.
+      const goesOn = isFirst && (typeof known === 'string' || error.altered === 'before effects')
+      if (!goesOn) return alone(services, session, error.row)
+    }
   }
+  const answers: Answers = new Map()
+  await pauseWith(services, session, [row], { answers, reason: known })
+  return answers.get(row)!
 }
 
-/** In a transaction of its own: ends the claim of a row that was not done. Null: it was ours, and nothing more is said. */
-async function alone(
-  { database, clockMs }: RowServices,
-  session: string,
-  known: Known,
-  row: HandedIn,
-  wrong: string | null,
-): Promise<RowAnswer | null> {
-  return database.transaction(
-    async (sql) => {
-      const { live, now } = await lockSession(sql, session, clockMs())
-      const answers: Answers = new Map()
-      const ended = live ? await endOurs(sql, session, [row], answers) : []
-      if (ended.length === 0) return { kind: 'refused' }
-      if (wrong !== null) {
-        await pause(sql, known.name, wrong)
-        return null
-      }
-      await judge(sql, known.source, ended, answers, now)
-      return answers.get(row)!
-    },
-    { durable: false },
-  )
+/** In a transaction of its own: ends the claim of a row that was not done. */
+async function alone(services: RowServices, session: string, row: HandedIn): Promise<RowAnswer> {
+  return settling(services, async (sql, again) => {
+    const { live, now } = await lockSession(sql, session, services.clockMs())
+    const answers: Answers = new Map()
+    const ended = live ? await endOurs(sql, session, [row], answers) : []
+    await judgeAll(services, sql, ended, { answers, now, again })
+    return answers.get(row) ?? { kind: 'refused' }
+  })
 }
 
 async function complete(
@@ -97,13 +95,13 @@ async function complete(
     version: '$2::text',
     hash: '$3::bigint',
   })
-  const found = await sql.raw.query(
-    `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')} AND ${same} AND ${source.eligible}
-     FOR NO KEY UPDATE`,
-    [row.key, claim.row_version, claim.row_hash],
-  )
+  const text = `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')} AND ${same} AND ${source.eligible}
+     FOR NO KEY UPDATE`
+  const found = await sql.raw.query(text, [row.key, claim.row_version, claim.row_hash]).catch((error) => {
+    throw isPerhapsAltered(error) ? new NotDone(row, 'before effects') : error
+  })
   if (found.rows.length === 0) throw new NotDone(row)
-  await effects({ query: (text: string, values?: any[]) => sql.raw.query(text, values) })
+  await effects(ofCallback(sql.raw))
   await writeDone(sql, known, row)
   await sql.run('DELETE FROM gleaner.claims WHERE discovery = $1 AND row_key = $2', [row.discovery, row.key])
   await sql.run('DELETE FROM gleaner.ledger WHERE discovery = $1 AND row_key = $2', [row.discovery, row.key])
@@ -128,7 +126,7 @@ async function writeDone(sql: Sql, known: Known, row: HandedIn): Promise<void> {
     }
   } catch (error) {
     if (faultOf(error) === null) throw error
-    throw new NotDone(asFailed(row, error, known))
+    throw new NotDone(asFailed(row, error, known), isPerhapsAltered(error) ? 'after effects' : null)
   }
   const still = await sql.raw.query(
     `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')} AND ${source.eligible}`,

@@ -1,6 +1,8 @@
 import type { RowOutcome } from '../../../model/row.ts'
+import { messageOf, property } from '../../../thrown.ts'
 import type { Statement } from '../server/database.ts'
-import type { Known } from './book.ts'
+import type { DiscoveryBook, Known } from './book.ts'
+import { faultOf } from './faults.ts'
 import { type Answers, failureOf, type HandedIn, type Judged } from './handing-in.ts'
 import type { EndedClaim } from './ledger.ts'
 import { heldRow } from './ledger.ts'
@@ -23,6 +25,21 @@ export function wrongColumns({ declared, source }: Known, names: readonly string
     return `done sets ${unknown}, which is no column; there are: ${columns.join(', ')}`
   const changed = names.find((name) => declared.key.includes(name))
   return changed === undefined ? null : `done sets ${changed}, which is the key of the row`
+}
+
+/** What is known of a discovery of which these columns are to be written. A text: why no row of it can be written so. */
+export async function knownFor(
+  book: DiscoveryBook,
+  discovery: string,
+  names: readonly string[],
+  again = false,
+): Promise<Known | string> {
+  const known = await book.getOrProblem(discovery, again)
+  if (known instanceof Error) return known.message
+  const wrong = wrongColumns(known, names)
+  // A column that was added a moment ago is one.
+  if (wrong !== null && !again) return knownFor(book, discovery, names, true)
+  return wrong ?? known
 }
 
 export function groupOf(known: Known, names: readonly string[]): Group {
@@ -58,31 +75,13 @@ export function readSettled(group: Group, [row]: readonly any[][], answers: Answ
   })
 }
 
-const LOCKED = '55P03'
-
-/** The server's code, if it is the fault of a row, a condition or a table, and not of the server; as it is, or in words of the store. */
-export function faultOf(error: unknown): string | null {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
-  const said = cause?.code ?? code
-  return typeof said === 'string' &&
-    /^(0A|21|22|23|27|2F|38|39|40|42|44|55P03|P0|GL)\w*$/.test(said) &&
-    said.length === 5
-    ? said
-    : null
-}
-
 /** What a row that could not be written alone is handed in as. */
 export function asFailed(row: HandedIn, error: unknown, known: Known): HandedIn {
   const { retryAfterMs } = row.outcome as Extract<RowOutcome, { kind: 'completed' }>
-  const { message: words } = ((error as Error).cause ?? error) as Error
+  const words = messageOf(property(error, 'cause') ?? error)
   const message =
     faultOf(error) === REFUSED
       ? `what done returned leaves the row eligible (${known.declared.where}): it would be found again and again`
       : `what done returned could not be written: ${words}`
   return { ...row, outcome: { kind: 'failed', failure: failureOf(message), retryAfterMs } }
-}
-
-/** Somebody keeps the row locked: he is about to edit it. */
-export function isLocked(error: unknown): boolean {
-  return faultOf(error) === LOCKED
 }

@@ -11,13 +11,13 @@ export async function countRows(sql: Sql, { source }: Known, clockMs: number | n
     `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(table, key)} AND ${source.eligible}`
   const same = source.same(table, `${table}.xmin::text`, thenOf('l'))
   const text = `SELECT moment.now, claimed.n AS claimed, kept.n AS kept, kept.quarantined,
-      (SELECT count(*) FROM ${source.from} WHERE ${source.eligible}) AS eligible
+      (SELECT pg_catalog.count(*) FROM ${source.from} WHERE ${source.eligible}) AS eligible
     FROM (SELECT coalesce($1::bigint, ${schema}.now_ms()) AS now) moment
     CROSS JOIN LATERAL (
-      SELECT count(*) AS n FROM ${schema}.claims c WHERE c.discovery = ${name} AND EXISTS (${there('c.row_key')})
+      SELECT pg_catalog.count(*) AS n FROM ${schema}.claims c WHERE c.discovery = ${name} AND EXISTS (${there('c.row_key')})
     ) claimed
     CROSS JOIN LATERAL (
-      SELECT count(*) AS n, count(*) FILTER (WHERE l.quarantined) AS quarantined FROM ${schema}.ledger l
+      SELECT pg_catalog.count(*) AS n, pg_catalog.count(*) FILTER (WHERE l.quarantined) AS quarantined FROM ${schema}.ledger l
       WHERE l.discovery = ${name} AND l.blocked_until > moment.now
         AND NOT EXISTS (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = l.row_key)
         AND EXISTS (${there('l.row_key')} AND ${same})

@@ -1,7 +1,7 @@
 import type { RowAnswer } from '../../../model/row.ts'
 import type { RowExchange, RowsExchanged } from '../../rows.ts'
 import { handInApart, NOTHING_TOLD, type Wrong } from './apart.ts'
-import { type Group, groupOf, valuesOf, wrongColumns } from './completing.ts'
+import { type Group, groupOf, knownFor, valuesOf } from './completing.ts'
 import { type Answers, type HandedIn, handedIn } from './handing-in.ts'
 import { Looking } from './looking.ts'
 import type { RowServices } from './services.ts'
@@ -28,6 +28,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   const told = apart ? await handInApart(services, exchange, others, answers) : NOTHING_TOLD
   if (!told.live) return { answer: sessionOver(exchange), freed: false }
 
+  if (exchange.holding !== undefined) services.life.compared('rows', session, told.life)
   const looking = want === null ? null : new Looking(services, session, want)
   let seen =
     groups.length > 0 || looking !== null ? await together(services, session, groups, looking, answers) : null
@@ -36,14 +37,19 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   // What was handed in before it was over is done.
   if (seen !== null && !seen.live) return { answer: { ...sessionOver(exchange), answers: all }, freed: false }
 
+  const compare = looking !== null && !looking.isCertain(seen!)
+  if (compare && seen!.life === null) await services.life.begin()
   const answer: RowsExchanged = {
     claims: looking?.claims ?? [],
     answers: all,
     refused: told.refused,
     sessionEnded: false,
     suspectsWaiting: want !== null && !want.empty && seen!.suspects,
-    nextDueInMs: looking === null ? null : looking.nextDueInMs(seen!),
-    ...(looking === null ? {} : { paused: seen!.everythingPaused, conflicts: looking.conflicts }),
+    nextDueInMs: looking === null ? null : compare ? 0 : looking.nextDueInMs(seen!),
+    ...(compare ? { compare } : {}),
+    ...(looking === null
+      ? {}
+      : { paused: seen!.everythingPaused, conflicts: looking.conflicts, broken: looking.broken }),
   }
   return { answer, freed: told.unknown || all.some(isFreed) }
 }
@@ -73,18 +79,18 @@ async function sorted(services: RowServices, rows: readonly HandedIn[]) {
       others.push(row)
       continue
     }
-    let known = await services.book.get(row.discovery)
     const names = Object.keys(valuesOf(row)).sort()
-    // A column that was added a moment ago is one.
-    if (wrongColumns(known, names) !== null) known = await services.book.again(row.discovery)
-    const reason = wrongColumns(known, names)
-    if (reason !== null) {
-      others.push({ row, reason })
-      continue
-    }
     const key = JSON.stringify([row.discovery, ...names])
-    const group = groups.get(key) ?? groupOf(known, names)
-    groups.set(key, group)
+    let group = groups.get(key)
+    if (group === undefined) {
+      const known = await knownFor(services.book, row.discovery, names)
+      if (typeof known === 'string') {
+        others.push({ row, reason: known })
+        continue
+      }
+      group = groupOf(known, names)
+      groups.set(key, group)
+    }
     group.rows.push(row)
   }
   return { groups: [...groups.values()], others }

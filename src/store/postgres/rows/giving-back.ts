@@ -80,11 +80,16 @@ async function rememberedNow(
 async function seenNow(sql: Sql, book: DiscoveryBook, name: string, claims: readonly EndedClaim[]) {
   await sql.run('SAVEPOINT look')
   try {
-    const { source } = await book.get(name)
-    return await lookAt(sql, source, claims)
+    return await book.reading(name, async ({ source }) => {
+      await sql.run('ROLLBACK TO look')
+      // It contains SQL of the user. The rollback below sets it back.
+      await sql.run('SET LOCAL search_path TO DEFAULT')
+      return lookAt(sql, source, claims)
+    })
   } catch {
-    await sql.run('ROLLBACK TO look')
     return new Map<string, { version: string | null; hash: string | null }>()
+  } finally {
+    await sql.run('ROLLBACK TO look')
   }
 }
 

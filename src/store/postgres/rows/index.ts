@@ -3,13 +3,16 @@ import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import { areSameWaits } from '../../row-waits.ts'
 import type { Memory } from '../memory.ts'
-import type { Database, Manner } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
 import { rowid } from '../tasks/task-records.ts'
+import type { Known } from './book.ts'
 import { completeRowWith } from './complete-with.ts'
 import { countRows } from './count.ts'
 import { exchangeRows } from './exchange.ts'
+import { isOwnFault } from './faults.ts'
 import { lookOver } from './look-over.ts'
 import { releaseRow, releaseRows, setDiscoveryPaused, stateToRetry } from './manage.ts'
 import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
@@ -40,12 +43,19 @@ export interface RowsOf {
 export function postgresRows(shared: RowsOf): Rows {
   const { database, clockMs, now, read, write, spread } = shared
   const book = shared.memory.discoveries
-  const { sql } = database
+  const { sql, ofUser } = database
   let wakes = 0
   shared.listeners.add((change) => {
     if (isWork(change)) wakes += 1
   })
-  const services = { ...shared, book, wakes: () => wakes, turns: new RowTurns(), seen: { outlook: null } }
+  const services = {
+    ...shared,
+    book,
+    life: shared.memory.life,
+    wakes: () => wakes,
+    turns: new RowTurns(),
+    seen: { outlook: null },
+  }
   const counting = new Map<string, Promise<RowCounts>>()
   const polling = new Polling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
   shared.stops.push(() => polling.close())
@@ -69,7 +79,7 @@ export function postgresRows(shared: RowsOf): Rows {
       return answer
     },
     async completeRowWith(session, run, completed, effects) {
-      const manner = { durable: shared.promised }
+      const manner = { durable: shared.promised, runsUserSql: true }
       const answer = await read(() =>
         completeRowWith(services, rowid(session), run, completed, effects, manner),
       )
@@ -82,24 +92,39 @@ export function postgresRows(shared: RowsOf): Rows {
 
     listDiscoveries: () => read(() => listDiscoveries(sql)),
     countRows: (discovery) =>
-      read(async () => {
-        const known = await book.get(discovery)
-        return aside(counting, discovery, () => database.unhurried((own) => countRows(own, known, clockMs())))
-      }),
+      read(() =>
+        book.reading(discovery, (known) =>
+          aside(counting, discovery, () => countRows(database.ofUserUnhurried, known, clockMs())),
+        ),
+      ),
     async noteWaiting(discoveries) {
       const waits = await read(() => readWaits(sql))
       if (areSameWaits(discoveries, waits)) return waits
       return write(async (own) => noteWaits(own, discoveries, await now(own)))
     },
     listRows: (discovery, filter, page) =>
-      read(async () => listRows(sql, await book.get(discovery), filter, page, await now(sql))),
+      read(() =>
+        book.reading(discovery, async (known) => listRows(ofUser, known, filter, page, await now(sql))),
+      ),
     getRow: (discovery, key) =>
-      read(async () => readRow(sql, await book.get(discovery), key, await now(sql))),
+      read(() => book.reading(discovery, async (known) => readRow(ofUser, known, key, await now(sql)))),
     rowCircumstances: (discovery, key) =>
-      read(async () => readRowCircumstances(sql, await book.get(discovery), key, await now(sql))),
+      read(async () => {
+        const at = { name: discovery, key }
+        const explained = async (known: Known | Error) =>
+          readRowCircumstances(ofUser, known, at, await now(sql))
+        try {
+          return await book.reading(discovery, explained)
+        } catch (error) {
+          if (isOwnFault(error)) return explained(error)
+          throw error
+        }
+      }),
     async retryRow(discovery, key) {
       const known = await read(() => book.get(discovery))
-      const state = await read(async () => stateToRetry(sql, known, key, await now(sql)))
+      const state = await read(() =>
+        book.reading(discovery, async (one) => stateToRetry(ofUser, one, key, await now(sql))),
+      )
       if (state === 'gone' || state === 'claimed') return state
       await write(async (own) => releaseRow(own, known, key, await now(own)))
       if (state === 'retried') spread({ kind: 'work' })

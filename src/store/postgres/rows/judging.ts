@@ -1,20 +1,46 @@
+import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
-import { type Answers, type Judged, judge } from './handing-in.ts'
-import { isOwnFault, pause } from './pausing.ts'
-import type { RowServices } from './services.ts'
+import { isOwnFault, isPerhapsAltered } from './faults.ts'
+import { type Answers, endOurs, type HandedIn, type Judged, judge } from './handing-in.ts'
+import { pause } from './pausing.ts'
+import { QUIETLY, type RowServices } from './services.ts'
 
 /** Whoever wants to end the session waits for our commit. */
 export async function lockSession(
   sql: Sql,
   session: string,
   clockMs: number | null,
-): Promise<{ live: boolean; now: number }> {
-  const row = await sql.row<{ live: boolean; now: number }>(
-    `SELECT ended_at IS NULL AS live, coalesce($2::bigint, gleaner.now_ms()) AS now
+): Promise<{ live: boolean; now: number; life: number | null }> {
+  const row = await sql.row<{ live: boolean; now: number; life: number | null }>(
+    `SELECT ended_at IS NULL AS live, coalesce($2::bigint, gleaner.now_ms()) AS now, ${LIFE} AS life
      FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`,
     [session, clockMs],
   )
-  return row ?? { live: false, now: 0 }
+  return row ?? { live: false, now: 0, life: null }
+}
+
+/** Thrown when the table of a discovery is perhaps not what it was: what was begun is undone, and done once more. */
+class Altered extends Error {
+  readonly discovery: string
+
+  constructor(discovery: string) {
+    super('altered')
+    this.discovery = discovery
+  }
+}
+
+/** Whether it is the second time, after what was altered was looked over. */
+export type Settling<T> = (sql: Sql, again: boolean) => Promise<T>
+
+/** A transaction that judges rows; a second one, if a table turns out to have been altered. */
+export async function settling<T>({ database, book }: RowServices, work: Settling<T>): Promise<T> {
+  try {
+    return await database.transaction((sql) => work(sql, false), QUIETLY)
+  } catch (error) {
+    if (!(error instanceof Altered)) throw error
+    await book.getOrProblem(error.discovery, true)
+  }
+  return database.transaction((sql) => work(sql, true), QUIETLY)
 }
 
 /** A discovery of which nobody can say any more what a row is like is paused, and its rows go back as they are. */
@@ -22,8 +48,7 @@ export async function judgeAll(
   { book }: RowServices,
   sql: Sql,
   ended: readonly Judged[],
-  answers: Answers,
-  now: number,
+  { answers, now, again }: { answers: Answers; now: number; again: boolean },
 ): Promise<void> {
   for (const name of new Set(ended.map(({ row }) => row.discovery))) {
     const some = ended.filter(({ row }) => row.discovery === name)
@@ -32,10 +57,28 @@ export async function judgeAll(
       const { source } = await book.get(name)
       await judge(sql, source, some, answers, now)
     } catch (error) {
+      if (!again && isPerhapsAltered(error)) throw new Altered(name)
       if (!isOwnFault(error)) throw error
       await sql.run('ROLLBACK TO judging')
       await pause(sql, name, (error as Error).message)
       for (const { row } of some) answers.set(row, { kind: 'paused', reason: (error as Error).message })
     }
   }
+}
+
+/** Ends the claims of rows of one discovery, and pauses it. No attempt is charged. */
+export async function pauseWith(
+  { database, clockMs }: RowServices,
+  session: string,
+  rows: readonly HandedIn[],
+  { answers, reason }: { answers: Answers; reason: string },
+): Promise<void> {
+  await database.transaction(async (sql) => {
+    const { live } = await lockSession(sql, session, clockMs())
+    for (const row of rows) answers.set(row, { kind: 'refused' })
+    for (const { row } of live ? await endOurs(sql, session, rows, answers) : []) {
+      await pause(sql, row.discovery, reason)
+      answers.set(row, { kind: 'paused', reason })
+    }
+  }, QUIETLY)
 }

@@ -16,7 +16,7 @@ export interface LookedOver extends Advice {
 /** Looks a declaration over, and leaves no trace. Throws what is wrong with it. */
 export async function lookOver(database: Database, declared: DiscoverySource): Promise<LookedOver> {
   checkCondition(declared, PARAMETER)
-  const shape = await shapeOf(database.sql, declared)
+  const shape = await shapeOf(database, declared)
   const source = rowSource(declared, shape, 'index')
   await tryCondition(database, source, shape)
   const advice = await database.trial((ask) => adviceFor(ask, source, shape))

@@ -1,11 +1,12 @@
 import { keysAmong } from '../../../model/row.ts'
-import type { RowClaim, RowWant } from '../../rows.ts'
+import type { BrokenDiscovery, RowClaim, RowWant } from '../../rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
 import type { Look } from './claim-sql.ts'
+import { isOwnFault } from './faults.ts'
 import { type Along, type Depth, type Intent, type Outlook, outlook, readOutlook } from './outlook.ts'
-import { isOwnFault, pauseFor } from './pausing.ts'
+import { pause } from './pausing.ts'
 import { QUIETLY, type RowServices } from './services.ts'
 import { waitForTurn } from './turn.ts'
 import type { Step, Stepped, Walked } from './walk.ts'
@@ -33,6 +34,8 @@ class Outdated extends Error {}
 /** The claiming part of one exchange. */
 export class Looking {
   readonly claims: RowClaim[] = []
+  /** Discoveries that were paused on the way. */
+  readonly broken: BrokenDiscovery[] = []
   /** Rows that others took first. */
   conflicts = 0
   readonly #services: RowServices
@@ -92,7 +95,7 @@ export class Looking {
     const { value } = steps.next() as IteratorYieldResult<Step>
     const look = lookOf(value)
     return {
-      intent: { known, look, suspectsFirst: this.#want.empty },
+      intent: { known, look, suspectsFirst: this.#want.empty, life: this.#life },
       statement: claimStatement(known, this.#session, look, wanted, value.rows),
       take: (answer, now) => {
         const brought = this.#took(known, readClaimed(known, answer, wanted), now)
@@ -131,7 +134,16 @@ export class Looking {
 
   #isOpen(name: string): boolean {
     const { live, everythingPaused, paused } = this.#now!
-    return live && !everythingPaused && !paused.includes(name)
+    return live && !everythingPaused && !paused.includes(name) && this.isCertain(this.#now!)
+  }
+
+  get #life(): number | null {
+    return this.#services.life.of('rows', this.#session)
+  }
+
+  /** The server has lost nothing since what the session holds was compared. */
+  isCertain({ life }: Outlook): boolean {
+    return this.#services.life.isCompared('rows', this.#session, life)
   }
 
   /** What was planned anew or altered is looked over once more; what cannot be worked on is paused, and harms no other. */
@@ -142,9 +154,16 @@ export class Looking {
         return await work(await (edition === 1 ? book.get(name) : book.again(name)))
       } catch (error) {
         if (edition < EDITIONS_MAX && (error instanceof Outdated || isOwnFault(error))) continue
-        return pauseFor(this.#services, name, error)
+        return this.#stop(name, error)
       }
     }
+  }
+
+  /** A discovery that cannot be worked on is paused and says why. What is no fault of its own is thrown. */
+  async #stop(discovery: string, error: unknown): Promise<void> {
+    if (!isOwnFault(error)) throw error
+    const reason = error.message
+    if (await pause(this.#services.database.sql, discovery, reason)) this.broken.push({ discovery, reason })
   }
 
   async #takeSuspect(known: Known): Promise<void> {
@@ -191,7 +210,7 @@ export class Looking {
     const [, now, answer] = await database.volley(
       [
         waitForTurn(database.sql.schema, known.name),
-        this.#outlook({ known, look, suspectsFirst: false }),
+        this.#outlook({ known, look, suspectsFirst: false, life: this.#life }),
         claimStatement(known, this.#session, look, wanted, rows),
       ],
       QUIETLY,

@@ -20,8 +20,13 @@ export interface Outlook {
   suspects: boolean
   /** Where the last large claim of anybody ended, from what is to be claimed. */
   position: string | null
-  /** The claim that follows it looks. If not: it is somebody else's turn, or something is paused, planned anew or altered. */
+  /**
+   * The claim that follows it looks. If not: it is somebody else's turn, something is paused, planned anew or altered, or the
+   * server has lost something.
+   */
   turn: boolean
+  /** Of the server; null: it has lost something, and no new one has begun. */
+  life: number | null
 }
 
 /** A `glance` sees only whether the time of some entry has come. Mostly it has not, and then there is nothing else to know. */
@@ -33,6 +38,8 @@ export interface Intent {
   look: Look
   /** Not while suspects wait. */
   suspectsFirst: boolean
+  /** Only in the life of the server in which what the session holds was compared. */
+  life: number | null
 }
 
 /** For the rest of the transaction: the time if it is our turn, or nothing; and the place behind which to look. */
@@ -73,20 +80,20 @@ export function outlook(
 }
 
 function valuesOf(intent: Intent | null): unknown[] {
-  if (intent === null) return [null, null, null, null, null, null, null, null]
-  const { known, look, suspectsFirst } = intent
+  if (intent === null) return [null, null, null, null, null, null, null, null, null]
+  const { known, look, suspectsFirst, life } = intent
   const { oid, attributes } = known.source
   const [place, follows, heard] =
     look.at === 'behind' ? [look.place, look.heard !== undefined, look.heard] : [null, false, null]
-  return [known.name, known.version, oid, attributes, suspectsFirst, place, follows, heard]
+  return [known.name, known.version, oid, attributes, suspectsFirst, place, follows, heard, life]
 }
 
 const nowOf = (schema: string) => `coalesce($3::bigint, ${schema}.now_ms()) AS now`
 
-const DISCOVERIES = 'unnest($2::text[]) n(name)'
+const DISCOVERIES = 'pg_catalog.unnest($2::text[]) n(name)'
 
 /** The time of the first entry that is kept, of all discoveries. */
-const first = (schema: string) => `SELECT min((
+const first = (schema: string) => `SELECT pg_catalog.min((
       SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} ORDER BY l.blocked_until LIMIT 1)) AS first`
 
 /** How time and ledger are asked, what that says (what is due, when the next one will be, whether suspects wait), and whether suspects may come first. */
@@ -108,11 +115,11 @@ const LEDGER: Record<Depth, (schema: string) => LedgerSql> = {
     columns: 'moment.now, kept.*',
     from: `, (SELECT ${nowOf(schema)}) moment, LATERAL (
     ${first(schema)},
-      coalesce(bool_or(EXISTS (
+      coalesce(pg_catalog.bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND NOT l.suspect AND l.blocked_until <= moment.now)), false) AS due,
-      min((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
+      pg_catalog.min((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
         ORDER BY l.blocked_until LIMIT 1)) AS next_at,
-      coalesce(bool_or(EXISTS (
+      coalesce(pg_catalog.bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isSuspect('l', 'n.name', 'moment.now')}
           AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) IS NULL)), false) AS suspects
     FROM ${DISCOVERIES}
@@ -124,19 +131,20 @@ const LEDGER: Record<Depth, (schema: string) => LedgerSql> = {
 
 /**
  * $1 session, $2 the discoveries, $3 the time or NULL; of what is to be claimed: $4 its name, $5 the version of the declarations, $6 and $7
- * its table, $8 whether suspects go first, $9 the place, $10 whether to follow others and $11 what was heard of them.
+ * its table, $8 whether suspects go first, $9 the place, $10 whether to follow others and $11 what was heard of them, $12 the life of the server.
  */
 function textFor(schema: string, ledger: LedgerSql): string {
   const mine = '$4::text'
-  const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND NOT ($8::boolean AND ${ledger.suspects})
+  const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND life = $12::bigint AND NOT ($8::boolean AND ${ledger.suspects})
     AND EXISTS (SELECT 1 FROM pg_class WHERE oid = $6::int8::oid AND relnatts = $7::int)`
-  return `SELECT live, now, everything, paused, coalesce(first <= now, false), ${ledger.says}, position,
-  set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
-  set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
+  return `SELECT live, now, everything, paused, coalesce(first <= now, false), ${ledger.says}, position, life,
+  pg_catalog.set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_catalog.pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
+  pg_catalog.set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
 FROM (
   SELECT s.ended_at IS NULL AS live, ${ledger.columns},
     (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS everything,
     (SELECT value FROM ${schema}.settings WHERE key = 'discoveries') AS version,
+    (SELECT life FROM ${schema}.server_life) AS life,
     ARRAY(SELECT name FROM ${schema}.discoveries WHERE paused) AS paused,
     (SELECT position FROM ${schema}.discoveries WHERE name = ${mine}) AS position
   FROM ${schema}.sessions s${ledger.from}
@@ -155,10 +163,11 @@ const NO_SESSION: Outlook = {
   suspects: false,
   position: null,
   turn: false,
+  life: null,
 }
 
 export function readOutlook([row]: readonly any[][]): Outlook {
   if (row === undefined) return NO_SESSION
-  const [live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, turn] = row
-  return { live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, turn }
+  const [live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn] = row
+  return { live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn }
 }

@@ -58,7 +58,7 @@ export class Polling {
   }
 
   async #look(): Promise<void> {
-    const row = await this.#sql.row<{ over: string }>('SELECT pg_current_snapshot()::text AS over')
+    const row = await this.#sql.row<{ over: string }>('SELECT pg_catalog.pg_current_snapshot()::text AS over')
     const { over } = row!
     // The first time as well: who asked before it may have looked too early.
     const moved = this.#over !== over

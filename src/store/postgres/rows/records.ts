@@ -1,14 +1,15 @@
 import type { RowRecord, RowState } from '../../../model/row.ts'
 import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Page } from '../../../model/task.ts'
-import { readPlace, writePlace } from '../../cursor.ts'
+import { badCursor, readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
 import { type ServingRow, serving } from '../../serving-row.ts'
 import type { Sql } from '../server/sql.ts'
 import type { Known } from './book.ts'
-import { faultOf } from './completing.ts'
+import { faultOf } from './faults.ts'
 import { entryOf, type LedgerRow } from './ledger.ts'
 import { readDiscovery } from './plan.ts'
+import { quoted } from './shape.ts'
 import { thenOf } from './source.ts'
 
 /** Rows that one page looks at, so that it answers soon although few fit. */
@@ -99,7 +100,9 @@ export async function listRows(
   let place = readPlace(cursor)
   for (let examined = 0; examined < EXAMINED_MAX; examined += limit) {
     const { text, values } = candidatesOf(known, sql.schema, state, place, limit, now)
-    const some = await states(sql, known, text, values, now)
+    const some = await states(sql, known, text, values, now).catch(async (error) => {
+      throw isNoKey(error) && place !== null && !(await isPlace(sql, known, place)) ? badCursor() : error
+    })
     for (const row of some) {
       place = row.place
       if (row.state === null || (state !== undefined && row.state !== state)) continue
@@ -122,7 +125,7 @@ function candidatesOf(
 ): { text: string; values: unknown[] } {
   const { table, name } = source
   const kept = (from: string) =>
-    `SELECT row_key AS key, row_key AS place, row_number() OVER () AS n FROM (
+    `SELECT row_key AS key, row_key AS place, pg_catalog.row_number() OVER () AS n FROM (
        SELECT row_key FROM "${schema}".${from} AND row_key COLLATE "C" > $3 ORDER BY row_key COLLATE "C" LIMIT $2) kept`
   switch (state) {
     case 'claimed':
@@ -134,7 +137,7 @@ function candidatesOf(
     }
   }
   const behind = place === null ? '' : `AND ${source.behind(table, '$3::text')}`
-  const text = `SELECT t.*, row_number() OVER () AS n FROM (
+  const text = `SELECT t.*, pg_catalog.row_number() OVER () AS n FROM (
     SELECT ${source.keyText(table)} AS key, ${source.place(table)} AS place FROM ${source.from}
     WHERE ${source.eligible} ${behind} ORDER BY ${source.order} LIMIT $2) t`
   return { text, values: place === null ? [limit] : [limit, place] }
@@ -142,34 +145,27 @@ function candidatesOf(
 
 export async function readRowCircumstances(
   sql: Sql,
-  known: Known,
-  key: string,
+  /** An error: why the declaration does not fit its table. */
+  known: Known | Error,
+  { name, key }: { name: string; key: string },
   now: number,
 ): Promise<RowCircumstances> {
-  const { source, name } = known
   const { paused, pausedReason, createIndex, where } = await readDiscovery(sql, name)
   const row = await sql.row<{ everything: boolean; suspect: boolean; workers: ServingRow[] }>(
     `SELECT (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
             EXISTS (SELECT 1 FROM gleaner.ledger WHERE discovery = $1 AND row_key = $2 AND suspect) AS suspect,
-            (SELECT coalesce(json_agg(json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
+            (SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('worker', worker, 'host', host, 'boot', boot, 'pid', pid,
                'start_time', start_time, 'queues', queues, 'names', names, 'capabilities', capabilities,
                'discoveries', discoveries, 'holdups', holdups) ORDER BY s.id), '[]') FROM gleaner.sessions s WHERE ended_at IS NULL) AS workers`,
     [name, key],
   )
   const { everything, suspect, workers } = row!
-  const there = `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')}`
-  const exists = await sql.raw.query(there, [key]).then(
-    ({ rows }) => rows.length > 0,
-    (error) => {
-      if (isNoKey(error)) return false
-      throw error
-    },
-  )
   return {
     discovery: name,
     key,
-    exists,
-    row: await readRow(sql, known, key, now),
+    problem: known instanceof Error ? known.message : null,
+    exists: !(known instanceof Error) && (await isThere(sql, known, key)),
+    row: known instanceof Error ? null : await readRow(sql, known, key, now),
     where,
     now,
     suspect,
@@ -178,5 +174,28 @@ export async function readRowCircumstances(
     pausedReason,
     createIndex,
     workers: workers.map(serving),
+  }
+}
+
+async function isThere(sql: Sql, { source }: Known, key: string): Promise<boolean> {
+  const there = `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')}`
+  try {
+    return (await sql.raw.query(there, [key])).rows.length > 0
+  } catch (error) {
+    if (isNoKey(error)) return false
+    throw error
+  }
+}
+
+/** Whether the server can read a place as values of the columns that give the order. */
+async function isPlace(sql: Sql, { source }: Known, place: string): Promise<boolean> {
+  const nulls = source.columns.map(({ name, type }) => `NULL::${type} AS ${quoted(name)}`).join(', ')
+  const text = `SELECT ${source.behind(source.table, '$1::text')} FROM (SELECT ${nulls}) AS ${source.table}`
+  try {
+    await sql.raw.query(text, [place])
+    return true
+  } catch (error) {
+    if (isNoKey(error)) return false
+    throw error
   }
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../server/sql.ts'
 import type { DiscoveryBook, Known } from './book.ts'
-import { isOwnFault } from './pausing.ts'
+import { isOwnFault, isPerhapsAltered } from './faults.ts'
 import { isOfRowAsFound, thenOf } from './source.ts'
 
 interface Place {
@@ -58,11 +58,24 @@ async function removeNeedless(
   discovery: string,
   keys: readonly string[],
 ): Promise<number> {
-  // Null: nobody can say any more which rows it means.
-  const known = await book.get(discovery).catch((error) => {
-    if (isOwnFault(error)) return null
-    throw error
-  })
+  const remove = async (again: boolean) => {
+    const known = await book.getOrProblem(discovery, again)
+    // Null: it is not known any more which rows it means.
+    return removeBy(write, known instanceof Error ? null : known, { table, discovery, keys })
+  }
+  try {
+    return await remove(false)
+  } catch (error) {
+    if (!isPerhapsAltered(error)) throw error
+  }
+  return remove(true)
+}
+
+async function removeBy(
+  write: Asked['write'],
+  known: Known | null,
+  { table, discovery, keys }: { table: Place['table']; discovery: string; keys: readonly string[] },
+): Promise<number> {
   if (table === 'claims') return write((sql) => endNeedlessClaims(sql, known, discovery, keys))
   if (known === null) return 0
   return write(async (sql) => {

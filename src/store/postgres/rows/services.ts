@@ -1,4 +1,6 @@
-import type { Database, Manner } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
+import type { ServerLife } from '../server/server-life.ts'
+import type { Manner } from '../server/settings.ts'
 import type { DiscoveryBook } from './book.ts'
 import type { Outlook } from './outlook.ts'
 
@@ -7,6 +9,7 @@ export interface RowServices {
   database: Database
   book: DiscoveryBook
   turns: RowTurns
+  life: ServerLife
   clockMs: () => number | null
   /** How often something to do was told of. */
   wakes: () => number
@@ -29,6 +32,6 @@ export class RowTurns {
 }
 
 /** Nothing of it is promised: whatever is lost with a crash of the server is done again. */
-export const QUIETLY: Manner = { durable: false, byIndex: true, quiet: true }
+export const QUIETLY: Manner = { durable: false, byIndex: true, quiet: true, runsUserSql: true }
 /** A row that the user keeps locked is left alone, before his own transaction is the one that is given up for a deadlock. */
 export const IN_PASSING: Manner = { ...QUIETLY, lockTimeoutMs: 250 }

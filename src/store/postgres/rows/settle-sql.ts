@@ -1,3 +1,4 @@
+import { unnest } from '../server/sql.ts'
 import { type Column, quoted } from './shape.ts'
 import type { RowSource } from './source.ts'
 
@@ -20,7 +21,7 @@ export function settleSql(source: RowSource, schema: string, columns: readonly C
   return `WITH gleaner_me AS MATERIALIZED (
   SELECT id FROM ${schema}.sessions WHERE id = $1 AND ended_at IS NULL FOR KEY SHARE
 ), gleaner_ours AS MATERIALIZED (
-  SELECT given.*, held.* FROM gleaner_me, unnest(${unnested.join(', ')}) WITH ORDINALITY
+  SELECT given.*, held.* FROM gleaner_me, ${unnest(unnested)} WITH ORDINALITY
     given(${['"gleaner:key"', '"gleaner:fence"', ...values, '"gleaner:n"'].join(', ')}),
   LATERAL (
     SELECT c.row_version AS "gleaner:version", c.row_hash AS "gleaner:hash", c.attempt AS "gleaner:attempt", c.ctid AS "gleaner:at",
@@ -43,12 +44,12 @@ export function settleSql(source: RowSource, schema: string, columns: readonly C
 ), gleaner_useful AS (
   UPDATE ${schema}.sessions SET completed = 1 WHERE id = $1 AND completed = 0 AND EXISTS (SELECT 1 FROM gleaner_written)
 ), gleaner_sums AS MATERIALIZED (
-  SELECT count(*) AS written, coalesce(bool_or("gleaner:still"), false) AS still FROM gleaner_written
+  SELECT pg_catalog.count(*) AS written, coalesce(pg_catalog.bool_or("gleaner:still"), false) AS still FROM gleaner_written
 )
 SELECT CASE WHEN still THEN ${schema}.refuse('the row is still eligible') END,
-       CASE WHEN written < cardinality($2::text[]) THEN ARRAY(SELECT "gleaner:n"::int FROM gleaner_ours) END,
-       CASE WHEN written < cardinality($2::text[]) THEN (
-         SELECT json_agg(json_build_array("gleaner:n", "gleaner:version", "gleaner:hash"::text, "gleaner:attempt"))
+       CASE WHEN written < pg_catalog.cardinality($2::text[]) THEN ARRAY(SELECT "gleaner:n"::int FROM gleaner_ours) END,
+       CASE WHEN written < pg_catalog.cardinality($2::text[]) THEN (
+         SELECT pg_catalog.json_agg(pg_catalog.json_build_array("gleaner:n", "gleaner:version", "gleaner:hash"::text, "gleaner:attempt"))
          FROM gleaner_ours WHERE "gleaner:n" NOT IN (SELECT w."gleaner:n" FROM gleaner_written w)) END
 FROM gleaner_sums`
 }

@@ -79,14 +79,15 @@ export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): Ro
     oid: shape.oid,
     attributes: shape.attributes,
     keyText,
-    hasKey: (of, text) => `(${namesOf(of, key)}) = (${keyFromText(text, key)})`,
+    hasKey: (of, text) =>
+      `(${key.map((column, at) => compared(column, '=', `${of}.${quoted(column.name)}`, keyPart(text, key, at))).join(' AND ')})`,
     version: (of, xmin) => (version === null ? xmin : `${of}.${quoted(version.name)}::text`),
     hash,
     same: (of, xmin, then) => {
       const seen =
         version === null
           ? `${then.version} = ${xmin} OR ${then.hash} = ${hash(of)}`
-          : `${of}.${quoted(version.name)} IS NOT DISTINCT FROM ${then.version}::${version.type}`
+          : isSame(version, `${of}.${quoted(version.name)}`, `${then.version}::${version.type}`)
       return `(${seen} OR ${isOfRowAsFound(then)})`
     },
     order: order
@@ -94,9 +95,7 @@ export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): Ro
       .join(', '),
     place: (of) => (ordered.length === 0 ? keyText(of) : placeOf(of, order)),
     behind: (of, place) =>
-      ordered.length === 0
-        ? `(${namesOf(of, key)}) > (${keyFromText(place, key)})`
-        : behindPlace(of, place, order, 0),
+      ordered.length === 0 ? behindKey(of, place, key) : behindPlace(of, place, order, 0),
   }
 }
 
@@ -116,17 +115,42 @@ function namesOf(of: string, columns: readonly Column[]): string {
 function keyAsText(of: string, key: readonly Column[]): string {
   const [first, ...more] = key.map(({ name }) => `${of}.${quoted(name)}`)
   if (more.length === 0) return `${first}::text`
-  return `('[' || ${[first, ...more].map((column) => `to_jsonb(${column})::text`).join(` || ',' || `)} || ']')`
+  return `('[' || ${[first, ...more].map((column) => `pg_catalog.to_jsonb(${column})::text`).join(` || ',' || `)} || ']')`
 }
 
-function keyFromText(text: string, key: readonly Column[]): string {
-  if (key.length === 1) return `(${text})::${key[0]!.type}`
-  return key.map(({ type }, at) => `((${text})::jsonb ->> ${at})::${type}`).join(', ')
+function keyPart(text: string, key: readonly Column[], at: number): string {
+  const { type } = key[at]!
+  return key.length === 1 ? `(${text})::${type}` : `((${text})::jsonb ->> ${at})::${type}`
+}
+
+/** By the operator that the type has, whatever others there are in the search_path. */
+function compared(
+  { operators }: Pick<Column, 'operators'>,
+  operator: string,
+  left: string,
+  right: string,
+): string {
+  return `${left} OPERATOR(${quoted(operators)}.${operator}) ${right}`
+}
+
+/** IS NOT DISTINCT FROM takes no schema. */
+function isSame(column: Column, left: string, right: string): string {
+  return `coalesce(${compared(column, '=', left, right)}, ${left} IS NULL AND ${right} IS NULL)`
+}
+
+/** Compares the whole key at once, as an index does. */
+function behindKey(of: string, place: string, key: readonly Column[]): string {
+  const here = `(${namesOf(of, key)})`
+  const there = `(${key.map((_, at) => keyPart(place, key, at)).join(', ')})`
+  const [first, ...more] = key
+  // A row is compared by operators of one schema: the server looks for the others of an index's family itself.
+  const isOne = more.every(({ operators }) => operators === first!.operators)
+  return isOne ? compared(first!, '>', here, there) : `${here} > ${there}`
 }
 
 /** Of all values with their types: what is written anew without a change stays the same, whoever wrote it. */
 function hashOf(of: string, columns: readonly Column[]): string {
-  return `hashtextextended(ROW(${namesOf(of, columns)})::text, 0)`
+  return `pg_catalog.hashtextextended(ROW(${namesOf(of, columns)})::text, 0)`
 }
 
 interface Ordered {
@@ -146,7 +170,7 @@ function inOrder(
 }
 
 function placeOf(of: string, order: readonly Ordered[]): string {
-  return `jsonb_build_array(${order.map(({ column }) => `${of}.${quoted(column.name)}::text`).join(', ')})::text`
+  return `pg_catalog.jsonb_build_array(${order.map(({ column }) => `${of}.${quoted(column.name)}::text`).join(', ')})::text`
 }
 
 /** The same, column by column: each way has its own end for NULL. */
@@ -155,15 +179,15 @@ function behindPlace(of: string, place: string, order: readonly Ordered[], at: n
   const here = `${of}.${quoted(column.name)}`
   const there = `((${place})::jsonb ->> ${at})::${column.type}`
   const further = descending
-    ? `(${here} < ${there} OR (${there} IS NULL AND ${here} IS NOT NULL))`
-    : `(${here} > ${there} OR (${here} IS NULL AND ${there} IS NOT NULL))`
+    ? `(${compared(column, '<', here, there)} OR (${there} IS NULL AND ${here} IS NOT NULL))`
+    : `(${compared(column, '>', here, there)} OR (${here} IS NULL AND ${there} IS NOT NULL))`
   const behind =
     at === order.length - 1
       ? further
-      : `(${further} OR (${here} IS NOT DISTINCT FROM ${there} AND ${behindPlace(of, place, order, at + 1)}))`
+      : `(${further} OR (${isSame(column, here, there)} AND ${behindPlace(of, place, order, at + 1)}))`
   if (at > 0 || !column.notNull) return behind
   // Says the same once more, in words that an index understands.
-  return `${here} ${descending ? '<=' : '>='} ${there} AND ${behind}`
+  return `${compared(column, descending ? '<=' : '>=', here, there)} AND ${behind}`
 }
 
 export function literal(text: string): string {

@@ -1,6 +1,7 @@
-import { asFailed, faultOf, type Group, isLocked, readSettled, settleStatement } from './completing.ts'
+import { asFailed, type Group, groupOf, knownFor, readSettled, settleStatement } from './completing.ts'
+import { faultOf, isLocked, isPerhapsAltered } from './faults.ts'
 import { type Answers, endOurs, type HandedIn, type Judged } from './handing-in.ts'
-import { judgeAll, lockSession } from './judging.ts'
+import { judgeAll, lockSession, pauseWith, settling } from './judging.ts'
 import type { Looking } from './looking.ts'
 import { type Along, liveness, type Outlook } from './outlook.ts'
 import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
@@ -18,8 +19,7 @@ export async function together(
   const along = (await looking?.along()) ?? justLook
   const seen = await inOneVolley(services, session, groups, along, answers)
   if (seen === null) {
-    for (const group of groups)
-      for (const row of group.rows) await alone(services, session, { ...group, rows: [row] }, answers)
+    for (const group of groups) await oneByOne(services, session, group, answers)
   } else if (along.depth === 'thorough' || !seen.ripe) return seen
   return justLook.take(await database.volley(justLook.statements, QUIETLY))
 }
@@ -53,19 +53,57 @@ async function judgeLater(
   answers: Answers,
 ): Promise<void> {
   if (unwritten.length === 0) return
-  await services.database.transaction(async (sql) => {
+  await settling(services, async (sql, again) => {
     const now = services.clockMs() ?? (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
-    await judgeAll(services, sql, unwritten, answers, now)
-  }, QUIETLY)
+    await judgeAll(services, sql, unwritten, { answers, now, again })
+  })
 }
 
-async function alone(services: RowServices, session: string, group: Group, answers: Answers): Promise<void> {
+/** Each in a transaction of its own; if the table was altered since, by what it is like now. */
+async function oneByOne(
+  services: RowServices,
+  session: string,
+  given: Group,
+  answers: Answers,
+): Promise<void> {
+  let group = given
+  for (const [at, row] of given.rows.entries()) {
+    const mayBeOutdated = group === given
+    try {
+      await alone(services, session, { ...group, rows: [row] }, answers, mayBeOutdated)
+    } catch (error) {
+      if (!mayBeOutdated || !isPerhapsAltered(error)) throw error
+      const fresh = await lookedOver(services, given)
+      if (typeof fresh === 'string') {
+        return pauseWith(services, session, given.rows.slice(at), { answers, reason: fresh })
+      }
+      group = fresh
+      await alone(services, session, { ...group, rows: [row] }, answers, false)
+    }
+  }
+}
+
+/** A text: why its rows cannot be written any more. */
+async function lookedOver({ book }: RowServices, { known, columns }: Group): Promise<Group | string> {
+  const names = columns.map(({ name }) => name)
+  const fresh = await knownFor(book, known.name, names, true)
+  return typeof fresh === 'string' ? fresh : groupOf(fresh, names)
+}
+
+/** Throws what says that the table is not what it was, if that may be. */
+async function alone(
+  services: RowServices,
+  session: string,
+  group: Group,
+  answers: Answers,
+  mayBeOutdated: boolean,
+): Promise<void> {
   const row = group.rows[0]!
   try {
     const [result] = await services.database.volley([settleStatement(group, session)], QUIETLY)
     await judgeLater(services, readSettled(group, result!, answers), answers)
   } catch (error) {
-    if (faultOf(error) === null) throw error
+    if (faultOf(error) === null || (mayBeOutdated && isPerhapsAltered(error))) throw error
     const failed = isLocked(error) ? { ...row, locked: true } : asFailed(row, error, group.known)
     await judgeAlone(services, session, failed, answers)
     answers.set(row, answers.get(failed) ?? { kind: 'refused' })
@@ -78,9 +116,9 @@ async function judgeAlone(
   failed: HandedIn,
   answers: Answers,
 ): Promise<void> {
-  await services.database.transaction(async (sql) => {
+  await settling(services, async (sql, again) => {
     const { live, now } = await lockSession(sql, session, services.clockMs())
     const ended = live ? await endOurs(sql, session, [failed], answers) : []
-    await judgeAll(services, sql, ended, answers, now)
-  }, QUIETLY)
+    await judgeAll(services, sql, ended, { answers, now, again })
+  })
 }

@@ -9,10 +9,13 @@ import { literal } from './source.ts'
  * it, because others may wait for the rows that he has written.
  */
 export function turnKey(schema: string, name: string): string {
-  return `hashtextextended(${literal(`${schema} claims `)} || ${name}, 0)`
+  return `pg_catalog.hashtextextended(${literal(`${schema} claims `)} || ${name}, 0)`
 }
 
 /** Waits for it. */
 export function waitForTurn(schema: string, discovery: string): Statement {
-  return { text: `SELECT pg_advisory_xact_lock(${turnKey(`"${schema}"`, '$1::text')})`, values: [discovery] }
+  return {
+    text: `SELECT pg_catalog.pg_advisory_xact_lock(${turnKey(`"${schema}"`, '$1::text')})`,
+    values: [discovery],
+  }
 }

@@ -15,7 +15,7 @@ export async function noteWaits(
 ): Promise<Map<string, number>> {
   await sql.run('DELETE FROM gleaner.row_waits WHERE discovery <> ALL ($1::text[])', [waiting])
   await sql.run(
-    'INSERT INTO gleaner.row_waits SELECT name, $2 FROM unnest($1::text[]) name ON CONFLICT DO NOTHING',
+    'INSERT INTO gleaner.row_waits SELECT name, $2 FROM pg_catalog.unnest($1::text[]) name ON CONFLICT DO NOTHING',
     [waiting, now],
   )
   return readWaits(sql)

@@ -24,7 +24,7 @@ export async function hasWakeTrigger(sql: Sql, { oid }: Shape): Promise<boolean>
 export async function addWakeTriggers(database: Database, plans: readonly LookedOver[]): Promise<void> {
   for (const { shape } of plans.filter(({ tells }) => !tells)) {
     await database.transaction(async (sql) => {
-      await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [
         `gleaner trigger ${sql.schema}`,
       ])
       if (await hasWakeTrigger(sql, shape)) return

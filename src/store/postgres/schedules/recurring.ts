@@ -1,7 +1,7 @@
 import type { Change } from '../../contract.ts'
 import type { Recurring } from '../../schedule-row.ts'
 import type { Memory } from '../memory.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import {
   changedSchedules,

@@ -8,7 +8,7 @@ import {
 } from '../../../model/schedule.ts'
 import type { TaskStatus } from '../../../model/task.ts'
 import type { Enqueued, NewTask } from '../../contract.ts'
-import { isDue, nextInMs, type ScheduleRow, scheduleRecord } from '../../schedule-row.ts'
+import { isDue, nextInMs, rowPlannedAnew, type ScheduleRow, scheduleRecord } from '../../schedule-row.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
 import { insertTasks } from '../tasks/enqueue.ts'
@@ -68,14 +68,15 @@ async function plannedAmong(
   ])
 }
 
-/** A look without a lock: almost always nothing is due. */
+/** A look without a lock: almost always nothing is due, or has to be planned anew. */
 export async function dueSchedules(
   sql: Sql,
   tasks: readonly NewTask[],
   clockMs: number | null,
 ): Promise<{ due: TimedRow[]; nextInMs: number | null }> {
   const rows = await plannedAmong(sql, tasks, clockMs)
-  return { due: rows.filter((row) => isDue(row, row.now)), nextInMs: nextInMs(rows, rows[0]?.now ?? 0) }
+  const due = rows.filter((row) => isDue(row, row.now) || rowPlannedAnew(row, row.now) !== null)
+  return { due, nextInMs: nextInMs(rows, rows[0]?.now ?? 0) }
 }
 
 /** Those that were seen to be due, unless somebody else has enqueued, paused or planned them since. */
@@ -89,7 +90,8 @@ export async function fireSchedules(
   const fired: Firing['fired'] = []
   // In the order of their names, so that nobody waits for somebody who waits for him.
   for (const row of inOrder(due)) {
-    if (!(await takeOccurrence(sql, row)) || (await isUnderWay(sql, row.name))) continue
+    const taken = (await moveOn(sql, row)) && isDue(row, row.now)
+    if (!taken || (await isUnderWay(sql, row.name))) continue
     const given = tasks.find(({ name }) => name === row.name)!
     const task = await enqueueFor(sql, memory, given, row.next_at, clockMs)
     fired.push({ name: row.name, at: row.next_at, task })
@@ -98,12 +100,13 @@ export async function fireSchedules(
   return { fired, nextInMs: nextInMs(rows, rows[0]?.now ?? 0) }
 }
 
-/** The compare-and-set: whoever moves the schedule on has the occurrence to himself. */
-async function takeOccurrence(sql: Sql, row: TimedRow): Promise<boolean> {
+/** The compare-and-set: the process that moves the schedule on has the occurrence to itself. */
+async function moveOn(sql: Sql, row: TimedRow): Promise<boolean> {
+  const next = rowPlannedAnew(row, row.now) ?? occurrenceAfter(row, row.next_at, row.now)
   const changes = await sql.run(
     `UPDATE gleaner.schedules SET next_at = $1
      WHERE name = $2 AND next_at = $3 AND NOT paused AND every = $4 AND timezone IS NOT DISTINCT FROM $5`,
-    [occurrenceAfter(row, row.next_at, row.now), row.name, row.next_at, row.every, row.timezone],
+    [next, row.name, row.next_at, row.every, row.timezone],
   )
   return changes === 1
 }

@@ -1,10 +1,24 @@
 import pg from 'pg'
 import { InputError } from '../../../errors.ts'
 import { Connections } from './connections.ts'
-import { Journey, type Value } from './journey.ts'
+import { type Answer, Journey, type Value } from './journey.ts'
+import { Network } from './network.ts'
 import type { PostgresOptions } from './options.ts'
+import { ServerConnection } from './server-connection.ts'
+import { schemaIn } from './server-url.ts'
+import {
+  beginning,
+  beginningInParts,
+  hasSession,
+  type Manner,
+  PLANNED_ONCE,
+  type Setting,
+  settingsOf,
+  settingsWithoutSession,
+} from './settings.ts'
 import { Sql } from './sql.ts'
-import { driverFailed, isLostConnection, translated } from './sql-errors.ts'
+import { doubted, driverFailed, isLostConnection, isReadOnly, translated } from './sql-errors.ts'
+import { refuseReadOnly, WRITABLE } from './writable.ts'
 
 // Ids, ranks and times are below 2^53.
 const TYPES: pg.CustomTypesConfig = {
@@ -14,22 +28,11 @@ const TYPES: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-/** How a transaction is to be. */
-export interface Manner {
-  /** Its commit is on disk before it is answered; default true. */
-  durable?: boolean
-  /** Its statements find rows by their place in an index only; see `BY_INDEX`. */
-  byIndex?: boolean
-  /** What somebody else has locked for longer than that is an error; default 10 s. */
-  lockTimeoutMs?: number
-  /** What it writes to the user's tables is no news to anybody; see `rows_written`. */
-  quiet?: boolean
-  /** Its statements are few, and come again and again: they are planned once, and go by the connection where they were. */
-  prepared?: boolean
-}
-
 /** By the extended protocol, which takes no second statement. */
 export type Ask = (text: string) => Promise<any[]>
+
+/** Sends it with the others. */
+type Add = (statement: Statement, asArrays?: boolean) => Promise<Answer>
 
 /** One of those that are sent together. */
 export interface Statement {
@@ -39,32 +42,29 @@ export interface Statement {
   types?: pg.CustomTypesConfig
 }
 
-/** A setting of a transaction. */
-type Setting = [name: string, value: string]
+/** How statements are sent in one piece. */
+interface Sending {
+  manner: Manner
+  /** By the connection that is kept for what comes again and again. */
+  isRegular: boolean
+  /** Its statements are prepared, if there is a session. */
+  isPrepared: boolean
+  isPlannedOnce?: boolean
+}
 
-const NOT_SYNCED: Setting[] = [['synchronous_commit', 'off']]
-/**
- * The planner knows how many tasks were held when it last counted: mostly none. It then joins what a worker hands in or
- * takes by reading the whole table, or each row of it against each row handed in.
- */
-const BY_INDEX: Setting[] = [
-  ['enable_seqscan', 'off'],
-  ['enable_hashjoin', 'off'],
-  ['enable_mergejoin', 'off'],
-]
-
-/**
- * One plan serves the usual exchange, of tasks or of rows, whatever its size: otherwise the server would make the first five times a new
- * one, at a millisecond or two, or each time, because it believes that a few rows are found better than many. Not for tasks under limits: theirs is
- * better for knowing them.
- */
-const PLANNED_ONCE: Setting = ['plan_cache_mode', 'force_generic_plan']
-
-/** Each statement sees what was committed before it began, whatever the server's default is: who waited for a lock sees what happened meanwhile. */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
-
+const ALONE: Sending = { manner: {}, isRegular: false, isPrepared: false }
+const ALONE_PREPARED: Sending = { manner: {}, isRegular: false, isPrepared: true }
+const ALONE_UNHURRIED: Sending = { manner: { unhurried: true }, isRegular: false, isPrepared: false }
+const ALONE_USER: Sending = { manner: { runsUserSql: true }, isRegular: false, isPrepared: false }
+const ALONE_USER_UNHURRIED: Sending = {
+  manner: { unhurried: true, runsUserSql: true },
+  isRegular: false,
+  isPrepared: false,
+}
+const USER_SQL: Manner = { runsUserSql: true }
+const REPEATED = { isRegular: true, isPrepared: true, isPlannedOnce: true }
 /** A look. */
-const IN_BETWEEN: Manner = { durable: false, byIndex: true }
+const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: true }, ...REPEATED }
 
 /** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
 const PREPARED_MAX = 500
@@ -76,10 +76,18 @@ export class Database {
   readonly prepared: Sql
   /** For those that come between exchanges, by the connection that is kept for them. */
   readonly between: Sql
+  readonly network: Network
+  /** Each statement may take as long as it needs. */
+  readonly unhurried: Sql
+  /** For statements that contain SQL of the user, or that look up a table of the user by its name; see `runsUserSql`. */
+  readonly ofUser: Sql
+  readonly ofUserUnhurried: Sql
   readonly #connections: Connections
   /** Behind a pooler that changes connections nobody knows who was told what. */
-  readonly #prepares: boolean
+  readonly #hasSession: boolean
+  readonly #settings: readonly Setting[]
   readonly #names = new Map<string, string>()
+  readonly #beating: NodeJS.Timeout | undefined
 
   constructor(options: PostgresOptions) {
     const schema = options.schema ?? schemaIn(options.url) ?? 'gleaner'
@@ -89,33 +97,52 @@ export class Database {
         hint: "Use small letters, digits and underscores; names that begin with 'pg_' are the server's.",
       })
     }
-    const config = { ...connectionConfig(options), max: options.poolSize ?? 10, types: TYPES }
-    const pool = new pg.Pool(config)
+    this.network = new Network(options)
+    const max = options.poolSize ?? 10
+    const pool = new pg.Pool({
+      ...this.network.config,
+      ...{ network: this.network, Client: ServerConnection as never },
+      max,
+      types: TYPES,
+    })
     // A connection that breaks while it rests is replaced; whoever needs one next will see.
     pool.on('error', () => {})
-    this.#connections = new Connections(pool, config.max)
-    this.#prepares = options.notify !== false
-    this.sql = new Sql({ query: (text, values) => this.#query({ text, values }) }, schema)
-    this.prepared = new Sql({ query: (text, values) => this.#query(this.#named(text, values)) }, schema)
-    const between = async (text: string, values: unknown[] = []) => ({
-      rows: await this.#sent(IN_BETWEEN, (journey) => this.#add(journey, { text, values })),
-    })
-    this.between = new Sql({ query: between }, schema)
+    this.#connections = new Connections(pool, max)
+    // A process that listens notices it there.
+    if (this.network.isPooled)
+      this.#beating = setInterval(() => void this.#beat().catch(() => {}), this.network.beatMs).unref()
+    this.#hasSession = hasSession(options)
+    this.#settings = settingsWithoutSession(options)
+    this.sql = this.#oneByOne(ALONE, schema)
+    this.prepared = this.#oneByOne(ALONE_PREPARED, schema)
+    this.between = this.#oneByOne(IN_BETWEEN, schema)
+    this.unhurried = this.#oneByOne(ALONE_UNHURRIED, schema)
+    this.ofUser = this.#oneByOne(ALONE_USER, schema)
+    this.ofUserUnhurried = this.#oneByOne(ALONE_USER_UNHURRIED, schema)
   }
 
-  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    try {
-      return await this.#connections.query(query)
-    } catch (error) {
-      throw driverFailed(error)
-    }
+  /** Each statement is a transaction, which takes one round trip as well. */
+  #oneByOne(sending: Sending, schema: string): Sql {
+    const query = (text: string, values: unknown[] = []) =>
+      this.#sent(sending, (add) => add({ text, values })).catch((error) => {
+        throw driverFailed(error)
+      })
+    return new Sql({ query }, schema)
   }
 
-  #named(text: string, values?: any[]): pg.QueryConfig {
-    if (!this.#prepares) return { text, values }
-    if (!this.#names.has(text) && this.#names.size < PREPARED_MAX)
-      this.#names.set(text, `gleaner_${this.#names.size}`)
-    return { name: this.#names.get(text), text, values }
+  /** Leaves a server that accepts no writes any more. */
+  #beat(): Promise<void> {
+    const look = async (client: pg.PoolClient) => refuseReadOnly((await client.query(WRITABLE)).rows[0])
+    return this.#onClient(look, true)
+  }
+
+  /** The server plans a prepared statement anew when the search_path is not the one that it was planned for: each path has its own name. */
+  #named(text: string, { runsUserSql = false }: Manner, values?: any[]): pg.QueryConfig {
+    if (!this.#hasSession) return { text, values }
+    const key = `${runsUserSql} ${text}`
+    if (!this.#names.has(key) && this.#names.size < PREPARED_MAX)
+      this.#names.set(key, `gleaner_${this.#names.size}`)
+    return { name: this.#names.get(key), text, values }
   }
 
   /** Commits what `work` did, or nothing. */
@@ -123,15 +150,19 @@ export class Database {
     work: (sql: Sql, client: pg.PoolClient) => Promise<T>,
     manner: Manner = {},
   ): Promise<T> {
-    return this.#onClient(async (client) => {
-      await client.query(beginning(manner).join('; '))
-      const queryable = manner.prepared
-        ? { query: (text: string, values?: any[]) => client.query(this.#named(text, values)) }
-        : client
-      const value = await work(this.sql.on(queryable), client)
-      await client.query('COMMIT')
-      return value
-    }, manner.prepared === true)
+    return this.#onClient(
+      async (client) => {
+        await client.query(beginning(settingsOf(manner, this.#settings), manner))
+        const queryable = manner.prepared
+          ? { query: (text: string, values?: any[]) => client.query(this.#named(text, manner, values)) }
+          : client
+        const value = await work(this.sql.on(queryable), client)
+        await doubted(client.query('COMMIT'))
+        return value
+      },
+      manner.prepared === true,
+      manner,
+    )
   }
 
   /**
@@ -140,39 +171,51 @@ export class Database {
    * locked. Whether it may be done the statements have to see for themselves; one that fails takes the others with it.
    */
   async together<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
-    return this.#sent(manner, (journey) => {
-      const query = async (text: string, values: any[] = []) => ({
-        rows: await this.#add(journey, { text, values }),
-      })
-      return work(this.sql.on({ query }))
-    })
+    return this.#sent({ manner, ...REPEATED }, (add) =>
+      work(this.sql.on({ query: (text, values = []) => add({ text, values }) })),
+    )
   }
 
   /** The same, of statements that are known; their rows come as arrays. */
   async volley(statements: readonly Statement[], manner: Manner = {}): Promise<any[][][]> {
-    return this.#sent(manner, (journey) =>
-      Promise.all(statements.map((statement) => this.#add(journey, statement, true))),
+    return this.#sent({ manner, ...REPEATED }, async (add) => {
+      const answers = await Promise.all(statements.map((statement) => add(statement, true)))
+      return answers.map(({ rows }) => rows)
+    })
+  }
+
+  async #sent<T>(sending: Sending, work: (add: Add) => Promise<T>): Promise<T> {
+    const { manner, isRegular, isPrepared, isPlannedOnce = false } = sending
+    const settings = settingsOf(manner, this.#settings, ...(isPlannedOnce ? [PLANNED_ONCE] : []))
+    return this.#onClient(
+      async (client) => {
+        const journey = new Journey()
+        for (const text of beginningInParts(settings, manner))
+          void this.#add(journey, { text, values: [] }, {})
+        const own = isPrepared ? manner : null
+        const working = work((statement, asArrays) => this.#add(journey, statement, own, asArrays))
+        void this.#add(journey, { text: 'COMMIT', values: [] }, {})
+        client.query(journey)
+        const [worked] = await doubted(Promise.all([working, journey.over]))
+        return worked
+      },
+      isRegular,
+      manner,
     )
   }
 
-  async #sent<T>(manner: Manner, work: (journey: Journey) => Promise<T>): Promise<T> {
-    return this.#onClient(async (client) => {
-      const journey = new Journey()
-      for (const text of beginning(manner, PLANNED_ONCE)) void this.#add(journey, { text, values: [] })
-      const working = work(journey)
-      void this.#add(journey, { text: 'COMMIT', values: [] })
-      client.query(journey)
-      const [worked] = await Promise.all([working, journey.over])
-      return worked
-    }, true)
-  }
-
-  #add(journey: Journey, { text, values, types = TYPES }: Statement, asArrays = false): Promise<any[]> {
-    const { name } = this.#named(text)
+  /** `prepared`: for transactions of which kind; null: it is not prepared. */
+  #add(journey: Journey, statement: Statement, prepared: Manner | null, asArrays = false): Promise<Answer> {
+    const { text, values, types = TYPES } = statement
+    const { name } = prepared === null ? {} : this.#named(text, prepared)
     return journey.add({ name, text, values: values as Value[], types, asArrays })
   }
 
-  async #onClient<T>(work: (client: pg.PoolClient) => Promise<T>, isRegular: boolean): Promise<T> {
+  async #onClient<T>(
+    work: (client: pg.PoolClient) => Promise<T>,
+    isRegular: boolean,
+    { unhurried = false }: Manner = {},
+  ): Promise<T> {
     const client = await this.#connections.open(isRegular).catch((error) => {
       throw driverFailed(error)
     })
@@ -181,19 +224,23 @@ export class Database {
       broken = error
     }
     client.on('error', onError)
+    const connection = client as unknown as ServerConnection
+    connection.isUnhurried = unhurried
     try {
       return await work(client)
     } catch (error) {
       if (isLostConnection(error)) broken = error as Error
+      if (isReadOnly(error)) this.network.leave(connection.address)
       if (broken === undefined) await client.query('ROLLBACK').catch((failed) => (broken = failed))
       throw translated(error)
     } finally {
       client.off('error', onError)
+      connection.isUnhurried = false
       this.#connections.close(client, broken, isRegular)
     }
   }
 
-  /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. */
+  /** Asks in a transaction that is rolled back, one statement at a time: nothing of it stays. They contain SQL of the user. */
   async trial<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
     const kept = new Error('rolled back')
     let value: T
@@ -203,97 +250,34 @@ export class Database {
         const ask: Ask = async (text) => (await client.query({ text, ...extended })).rows
         value = await work(ask)
         throw kept
-      })
+      }, USER_SQL)
     } catch (error) {
       if (error !== kept) throw error
     }
     return value!
   }
 
-  /** Outside any transaction, for as long as it takes; the connection is not used again. */
-  async unhurried<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  /** Statements that no transaction may hold, for as long as they take. */
+  async outside(texts: readonly string[]): Promise<void> {
     const client = await this.#connections.open(false).catch((error) => {
       throw driverFailed(error)
     })
     client.on('error', () => {})
+    ;(client as unknown as ServerConnection).isUnhurried = true
     try {
-      await client.query('SET statement_timeout = 0')
-      return await work(this.sql.on(client))
+      if (this.#hasSession) await client.query('SET statement_timeout = 0')
+      for (const text of texts) await this.sql.on(client).run(text)
     } catch (error) {
       throw translated(error)
     } finally {
-      client.release(true)
+      // With its setting it is not used again.
+      client.release(this.#hasSession)
     }
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#beating)
     await this.#connections.end()
-  }
-}
-
-/** Statements for a round trip of their own, or for the first part of one. */
-function beginning(
-  { durable = true, byIndex = false, quiet = false, lockTimeoutMs }: Manner,
-  ...more: Setting[]
-): string[] {
-  const settings: Setting[] = [
-    ...(durable ? [] : NOT_SYNCED),
-    ...(byIndex ? BY_INDEX : []),
-    ...(quiet ? [['gleaner_rows.quiet', 'on'] satisfies Setting] : []),
-    ...(lockTimeoutMs === undefined ? [] : [['lock_timeout', String(lockTimeoutMs)] satisfies Setting]),
-    ...more,
-  ]
-  if (settings.length === 0) return [BEGIN]
-  const set = settings.map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  return [BEGIN, `SELECT ${set.join(', ')}`]
-}
-
-/** A URL may carry everything; what is no URL is refused without being repeated: it may hold a password. */
-export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
-  if (!isReadable(options.url)) {
-    throw new InputError('database: this is not a PostgreSQL URL', {
-      code: 'BAD_CONFIG',
-      hint: "Use 'postgres://user:password@host:5432/database'; encode special characters of the password.",
-    })
-  }
-  if (!isPlainData(options.ssl)) {
-    throw new InputError('postgres.ssl: functions are not possible', {
-      code: 'BAD_OPTION',
-      hint: 'The keeper renews the lease from a thread of its own, which gets plain data: use ca, cert, key, servername.',
-    })
-  }
-  return {
-    connectionString: options.url,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-    statement_timeout: options.statementTimeoutMs ?? 30_000,
-    lock_timeout: options.lockTimeoutMs ?? 10_000,
-    idle_in_transaction_session_timeout: 60_000,
-    application_name: 'gleaner',
-    keepAlive: true,
-    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
-  }
-}
-
-/** `postgres://…/app?schema=jobs` */
-function schemaIn(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
-}
-
-function isReadable(url: string): boolean {
-  try {
-    const { username, password, hostname } = new URL(url)
-    for (const part of [username, password, hostname]) decodeURIComponent(part)
-    return url.startsWith(`${new URL(url).protocol}//`)
-  } catch {
-    return false
-  }
-}
-
-function isPlainData(value: unknown): boolean {
-  try {
-    structuredClone(value)
-    return true
-  } catch {
-    return false
+    this.network.close()
   }
 }

@@ -12,9 +12,16 @@ export interface Statement {
 }
 
 type Plain = string | number | boolean | null | undefined
-export type Value = Plain | readonly Plain[]
+/** An object is written as JSON. */
+export type Value = Plain | readonly Plain[] | object
 
 type Row = any
+
+export interface Answer {
+  rows: Row[]
+  /** How many rows it found or changed. */
+  rowCount: number
+}
 
 /** How the rows of a statement are read; null: it has none. */
 type Shape = { names: string[]; parsers: ((value: string) => unknown)[] } | null
@@ -33,7 +40,7 @@ interface Connection extends pg.Connection {
 interface Asked extends Statement {
   shape: Shape | undefined
   rows: Row[]
-  resolve: (rows: Row[]) => void
+  resolve: (answer: Answer) => void
   reject: (error: unknown) => void
 }
 
@@ -67,8 +74,8 @@ export class Journey implements pg.Submittable {
   }
 
   /** Before it leaves. */
-  add(statement: Statement): Promise<Row[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
+  add(statement: Statement): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#asked.push({ ...statement, shape: undefined, rows: [], resolve, reject })
     // Not everybody wants to know; that it failed is heard from `over`.
     promise.catch(() => {})
@@ -134,11 +141,12 @@ export class Journey implements pg.Submittable {
     }
   }
 
-  handleCommandComplete(): void {
+  /** @param completed e.g. { text: 'UPDATE 2' } */
+  handleCommandComplete({ text }: { text: string }): void {
     if (this.#current.shape === undefined) this.#know(null)
     const { resolve, rows } = this.#current
     this.#answered += 1
-    resolve(rows)
+    resolve({ rows, rowCount: Number(/\d+$/.exec(text)?.[0] ?? 0) })
   }
 
   handleReadyForQuery(): void {
@@ -173,7 +181,8 @@ function readRow(
 /** As the server reads it. */
 function written(value: Value): string | null {
   if (value === null || value === undefined) return null
-  return Array.isArray(value) ? `{${value.map(writtenInList).join()}}` : String(value)
+  if (Array.isArray(value)) return `{${value.map(writtenInList).join()}}`
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function writtenInList(value: Plain): string {

@@ -1,6 +1,6 @@
 import { StoreError } from '../../../errors.ts'
 import type { ProcessIdentity } from '../../../process-identity.ts'
-import { refuseNewer, refuseWhileOthersWork } from '../../versions.ts'
+import { refuseNewer, refuseWhileOthersWork, UNRENEWED_MAX_MS } from '../../versions.ts'
 import { migrations as ours } from '../migrations/index.ts'
 import type { Database } from './database.ts'
 import type { Sql } from './sql.ts'
@@ -19,15 +19,17 @@ export async function migrate(database: Database, migrations: readonly Migration
   if ((await versionOf(database.sql, latest)) === latest) return
   await database.transaction(async (sql) => {
     await refuseOldServer(sql)
-    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    // Otherwise a backslash in a migration would begin an escape.
+    await sql.run('SET LOCAL standard_conforming_strings = on')
+    await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [
       `gleaner migration ${sql.schema}`,
     ])
     const version = await versionOf(sql, latest)
     if (version === latest) return
-    if (version > 0) refuseWhileOthersWork(await liveSessions(sql), version, latest)
+    if (version > 0) refuseWhileOthersWork(await liveSessions(sql), { version, latest, remote: true })
     else await createSchema(sql)
     await sql.run(`CREATE TABLE IF NOT EXISTS gleaner.migrations (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT pg_catalog.now())`)
     for (const migration of migrations.filter((m) => m.version > version)) {
       await sql.run(migration.sql(`"${sql.schema}"`))
       await sql.run('INSERT INTO gleaner.migrations (version, name) VALUES ($1, $2)', [
@@ -46,7 +48,7 @@ async function createSchema(sql: Sql): Promise<void> {
 
 async function refuseOldServer(sql: Sql): Promise<void> {
   const row = await sql.row<{ version: string; words: string }>(
-    `SELECT current_setting('server_version_num') AS version, current_setting('server_version') AS words`,
+    `SELECT pg_catalog.current_setting('server_version_num') AS version, pg_catalog.current_setting('server_version') AS words`,
   )
   if (Number(row?.version) >= OLDEST_SERVER) return
   throw new StoreError(`the PostgreSQL server is version ${row?.words}`, {
@@ -64,7 +66,7 @@ export async function versionOf(sql: Sql, latest: number): Promise<number> {
   )
   if (table === undefined) return 0
   const row = await sql.row<{ version: number | null }>(
-    'SELECT max(version) AS version FROM gleaner.migrations',
+    'SELECT pg_catalog.max(version) AS version FROM gleaner.migrations',
   )
   const version = row?.version ?? 0
   refuseNewer(version, latest)
@@ -73,6 +75,8 @@ export async function versionOf(sql: Sql, latest: number): Promise<number> {
 
 function liveSessions(sql: Sql): Promise<(ProcessIdentity & { worker: string })[]> {
   return sql.rows(
-    'SELECT worker, host, boot, pid, start_time AS "startTime" FROM gleaner.sessions WHERE ended_at IS NULL',
+    `SELECT worker, host, boot, pid, start_time AS "startTime" FROM gleaner.sessions
+     WHERE ended_at IS NULL AND renewed_at > gleaner.now_ms() - $1`,
+    [UNRENEWED_MAX_MS],
   )
 }

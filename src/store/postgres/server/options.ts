@@ -10,6 +10,8 @@ export interface PostgresOptions {
   /** Default 10 s. */
   lockTimeoutMs?: number
   connectTimeoutMs?: number
+  /** A connection that is dead is noticed within that time; default 20 s. */
+  queryTimeoutMs?: number
   /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
   notify?: boolean
   /** Put a trigger on the tables of discoveries, which tells at once when the app writes a row; default false. */

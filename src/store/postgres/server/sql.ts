@@ -56,6 +56,11 @@ export function numberList(values: readonly (number | string)[]): string {
   return `{${values.join()}}`
 }
 
+/** The parser treats `unnest` of several lists as syntax of its own: it always means the server's function, and takes no schema. */
+export function unnest(lists: readonly string[]): string {
+  return `${lists.length === 1 ? 'pg_catalog.' : ''}unnest(${lists.join(', ')})`
+}
+
 /** Control characters, which no JSON text holds: between two, and in place of none. */
 const [BETWEEN, NONE] = ['\u001f', '\u001e']
 
@@ -72,6 +77,7 @@ export function textList(texts: readonly (string | null)[]): {
   if (!texts.every(isPlain)) return { value: texts, read: (parameter) => `${parameter}::text[]` }
   return {
     value: texts.map((text) => text ?? NONE).join(BETWEEN),
-    read: (parameter) => `string_to_array(${parameter}::text, chr(31), chr(30))`,
+    read: (parameter) =>
+      `pg_catalog.string_to_array(${parameter}::text, pg_catalog.chr(31), pg_catalog.chr(30))`,
   }
 }

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
 import type { Change } from '../../contract.ts'
-import { connectionConfig } from './database.ts'
+import { Network } from './network.ts'
 import type { PostgresOptions } from './options.ts'
+import { ServerConnection } from './server-connection.ts'
 import type { Sql } from './sql.ts'
+import { isReadOnly } from './sql-errors.ts'
+import { refuseReadOnly, WRITABLE } from './writable.ts'
 
 /**
  * A notification makes all commits of the server wait in line for a moment, and wakes everybody who listens: one for many is
@@ -13,6 +15,9 @@ const DEBOUNCE_MS: Record<Topic, number> = { work: 5, ended: 25 }
 /** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
 const QUIET_MS = 20
 const RECONNECT_MS = 1_000
+
+/** The server knows it since version 14. It listens for as long as the process lives. */
+const UNENDING = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
 
 type Topic = 'work' | 'ended'
 
@@ -29,20 +34,28 @@ export class Wakeups {
   readonly #tell: (change: Change) => void
   readonly #self = randomUUID().slice(0, 8)
   readonly #pending = new Set<Topic>()
-  #client: pg.Client | undefined
+  readonly #network: Network
+  #client: ServerConnection | undefined
+  #beating: NodeJS.Timeout | undefined
   #sendTimer: NodeJS.Timeout | undefined
   #reconnectTimer: NodeJS.Timeout | undefined
   #lastSentMs = Number.NEGATIVE_INFINITY
   #closed = false
 
-  constructor(options: PostgresOptions, sql: Sql, tell: (change: Change) => void) {
+  constructor(
+    options: PostgresOptions,
+    sql: Sql,
+    tell: (change: Change) => void,
+    network = new Network(options),
+  ) {
+    this.#network = network
     this.#options = options
     this.#sql = sql
     this.#tell = tell
   }
 
   async listen(): Promise<void> {
-    const client = new pg.Client(connectionConfig(this.#options))
+    const client = new ServerConnection({ ...this.#network.config, network: this.#network })
     // Once: a broken connection may tell of its end several times, also when the next one is being opened.
     const lost = onceOnly(() => this.#lost(client))
     client.on('error', lost)
@@ -50,12 +63,31 @@ export class Wakeups {
     client.on('notification', ({ payload }) => this.#heard(payload ?? ''))
     try {
       await client.connect()
-      await client.query(`LISTEN "${this.#sql.schema}"`)
+      await client.query(UNENDING)
+      await client.query(this.#listening)
       this.#client = client
+      this.#beating = setInterval(() => void this.#beat(client), this.#network.beatMs).unref()
     } catch {
       lost()
     }
     if (this.#closed) await client.end().catch(() => {})
+  }
+
+  get #listening(): string {
+    return `LISTEN "${this.#sql.schema}"`
+  }
+
+  /** Nobody else would notice that nothing is heard any more, nor that an idle worker looks at a server that is left behind. */
+  async #beat(client: ServerConnection): Promise<void> {
+    if (client.isWaiting) return
+    try {
+      refuseReadOnly((await client.query(WRITABLE)).rows[0])
+      await client.query(this.#listening)
+    } catch (error) {
+      if (!isReadOnly(error)) return
+      this.#network.leave(client.address)
+      client.cut(error as Error)
+    }
   }
 
   /** What to say with the very commit that makes the work; null: there was something lately, and it is to be announced. */
@@ -93,7 +125,7 @@ export class Wakeups {
     this.#pending.clear()
     // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
     await this.#sql
-      .run(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, [
+      .run(`SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, $2)`, [
         this.#sql.schema,
         this.#words(topics),
       ])
@@ -110,7 +142,8 @@ export class Wakeups {
     )
   }
 
-  #lost(client: pg.Client): void {
+  #lost(client: ServerConnection): void {
+    clearInterval(this.#beating)
     if (this.#closed) return
     this.#client = undefined
     client.end().catch(() => {})
@@ -127,6 +160,7 @@ export class Wakeups {
 
   async close(): Promise<void> {
     this.#closed = true
+    clearInterval(this.#beating)
     clearTimeout(this.#reconnectTimer)
     clearTimeout(this.#sendTimer)
     // Who enqueues and leaves has said so before.

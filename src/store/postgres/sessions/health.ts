@@ -29,7 +29,7 @@ export async function noteHealth(sql: Sql, notes: readonly NewHealthNote[], now:
   await sql.run(
     `DELETE FROM gleaner.health WHERE id IN (
        SELECT id FROM (SELECT id, at FROM gleaner.health ORDER BY id LIMIT $1) oldest
-       WHERE at < $2 OR id <= (SELECT max(id) FROM gleaner.health) - $3
+       WHERE at < $2 OR id <= (SELECT pg_catalog.max(id) FROM gleaner.health) - $3
        ORDER BY id)`,
     [HEALTH_PRUNED_MAX + notes.length, now - HEALTH_KEPT_MS, HEALTH_LINES_MAX],
   )

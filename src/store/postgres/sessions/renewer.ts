@@ -1,17 +1,28 @@
-import type { Renewer } from '../../contract.ts'
+import type { Renewer } from '../../renewal.ts'
 import type { Database } from '../server/database.ts'
 import type { PostgresOptions } from '../server/options.ts'
 import type { Sql } from '../server/sql.ts'
+import { advanceLeaseClock } from './lease-clock.ts'
+
+/** A busy server may take that long. */
+const LIMIT_MIN_MS = 4_000
 
 /**
  * Renews sessions on a connection of its own, in a thread of its own. The driver is loaded when the first of them is due, a third of
  * a lease after the worker's start, where every millisecond counts.
  */
-export function openPostgresRenewer(options: PostgresOptions): Renewer {
+export function openPostgresRenewer(options: PostgresOptions, leaseMs: number): Renewer {
   let opening: Promise<Database> | undefined
   const open = async () => {
     const { Database } = await import('../server/database.ts')
-    return new Database({ ...options, poolSize: 1 })
+    // A lease lasts for three renewals: a dead connection must not cost two of them.
+    const limitMs = Math.max(LIMIT_MIN_MS, leaseMs / 3)
+    return new Database({
+      ...options,
+      poolSize: 1,
+      queryTimeoutMs: Math.min(options.queryTimeoutMs ?? limitMs, limitMs),
+      connectTimeoutMs: Math.min(options.connectTimeoutMs ?? limitMs, limitMs),
+    })
   }
   return {
     async renew(sessions) {
@@ -19,7 +30,7 @@ export function openPostgresRenewer(options: PostgresOptions): Renewer {
         opening = undefined
         throw error
       })
-      return renewSessions((await opening).sql, sessions)
+      return renewSessions((await opening).sql, sessions, leaseMs)
     },
     async close() {
       const database = await opening
@@ -28,11 +39,12 @@ export function openPostgresRenewer(options: PostgresOptions): Renewer {
   }
 }
 
-async function renewSessions(sql: Sql, sessions: readonly string[]): Promise<string[]> {
+async function renewSessions(sql: Sql, sessions: readonly string[], leaseMs: number): Promise<string[]> {
+  const leaseTime = await advanceLeaseClock(sql, leaseMs, null)
   const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.sessions SET renewals = renewals + 1, renewed_at = gleaner.now_ms()
+    `UPDATE gleaner.sessions SET renewals = renewals + 1, renewed_at = gleaner.now_ms(), lease_time = $2
      WHERE id = ANY($1::bigint[]) AND ended_at IS NULL RETURNING id::text AS id`,
-    [sessions],
+    [sessions, leaseTime],
   )
   return rows.map((row) => row.id)
 }

@@ -2,21 +2,31 @@ import type { Holdup } from '../../../model/holdup.ts'
 import { readRowId } from '../../../model/row.ts'
 import { BROKEN_WORKER_CRASHES, type EndCause, type EndKnowledge, giveBack } from '../../../model/session.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../../contract.ts'
+import { heldUp } from '../../serving-row.ts'
 import { supervisorOf, supervisorText } from '../../session-row.ts'
 import type { Memory } from '../memory.ts'
 import { leaveRaces } from '../order/races.ts'
 import { forgiveRows, giveRowsBack, takeRowsFrom } from '../rows/giving-back.ts'
+import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { Tally } from '../tasks/tally.ts'
 import { allHeldBy, applyAll } from '../tasks/transition.ts'
 
-export async function insertSession(sql: Sql, session: NewSession, clockMs: number | null): Promise<string> {
+/** With the life of the server in which it was opened. */
+export async function insertSession(
+  sql: Sql,
+  session: NewSession,
+  clockMs: number | null,
+): Promise<{ id: string; life: number | null }> {
   const { host, boot, pid, startTime } = session.process
-  const row = await sql.row<{ id: string }>(
+  // Whatever the server's default is: an id that is forgotten again would be given to another worker.
+  await sql.run(`SELECT pg_catalog.set_config('synchronous_commit', 'on', true)`)
+  const row = await sql.row<{ id: string; life: number | null }>(
     `INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries,
-       supervisor, opened_at, renewed_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now FROM (SELECT coalesce($11::bigint, gleaner.now_ms()) AS now) moment
-     RETURNING id::text AS id`,
+       supervisor, opened_at, renewed_at, lease_time)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now, now, (SELECT time_ms FROM gleaner.lease_clock)
+     FROM (SELECT coalesce($11::bigint, gleaner.now_ms()) AS now) moment
+     RETURNING id::text AS id, ${LIFE} AS life`,
     [
       session.worker,
       host,
@@ -31,7 +41,7 @@ export async function insertSession(sql: Sql, session: NewSession, clockMs: numb
       clockMs,
     ],
   )
-  return row!.id
+  return row!
 }
 
 /**
@@ -75,22 +85,27 @@ export async function readLiveSessions(sql: Sql, clockMs: number | null): Promis
     start_time: string | null
     supervisor: string | null
     renewals: number
-    unrenewed: number
+    counted: number
+    since: number
+    holdups: string | null
   }
   const rows = await sql.rows<Row>(
-    `SELECT id::text AS id, worker, host, boot, pid, start_time, supervisor, renewals,
-       coalesce($1::bigint, gleaner.now_ms()) - renewed_at AS unrenewed
-     FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY sessions.id`,
+    `SELECT id::text AS id, worker, host, boot, pid, start_time, supervisor, renewals, holdups,
+       time_ms - lease_time AS counted, coalesce($1::bigint, gleaner.now_ms()) - at AS since
+     FROM gleaner.sessions, gleaner.lease_clock WHERE ended_at IS NULL ORDER BY sessions.id`,
     [clockMs],
   )
-  return rows.map(({ id, worker, renewals, unrenewed, host, boot, pid, start_time, supervisor }) => ({
-    id,
-    worker,
-    renewals,
-    unrenewedMs: unrenewed,
-    process: { host, boot, pid, startTime: start_time },
-    supervisor: supervisorOf(supervisor),
-  }))
+  return rows.map(
+    ({ id, worker, renewals, counted, since, host, boot, pid, start_time, supervisor, holdups }) => ({
+      id,
+      worker,
+      renewals,
+      unrenewed: { countedMs: counted, sinceMs: since },
+      process: { host, boot, pid, startTime: start_time },
+      supervisor: supervisorOf(supervisor),
+      holdups: heldUp(holdups).holdups,
+    }),
+  )
 }
 
 interface SessionRow {

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from '../../../process-identity.ts'
 import type { Command, Supervision, SupervisorReport, SupervisorRow } from '../../supervision.ts'
-import type { Manner } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 
 export interface SupervisionServices {

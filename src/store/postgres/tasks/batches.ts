@@ -1,7 +1,8 @@
 import type { ClaimProof, Exchange, Exchanged } from '../../contract.ts'
 
 /** Tasks that somebody holds. The batches say where to look, a task's own row whether it is still so. */
-export const HELD = 'id = ANY(ARRAY(SELECT unnest(tasks) FROM gleaner.batches)) AND fence IS NOT NULL'
+export const HELD =
+  'id = ANY(ARRAY(SELECT pg_catalog.unnest(tasks) FROM gleaner.batches)) AND fence IS NOT NULL'
 
 /**
  * What was claimed together has a row in the database, by which it is found when its session ends. This book knows when

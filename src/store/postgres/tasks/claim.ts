@@ -57,7 +57,7 @@ async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
               SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.low AND rank < l.high
               LIMIT 1) t) AS ready,
             EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
-            (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS due,
+            (SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed) AS due,
             ${ENTRIES_READ} AS after`,
     [path.lanes, path.from, path.to],
   )

@@ -4,7 +4,7 @@ import { storedKey } from '../../task-row.ts'
 import { Slots } from '../limits/gates.ts'
 import type { Memory } from '../memory.ts'
 import type { QueueBook } from '../order/queue-book.ts'
-import { type Sql, textList } from '../server/sql.ts'
+import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
 import { insertWithWishes } from './held-key.ts'
 
@@ -67,7 +67,7 @@ async function withoutHolder(
 /** Until the end of the transaction, and in one order, so that nobody waits for one who waits for him. */
 export async function lockKeys(sql: Sql, keys: readonly string[]): Promise<void> {
   await sql.run(
-    `SELECT pg_advisory_xact_lock(hashtextextended(key, 7)) FROM (SELECT unnest($1::text[]) AS key ORDER BY 1) k`,
+    `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(key, 7)) FROM (SELECT pg_catalog.unnest($1::text[]) AS key ORDER BY 1) k`,
     [keys],
   )
 }
@@ -166,9 +166,9 @@ async function insert(
        RETURNING id, lane, delayed
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled)
-       SELECT lane, count(*), count(*) FILTER (WHERE delayed) FROM added GROUP BY lane
-     ), told AS MATERIALIZED (SELECT pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
-     SELECT min(id) AS first, CASE WHEN max(id) - min(id) >= count(*) THEN string_agg(id::text, ',' ORDER BY id) END AS ids,
+       SELECT lane, pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE delayed) FROM added GROUP BY lane
+     ), told AS MATERIALIZED (SELECT pg_catalog.pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
+     SELECT pg_catalog.min(id) AS first, CASE WHEN pg_catalog.max(id) - pg_catalog.min(id) >= pg_catalog.count(*) THEN pg_catalog.string_agg(id::text, ',' ORDER BY id) END AS ids,
             (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version
      FROM added LEFT JOIN told ON true`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
@@ -203,7 +203,7 @@ async function tellTurnstiles(
 
 /** How far the races of weighted queues have come; read only by RACE_MOMENT. */
 const RACES = `races AS MATERIALIZED (
-       SELECT queue, max(moment) AS moment FROM gleaner.races r
+       SELECT queue, pg_catalog.max(moment) AS moment FROM gleaner.races r
        WHERE era = (SELECT era FROM gleaner.queues WHERE name = r.queue) GROUP BY queue)`
 const RACE_MOMENT = `CASE WHEN race IS NULL THEN now
   ELSE coalesce((SELECT moment FROM races WHERE races.queue = race), 0) END`
@@ -244,7 +244,7 @@ function givenOf(
   const names = ['input', ...each.map(({ name }) => name)]
   return {
     given: `SELECT ${['e.*', ...constants].join(', ')}
-       FROM unnest(${[texts.read(`$${place}`), ...arrays].join(', ')}) e(${names.join(', ')})`,
+       FROM ${unnest([texts.read(`$${place}`), ...arrays])} e(${names.join(', ')})`,
     values: [...same.map(({ list }) => list[0]), texts.value, ...each.map(({ list }) => list)],
   }
 }

@@ -22,6 +22,8 @@ export interface Effect {
   answer: Exchanged
   ended: string[]
   requeued: boolean
+  /** The life of the server in which what the session holds was compared. */
+  comparedIn?: number | null
 }
 
 /** In a transaction: hands in what is finished, then takes what is next. `spent`: batches of which nothing is left. */
@@ -32,22 +34,27 @@ export async function exchangeTasks(
   spent: readonly number[],
   clockMs: number | null,
 ): Promise<Effect> {
-  const { session, want } = exchange
-  const outlook = await lookOut(sql, memory, session, want, { locked: true })
+  const { session, holding } = exchange
+  const outlook = await lookOut(sql, memory, session, exchange.want, { locked: true })
   if (!outlook?.live) {
     memory.usual.note(session, false, false)
     return { answer: ended(exchange), ended: [], requeued: false }
   }
   const now = clockMs ?? outlook.now
-  const { limited } = outlook
-  const settled = await settle(sql, memory, exchange, spent, limited, now)
+  const { limited, life } = outlook
+  const isCertain = memory.life.isCompared('tasks', session, life)
+  const mayClaim = isCertain || (holding !== undefined && life !== null)
+  const want = mayClaim ? exchange.want : null
+  // Before the outcomes: what has ended takes no progress any more.
+  await noteProgress(sql, exchange)
+  // The rows of batches may only go when nothing that is believed to be settled can have come back.
+  const settled = await settle(sql, memory, exchange, isCertain ? spent : [], limited, now)
   const isUseful = outlook.useful || settled.ended.length > 0
   if (isUseful && !outlook.useful) await markUseful(sql, session)
   memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
-  const unknown = await handBackUnknown(sql, memory, exchange, limited, now)
-  const refused = [...settled.refused, ...(await noteStarts(sql, exchange))]
+  const { unknown, lost } = await compareHeld(sql, memory, exchange, limited, now)
+  const refused = [...settled.refused, ...lost, ...(await noteStarts(sql, exchange))]
   await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
-  await noteProgress(sql, exchange)
   await appendLogs(sql, exchange)
 
   const { claims, opening } =
@@ -55,8 +62,15 @@ export async function exchangeTasks(
       ? { claims: [], opening: unlimited([]) }
       : await claimTasks(sql, memory, outlook, session, want, now)
   const requeued = settled.requeued || unknown
-  const answer = await answered(sql, memory, exchange, claims, refused, outlook, opening, requeued, now)
-  return { answer, ended: settled.ended, requeued }
+  const asked = { ...exchange, want }
+  const answer = await answered(sql, memory, asked, claims, refused, outlook, opening, requeued, now)
+  if (!mayClaim) Object.assign(answer, { compare: true, nextDueInMs: 0 })
+  return {
+    answer,
+    ended: settled.ended,
+    requeued,
+    ...(holding === undefined ? {} : { comparedIn: life }),
+  }
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -69,6 +83,7 @@ export async function lookOnly(
   const { session, want } = exchange
   const outlook = await lookOut(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
+  if (!memory.life.isCompared('tasks', session, outlook.life)) return null
   const now = clockMs ?? outlook.now
   if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited([]), false, now)
   const opening = outlook.limited
@@ -125,17 +140,21 @@ async function settle(
   return { refused, ended, requeued }
 }
 
-/** What an exchange claimed whose answer never arrived. */
-async function handBackUnknown(
+/**
+ * What only the database knows of goes back: it was claimed in an exchange whose answer never arrived, or its completion was
+ * lost. What only the worker knows of is lost: the database has forgotten the claim.
+ */
+async function compareHeld(
   sql: Sql,
   memory: Memory,
   { session, holding }: Exchange,
   limited: boolean,
   now: number,
-): Promise<boolean> {
-  if (holding === undefined) return false
+): Promise<{ unknown: boolean; lost: string[] }> {
+  if (holding === undefined) return { unknown: false, lost: [] }
   const known = new Set(holding)
-  const unknown = (await allHeldBy(sql, [session])).filter((task) => !known.has(task.id))
+  const held = await allHeldBy(sql, [session])
+  const unknown = held.filter((task) => !known.has(task.id))
   const tally = new Tally()
   const decided = unknown.map((task) => ({
     task,
@@ -144,7 +163,13 @@ async function handBackUnknown(
   await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
   if (limited) await tally.slots.write(sql)
-  return unknown.length > 0
+  const ours = held.map(({ id }) => id).filter((id) => known.has(id))
+  await sql.run('DELETE FROM gleaner.batches WHERE session = $1 AND NOT (tasks && $2::bigint[])', [
+    session,
+    numberList(ours),
+  ])
+  const stillOurs = new Set(ours)
+  return { unknown: unknown.length > 0, lost: holding.filter((id) => !stillOurs.has(id)) }
 }
 
 /**
@@ -165,7 +190,9 @@ export async function completeMany(
   if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
   const results = textList(completed.map((run) => run.result))
   // Asked for only by those who have limits: by lane, how many.
-  const lanes = limited ? '(SELECT json_agg(json_build_array(lane, n)) FROM together)' : 'NULL::json'
+  const lanes = limited
+    ? '(SELECT pg_catalog.json_agg(pg_catalog.json_build_array(lane, n)) FROM together)'
+    : 'NULL::json'
   const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
     `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
        UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
@@ -173,15 +200,15 @@ export async function completeMany(
        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], ${results.read('$5')}) given(id, fence, started_at, result)
        WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane
      ), together AS (
-       SELECT lane, count(*) AS n, array_agg(id) AS tasks FROM ended GROUP BY lane
+       SELECT lane, pg_catalog.count(*) AS n, pg_catalog.array_agg(id) AS tasks FROM ended GROUP BY lane
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
      ), filed AS (
        INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', now, tasks FROM together, moment
      ), removed AS (
        DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[]) AND (SELECT now FROM moment) IS NOT NULL
-     ), answer AS (SELECT coalesce(sum(n), 0) = cardinality($2::bigint[]) AS "all" FROM together)
-     SELECT "all", CASE WHEN NOT "all" THEN (SELECT string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     ), answer AS (SELECT coalesce(pg_catalog.sum(n), 0)::bigint = pg_catalog.cardinality($2::bigint[]) AS "all" FROM together)
+     SELECT "all", CASE WHEN NOT "all" THEN (SELECT pg_catalog.string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
      FROM answer`,
     [
       now,

@@ -35,7 +35,7 @@ export async function unfileFinished(sql: Sql, tasks: readonly Ended[]): Promise
     ended.map((task) => task.status),
     numberList(ended.map((task) => task.finished_at!)),
   ]
-  const gone = `(SELECT lane, status, finished_at, array_agg(id) AS tasks
+  const gone = `(SELECT lane, status, finished_at, pg_catalog.array_agg(id) AS tasks
     FROM unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[]) one(id, lane, status, finished_at)
     GROUP BY lane, status, finished_at) gone`
   const same = 'f.lane = gone.lane AND f.status = gone.status AND f.finished_at = gone.finished_at'
@@ -44,7 +44,7 @@ export async function unfileFinished(sql: Sql, tasks: readonly Ended[]): Promise
     values,
   )
   await sql.run(
-    `UPDATE gleaner.finished f SET tasks = ARRAY(SELECT unnest(f.tasks) EXCEPT SELECT unnest(gone.tasks))
+    `UPDATE gleaner.finished f SET tasks = ARRAY(SELECT pg_catalog.unnest(f.tasks) EXCEPT SELECT pg_catalog.unnest(gone.tasks))
      FROM ${gone} WHERE ${same} AND f.tasks && gone.tasks`,
     values,
   )

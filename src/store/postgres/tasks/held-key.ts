@@ -123,14 +123,18 @@ async function readHolders(
   )
   const others = await sql.row<{ now: number; forever: [string, number][]; throttled: [string, number][] }>(
     `SELECT coalesce($2::bigint, gleaner.now_ms()) AS now,
-            (SELECT coalesce(json_agg(json_build_array(key, task)), '[]') FROM gleaner.forever_keys
+            (SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(key, task)), '[]') FROM gleaner.forever_keys
              WHERE key = ANY($1)) AS forever,
-            (SELECT coalesce(json_agg(json_build_array(key, task)), '[]') FROM gleaner.throttles
+            (SELECT coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(key, task)), '[]') FROM gleaner.throttles
              WHERE key = ANY($1) AND until > coalesce($2::bigint, gleaner.now_ms())) AS throttled`,
     [keys, clockMs],
   )
-  const { now, forever, throttled } = others!
-  const byKey = new Map<string, KeyHolder>(rows.map((row) => [row.key, row]))
+  const { forever, throttled } = others!
+  // A connection of the user's own may tell large numbers as text.
+  const now = Number(others!.now)
+  const byKey = new Map<string, KeyHolder>(
+    rows.map((row) => [row.key, { ...row, id: Number(row.id), createdAt: Number(row.createdAt) }]),
+  )
   const [always, resting] = [new Map(forever), new Map(throttled)]
   const holders = keys.map((key): [string, KeyHolders] => [
     key,

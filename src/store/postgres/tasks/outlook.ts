@@ -1,6 +1,7 @@
 import type { Want } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
 import type { Memory } from '../memory.ts'
+import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { keepMoment } from './moment.ts'
 import { ENTRIES_READ, SUSPECT } from './take.ts'
@@ -29,6 +30,8 @@ export interface Outlook {
   usual: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
+  /** Of the server; null: it has lost something, and no new one has begun. */
+  life: number | null
 }
 
 interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
@@ -42,17 +45,17 @@ interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
 const OUTLOOK = `
   SELECT ended_at IS NULL AS live, completed <> 0 AS useful, gleaner.now_ms() AS now,
          (SELECT value <> 0 FROM gleaner.settings WHERE key = 'paused') AS everything,
-         (SELECT count(*) < 2 FROM (SELECT 1 FROM gleaner.sessions WHERE ended_at IS NULL LIMIT 2) l) AS alone,
+         (SELECT pg_catalog.count(*) < 2 FROM (SELECT 1 FROM gleaner.sessions WHERE ended_at IS NULL LIMIT 2) l) AS alone,
          ARRAY(SELECT name FROM gleaner.queues WHERE paused) AS queues,
          (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version,
          (SELECT value FROM gleaner.settings WHERE key = 'limits') AS limits,
          (SELECT value FROM gleaner.settings WHERE key = 'keyed') AS keyed,
-         (SELECT max(id) FROM gleaner.lanes WHERE limit_key = '') AS highest,
+         (SELECT pg_catalog.max(id) FROM gleaner.lanes WHERE limit_key = '') AS highest,
          EXISTS (SELECT 1 FROM gleaner.tasks WHERE ${SUSPECT}) AS suspects,
-         (SELECT min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
+         (SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
                WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
-         ${ENTRIES_READ} AS "entriesBefore"
+         ${ENTRIES_READ} AS "entriesBefore", ${LIFE} AS life
   FROM gleaner.sessions WHERE sessions.id = $1`
 
 /**
@@ -80,8 +83,8 @@ export async function lookOut(
 }
 
 /** As this process knows the database, and with nothing to do beside the usual. */
-const AS_KNOWN = `live AND useful AND NOT everything AND cardinality(queues) = 0 AND version = $2 AND limits = 0 AND keyed = 0
-  AND highest = $3 AND NOT suspects AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
+const AS_KNOWN = `live AND useful AND NOT everything AND pg_catalog.cardinality(queues) = 0 AND version = $2 AND limits = 0 AND keyed = 0
+  AND highest = $3 AND life = $5::bigint AND NOT suspects AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
 
 const LOOK_ALONG = `
   SELECT o.*, ${keepMoment(`CASE WHEN ${AS_KNOWN} THEN coalesce($4::bigint, now) END`)} AS kept
@@ -93,12 +96,12 @@ const LOOK_ALONG = `
  */
 export async function lookAlong(
   sql: Sql,
-  { lanes, queues }: Memory,
+  { lanes, queues, life }: Memory,
   session: string,
   open: readonly Lane[],
   clockMs: number | null,
 ): Promise<Outlook | null> {
-  const values = [session, queues.version, lanes.highest, clockMs]
+  const values = [session, queues.version, lanes.highest, clockMs, life.of('tasks', session)]
   const row = await sql.row<OutlookRow & { kept: boolean }>(LOOK_ALONG, values)
   return row?.kept ? { ...row, limited: false, usual: true, open } : null
 }

@@ -5,7 +5,7 @@ import { momentOf } from './moment.ts'
 
 export const READY = 'in_line AND NOT suspect'
 /** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
-export const ENTRIES_READ = `pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
+export const ENTRIES_READ = `pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
 export const SUSPECT = 'in_line AND suspect'
 const NOW = momentOf('$5')
 
@@ -96,7 +96,7 @@ function textOf(which: string, path: Path, turns: ReadonlyMap<number, number>): 
 
 function takeText(next: string): string {
   return `WITH next AS MATERIALIZED (${next}), fence AS MATERIALIZED (
-      SELECT nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
+      SELECT pg_catalog.nextval('gleaner.fence') AS value, ${ENTRIES_READ} AS entries WHERE EXISTS (SELECT 1 FROM next)
     ), batch AS (
       INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $3, ARRAY(SELECT task FROM next) FROM fence
     )
@@ -115,11 +115,11 @@ function takeText(next: string): string {
 function nextOf(which: string, backwards: readonly boolean[], several: boolean): string {
   const heads = backwards.map((way) => headsOf(which, way)).join(' UNION ALL ')
   if (!several) {
-    return `SELECT place, task, row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
+    return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
       ORDER BY rank, id LIMIT $2`
   }
-  return `SELECT place, task, row_number() OVER (ORDER BY nth, turn) AS position FROM (
-      SELECT place, task, turn, row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
+  return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY nth, turn) AS position FROM (
+      SELECT place, task, turn, pg_catalog.row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
     ORDER BY nth, turn LIMIT $2`
 }
 

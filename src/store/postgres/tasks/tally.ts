@@ -36,7 +36,7 @@ export class Tally {
 /** Moves tallies into the lanes' own counters, so that counting stays cheap. One process at a time; others pass by. */
 export async function sumUp(sql: Sql): Promise<void> {
   const lock = await sql.row<{ free: boolean }>(
-    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free',
+    'SELECT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended($1, 1)) AS free',
     [`gleaner tallies ${sql.schema}`],
   )
   if (!lock?.free) return
@@ -45,7 +45,7 @@ export async function sumUp(sql: Sql): Promise<void> {
        DELETE FROM gleaner.tallies WHERE ctid = ANY(ARRAY(
          SELECT ctid FROM gleaner.tallies LIMIT ${SUM_MAX} FOR UPDATE SKIP LOCKED)) RETURNING *
      ), sums AS (
-       SELECT lane, ${COUNTERS.map((c) => `sum(${c}) AS ${c}`).join(', ')} FROM moved GROUP BY lane
+       SELECT lane, ${COUNTERS.map((c) => `pg_catalog.sum(${c}) AS ${c}`).join(', ')} FROM moved GROUP BY lane
      )
      UPDATE gleaner.lanes l SET ${COUNTERS.map((c) => `${c} = l.${c} + s.${c}`).join(', ')} FROM sums s WHERE s.lane = l.id`,
   )

@@ -14,7 +14,9 @@ import type { LaneBook } from './lanes.ts'
 /** With the name of the worker that holds or held it. */
 export type FullRow = TaskRow & { worker: string | null }
 
-export const FULL = 't.*, (SELECT worker FROM gleaner.sessions s WHERE s.id = t.session) AS worker'
+export const WORKER = '(SELECT worker FROM gleaner.sessions s WHERE s.id = t.session) AS worker'
+
+export const FULL = `t.*, ${WORKER}`
 
 /** Ids are opaque strings to everybody else; what is none of ours names no task. */
 export function rowid(id: string): string {

@@ -42,10 +42,23 @@ export async function heldAmong(
 export async function allHeldBy(sql: Sql, sessions: readonly (string | number)[]): Promise<HeldRow[]> {
   const rows = await sql.rows<Row>(
     `SELECT ${COLUMNS} FROM gleaner.tasks
-     WHERE id = ANY(ARRAY(SELECT unnest(tasks) FROM gleaner.batches WHERE session = ANY($1::bigint[])))
+     WHERE id = ANY(ARRAY(SELECT pg_catalog.unnest(tasks) FROM gleaner.batches WHERE session = ANY($1::bigint[])))
        AND session = ANY($1::bigint[]) AND fence IS NOT NULL
      ORDER BY tasks.id FOR UPDATE`,
     [sessions],
+  )
+  return rows.map((row) => ({ ...row, started: row.status === 'running' }))
+}
+
+/** Those that are held under these fences, by whatever session. */
+export async function heldUnder(
+  sql: Sql,
+  proofs: readonly { id: string; fence: number }[],
+): Promise<HeldRow[]> {
+  const rows = await sql.rows<Row>(
+    `SELECT ${COLUMNS} FROM gleaner.tasks
+     WHERE (id, fence) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[])) ORDER BY tasks.id FOR UPDATE`,
+    [numberList(proofs.map(({ id }) => id)), numberList(proofs.map(({ fence }) => fence))],
   )
   return rows.map((row) => ({ ...row, started: row.status === 'running' }))
 }

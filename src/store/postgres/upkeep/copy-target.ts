@@ -6,10 +6,13 @@ import { migrations } from '../migrations/index.ts'
 import { Database } from '../server/database.ts'
 import { migrate, versionOf } from '../server/migrate.ts'
 import type { PostgresOptions } from '../server/options.ts'
-import { type Sql, storable } from '../server/sql.ts'
+import type { Manner } from '../server/settings.ts'
+import { type Sql, storable, unnest } from '../server/sql.ts'
 
 /** Of one row of `finished`, as many as workers hand in together. */
 const FILED_TOGETHER = 500
+
+const UNHURRIED: Manner = { unhurried: true }
 
 const FILLED = COPIED_TABLES.filter(({ seeded }) => !seeded)
 
@@ -21,12 +24,11 @@ export function intoEmptySchema<T>(
   return withDatabase(options, async (database) => {
     await migrate(database)
     return database.transaction(async (sql) => {
-      // A server may need its time for what is reckoned at the end.
-      await sql.run('SET LOCAL statement_timeout = 0')
       await lockTables(sql)
       await refuseFull(sql)
       return work(targetOf(sql))
-    })
+      // A server may need its time for what is reckoned at the end.
+    }, UNHURRIED)
   })
 }
 
@@ -101,7 +103,7 @@ function targetOf(sql: Sql): CopyTarget {
 
 function readColumns(sql: Sql, table: string): Promise<Column[]> {
   return sql.rows<Column>(
-    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+    `SELECT attname AS name, pg_catalog.format_type(atttypid, atttypmod) AS type FROM pg_attribute
      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     [`"${sql.schema}"."${table}"`],
   )
@@ -115,26 +117,26 @@ async function insert(
   rows: readonly (readonly unknown[])[],
 ): Promise<void> {
   const names = columns.map((column) => `"${column}"`).join(', ')
-  const lists = columns.map((column, i) => `$${i + 1}::${types.get(column)}[]`).join(', ')
+  const lists = columns.map((column, i) => `$${i + 1}::${types.get(column)}[]`)
   const over = columns.map((column) => `"${column}" = excluded."${column}"`).join(', ')
   await sql.run(
-    `INSERT INTO gleaner.${name} (${names}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${lists})
+    `INSERT INTO gleaner.${name} (${names}) OVERRIDING SYSTEM VALUE SELECT * FROM ${unnest(lists)}
      ${seeded ? `ON CONFLICT ("${key.join('", "')}") DO UPDATE SET ${over}` : ''}`,
     columns.map((_, i) => rows.map((row) => (typeof row[i] === 'string' ? storable(row[i]) : row[i]))),
   )
 }
 
 const FINISHED = `INSERT INTO gleaner.finished (lane, status, finished_at, tasks)
-  SELECT lane, status, finished_at, array_agg(id ORDER BY id) FROM (
+  SELECT lane, status, finished_at, pg_catalog.array_agg(id ORDER BY id) FROM (
     SELECT id, lane, status, finished_at,
-      (row_number() OVER (PARTITION BY lane, status, finished_at ORDER BY id) - 1) / ${FILED_TOGETHER} AS part
+      (pg_catalog.row_number() OVER (PARTITION BY lane, status, finished_at ORDER BY id) - 1) / ${FILED_TOGETHER} AS part
     FROM gleaner.tasks WHERE finished_at IS NOT NULL) ended
   GROUP BY lane, status, finished_at, part`
 
 const COUNTERS = `UPDATE gleaner.lanes SET created = n.created, scheduled = n.scheduled, completed = n.completed,
     failed = n.failed, cancelled = n.cancelled
-  FROM (SELECT lane, count(*) AS created, ${['scheduled', 'completed', 'failed', 'cancelled']
-    .map((status) => `count(*) FILTER (WHERE status = '${status}') AS ${status}`)
+  FROM (SELECT lane, pg_catalog.count(*) AS created, ${['scheduled', 'completed', 'failed', 'cancelled']
+    .map((status) => `pg_catalog.count(*) FILTER (WHERE status = '${status}') AS ${status}`)
     .join(', ')} FROM gleaner.tasks GROUP BY lane) n WHERE n.lane = lanes.id`
 
 /** What is new gets higher numbers than all that was ever given away. */
@@ -145,27 +147,29 @@ async function goOnAfter(sql: Sql, { fence, task }: LastNumbers): Promise<void> 
     [`"${sql.schema}"`, COPIED_TABLES.map(({ name }) => name)],
   )
   for (const { name, column } of numbered) {
-    const row = await sql.row<{ last: number | null }>(`SELECT max("${column}") AS last FROM gleaner.${name}`)
+    const row = await sql.row<{ last: number | null }>(
+      `SELECT pg_catalog.max("${column}") AS last FROM gleaner.${name}`,
+    )
     const last = Math.max(row?.last ?? 0, name === 'tasks' ? task : 0)
     if (last > 0)
-      await sql.run('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [
+      await sql.run('SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence($1, $2), $3)', [
         `"${sql.schema}"."${name}"`,
         column,
         last,
       ])
   }
-  if (fence > 0) await sql.run(`SELECT setval('gleaner.fence', $1)`, [fence])
-  await sql.run(`SELECT setval('gleaner.turns', last) FROM (SELECT max(turn) AS last FROM gleaner.turnstiles) t
+  if (fence > 0) await sql.run(`SELECT pg_catalog.setval('gleaner.fence', $1)`, [fence])
+  await sql.run(`SELECT pg_catalog.setval('gleaner.turns', last) FROM (SELECT pg_catalog.max(turn) AS last FROM gleaner.turnstiles) t
                  WHERE last > 0`)
 }
 
 async function count(sql: Sql): Promise<Omit<Copied, 'dryRun'>> {
   const tasks = await sql.rows<{ status: TaskStatus; n: number }>(
-    'SELECT status, count(*) AS n FROM gleaner.tasks GROUP BY status',
+    'SELECT status, pg_catalog.count(*) AS n FROM gleaner.tasks GROUP BY status',
   )
   const tables: Record<string, number> = {}
   for (const { name } of FILLED) {
-    tables[name] = (await sql.row<{ n: number }>(`SELECT count(*) AS n FROM gleaner.${name}`))!.n
+    tables[name] = (await sql.row<{ n: number }>(`SELECT pg_catalog.count(*) AS n FROM gleaner.${name}`))!.n
   }
   return { tasks: Object.fromEntries(tasks.map(({ status, n }) => [status, n])), tables }
 }

@@ -91,7 +91,7 @@ function oldestOf(
   const { at, id } = marks.of(lanes, status)
   return sql.rows<Finished>(
     `SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, since, since_id), LATERAL (
-       SELECT one.id, f.lane, f.status, f.finished_at FROM gleaner.finished f CROSS JOIN LATERAL unnest(f.tasks) one(id)
+       SELECT one.id, f.lane, f.status, f.finished_at FROM gleaner.finished f CROSS JOIN LATERAL pg_catalog.unnest(f.tasks) one(id)
        WHERE f.lane = l.lane AND f.status = $4 AND f.finished_at >= l.since AND f.finished_at <= $5
          AND (f.finished_at, one.id) > (l.since, l.since_id)
        ORDER BY f.finished_at, one.id LIMIT $6) t
@@ -107,9 +107,9 @@ function surplusOf(
   count: number,
 ): Promise<{ queue: string; surplus: number }[]> {
   return sql.rows(
-    `SELECT l.queue, sum(l.${status} + coalesce(t.n, 0)) - $1 AS surplus FROM gleaner.lanes l
-     LEFT JOIN (SELECT lane, sum(${status}) AS n FROM gleaner.tallies GROUP BY lane) t ON t.lane = l.id
-     GROUP BY l.queue HAVING sum(l.${status} + coalesce(t.n, 0)) > $1`,
+    `SELECT l.queue, pg_catalog.sum(l.${status} + coalesce(t.n, 0)) - $1 AS surplus FROM gleaner.lanes l
+     LEFT JOIN (SELECT lane, pg_catalog.sum(${status}) AS n FROM gleaner.tallies GROUP BY lane) t ON t.lane = l.id
+     GROUP BY l.queue HAVING pg_catalog.sum(l.${status} + coalesce(t.n, 0)) > $1`,
     [count],
   )
 }

@@ -2,7 +2,6 @@ import { ACTIVE_KEY_WITHOUT_MARK } from '../../follower.ts'
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../../soundness.ts'
 import type { Finding } from '../../upkeep.ts'
 import type { Sql } from '../server/sql.ts'
-import { isLostConnection } from '../server/sql-errors.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
@@ -19,11 +18,11 @@ export const FLAWS: readonly Flaw[] = [
     what: 'a task is finished and not found as such, found more than once, or found and not finished',
     sql: `SELECT coalesce(t.id, f.id) AS id, t.status, f.status AS found FROM
             (SELECT * FROM gleaner.tasks WHERE finished_at IS NOT NULL) t
-            FULL JOIN (SELECT lane, status, finished_at, unnest(tasks) AS id FROM gleaner.finished) f
+            FULL JOIN (SELECT lane, status, finished_at, pg_catalog.unnest(tasks) AS id FROM gleaner.finished) f
               ON f.id = t.id AND f.status = t.status AND f.lane = t.lane AND f.finished_at = t.finished_at
           WHERE t.id IS NULL OR f.id IS NULL
           UNION ALL
-          SELECT id, NULL, 'twice' FROM (SELECT unnest(tasks) AS id FROM gleaner.finished) f GROUP BY id HAVING count(*) > 1`,
+          SELECT id, NULL, 'twice' FROM (SELECT pg_catalog.unnest(tasks) AS id FROM gleaner.finished) f GROUP BY id HAVING pg_catalog.count(*) > 1`,
   },
   {
     what: 'what the indexes know of a task is not what its status says',
@@ -39,8 +38,8 @@ export const FLAWS: readonly Flaw[] = [
   {
     what: 'a limit counts others than the tasks that are held under it',
     sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE scope LIKE 'key/%'
-            AND held - (SELECT coalesce(sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) <> (
-            SELECT count(*) FROM gleaner.tasks h JOIN gleaner.lanes l ON l.id = h.lane
+            AND held - (SELECT coalesce(pg_catalog.sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) <> (
+            SELECT pg_catalog.count(*) FROM gleaner.tasks h JOIN gleaner.lanes l ON l.id = h.lane
             WHERE h.fence IS NOT NULL AND l.key_gate = g.id)`,
   },
   {
@@ -69,7 +68,7 @@ export const FLAWS: readonly Flaw[] = [
 const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
 
 export const COUNTING: Counting = {
-  lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(sum(t.${c}), 0) AS ${c}`).join(', ')}
+  lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(pg_catalog.sum(t.${c}), 0) AS ${c}`).join(', ')}
           FROM gleaner.lanes l LEFT JOIN gleaner.tallies t ON t.lane = l.id GROUP BY l.id`,
   created: 'true',
 }
@@ -86,10 +85,10 @@ export async function findingsIn(sql: Sql): Promise<Finding[]> {
 /** Each index against its table, where `amcheck` is installed and we may use it. It holds nobody up. */
 async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   const checker = await sql.row<{ name: string }>(
-    `SELECT quote_ident(n.nspname) || '.bt_index_check' AS name
+    `SELECT pg_catalog.quote_ident(n.nspname) || '.bt_index_check' AS name
      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
      JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'bt_index_check' AND p.pronargs = 2
-     WHERE e.extname = 'amcheck' AND has_function_privilege(p.oid, 'EXECUTE')`,
+     WHERE e.extname = 'amcheck' AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')`,
   )
   if (checker === undefined) return []
   const indexes = await sql.rows<{ oid: number; name: string }>(
@@ -100,8 +99,8 @@ async function brokenIndexes(sql: Sql): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { oid, name } of indexes) {
     await sql.run(`SELECT ${checker.name}($1::oid::regclass, true)`, [oid]).catch((error) => {
-      if (isLostConnection(error)) throw error
-      findings.push({ what: `PostgreSQL: ${error.message}`, examples: [{ index: name }] })
+      if (error.code === 'STORE_AWAY') throw error
+      findings.push({ what: error.message, examples: [{ index: name }] })
     })
   }
   return findings

@@ -2,15 +2,21 @@ import { StoreError } from '../../../errors.ts'
 import { sizeAfter } from '../../../model/retention.ts'
 import type { Change } from '../../contract.ts'
 import { laneToGoOnAfter } from '../../prune-walk.ts'
+import { checked } from '../../soundness.ts'
 import type { Pruned, PruneStep, Upkeep } from '../../upkeep.ts'
 import { removeRows } from '../manage/remove.ts'
-import type { Database, Manner } from '../server/database.ts'
+import type { Memory } from '../memory.ts'
+import type { Database } from '../server/database.ts'
+import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { lockAsSeen, PruneMarks, prunable, takeTurn } from './prune.ts'
 import { findingsIn } from './soundness.ts'
+import { giveBackUnreachable } from './unreachable.ts'
 
 export interface UpkeepOf {
   database: Database
+  memory: Memory
+  clockMs: () => number | null
   now: () => Promise<number>
   read<T>(work: () => Promise<T>): Promise<T>
   write<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T>
@@ -22,7 +28,7 @@ const STEP_MS = 40
 
 const QUIETLY: Manner = { durable: false, byIndex: true }
 
-export function postgresUpkeep({ database, now, read, write, spread }: UpkeepOf): Upkeep {
+export function postgresUpkeep({ database, memory, clockMs, now, read, write, spread }: UpkeepOf): Upkeep {
   const { sql } = database
   const marks = new PruneMarks()
 
@@ -60,10 +66,16 @@ export function postgresUpkeep({ database, now, read, write, spread }: UpkeepOf)
       const more = asked === undefined || ids.length > 0
       return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
-    check: () => read(() => database.unhurried(findingsIn)),
+    check: () =>
+      read(() =>
+        checked(
+          () => findingsIn(database.unhurried),
+          () => giveBackUnreachable(database, memory, clockMs()),
+        ),
+      ),
     optimize: () =>
       read(async () => {
-        await database.unhurried(vacuum)
+        await vacuum(database)
         return { vacuumed: true, freeBytes: null }
       }),
     // The server does it by itself, for all databases together.
@@ -79,12 +91,13 @@ export function postgresUpkeep({ database, now, read, write, spread }: UpkeepOf)
 }
 
 /** What was removed may be filled again, and the planner knows what the tables look like. Not FULL: that locks them. */
-async function vacuum(sql: Sql): Promise<void> {
+async function vacuum(database: Database): Promise<void> {
+  const { sql } = database
   const tables = await sql.rows<{ name: string }>(
     'SELECT tablename AS name FROM pg_tables WHERE schemaname = $1',
     [sql.schema],
   )
-  for (const { name } of tables) await sql.run(`VACUUM (ANALYZE) gleaner."${name}"`)
+  await database.outside(tables.map(({ name }) => `VACUUM (ANALYZE) gleaner."${name}"`))
 }
 
 export function notOurs(verb: 'backup' | 'restore'): StoreError {

@@ -7,13 +7,10 @@ import type { Connection, Durability } from './connection.ts'
 const FRAMES_MAX = { full: 1_000, normal: 4_000 }
 /** Looking costs some 50 µs: a commit of a few frames is not worth it. */
 const COMMITS_BETWEEN_LOOKS = { least: 8, most: 200 }
-
-/** Frames in the log, and how many of them were copied; `busy` if the log could not begin anew. */
-interface Checkpointed {
-  busy: number
-  log: number
-  checkpointed: number
-}
+/** Three times what is usual: some reader keeps the log from beginning anew. Some 50 MB. */
+const OVERSIZED_FRAMES = 3 * FRAMES_MAX.normal
+/** Then we look also while nothing is committed. */
+const LOOK_WHILE_OVERSIZED_MS = 1_000
 
 /**
  * Copies the write-ahead log into the database when it has grown. SQLite would do it by itself, within a commit; but
@@ -28,11 +25,13 @@ export class Checkpoints {
   #lookAt = COMMITS_BETWEEN_LOOKS.least
   #frames = 0
   #lookIsDue = false
+  #isClosed = false
   #cameTooLate = false
+  #isOversized = false
+  #timer: NodeJS.Timeout | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
-    connection.raw.pragma('wal_autocheckpoint = 0')
   }
 
   committed(durability: Durability): void {
@@ -44,15 +43,22 @@ export class Checkpoints {
     setImmediate(() => this.#look(FRAMES_MAX[durability]))
   }
 
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
   #look(max: number): void {
+    if (this.#isClosed) return
     const isSecondTry = this.#cameTooLate
     this.#lookIsDue = false
     this.#cameTooLate = false
     try {
-      const frames = this.#checkpoint('NOOP').log
+      const frames = this.#connection.checkpoint('NOOP').log
+      this.#isOversized &&= frames > max
       const perCommit = Math.max(1, (frames - this.#frames) / this.#commits)
       const full = frames > max
-      this.#cameTooLate = full && !this.#beginAnew() && !isSecondTry
+      this.#cameTooLate = full && !this.#beginAnew(frames) && !isSecondTry
       this.#planNextLook(full ? 0 : frames, perCommit, max)
     } catch {
       // Nobody is waiting for it, and what was committed is safe in the log: the next one tries again.
@@ -69,12 +75,25 @@ export class Checkpoints {
   }
 
   /** False: somebody was writing. All was copied, but he has added to it since, or will. */
-  #beginAnew(): boolean {
-    const { busy, log, checkpointed } = this.#checkpoint('RESTART')
+  #beginAnew(frames: number): boolean {
+    const isOversized = frames > OVERSIZED_FRAMES
+    const { busy, log, checkpointed } = this.#connection.checkpoint(isOversized ? 'TRUNCATE' : 'RESTART')
+    if (isOversized && busy !== 0) this.#lookWhileOversized()
     return busy === 0 || checkpointed < log
   }
 
-  #checkpoint(mode: 'NOOP' | 'RESTART'): Checkpointed {
-    return this.#connection.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
+  /** Said once, until the log has begun anew. */
+  #lookWhileOversized(): void {
+    if (!this.#isOversized) {
+      this.#isOversized = true
+      process.emitWarning(
+        `the write-ahead log ${this.#connection.path}-wal keeps growing because a program has read the database for a long time: ` +
+          'a query whose rows are not all fetched, an open transaction, or a backup. It is shortened when that ends; look for it in your own code first',
+        'GleanerWarning',
+      )
+    }
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#look(FRAMES_MAX.full), LOOK_WHILE_OVERSIZED_MS)
+    this.#timer.unref()
   }
 }

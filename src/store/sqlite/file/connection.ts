@@ -1,6 +1,11 @@
-import Database from 'better-sqlite3'
-import { StoreError } from '../../../errors.ts'
-import { isBusy, translated } from './sql-errors.ts'
+import { mustReopen, StoreError } from '../../../errors.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteLibrary } from '../drivers/driver.ts'
+import { loadDriver } from '../drivers/load.ts'
+import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
+import { type Checkpointed, DurableLog } from './durable-log.ts'
+import { createFileFor } from './new-file.ts'
+import { filesMoved, type Moved, OpenFiles } from './open-files.ts'
+import { isBusy, isSyncFailure, translated } from './sql-errors.ts'
 import { Statements } from './statements.ts'
 
 /** `full`: on disk when the commit returns. `normal`: survives a crash of the process, not a power cut. */
@@ -16,23 +21,46 @@ export type Undo = 'memory' | 'file'
 const RETRY_MIN_MS = 0.2
 const RETRY_SPREAD_MS = 2
 const BUSY_LIMIT_MS = 60_000
+/** What a long reader let the log grow to beyond this is given back when the log begins anew. */
+const LOG_KEPT_BYTES = 32 * 2 ** 20
+
+/** Until the process ends. */
+const leftOpen: SqliteDatabase[] = []
+
+export interface ConnectionOptions {
+  readonly?: boolean | undefined
+  /** Which opens the file. */
+  library?: SqliteLibrary | undefined
+}
 
 /** One SQLite connection: prepared statements, transactions, and waiting for the lock without blocking. */
 export class Connection {
-  readonly raw: Database.Database
+  readonly raw: SqliteDatabase
+  readonly driver: SqliteDriver
   readonly path: string
   #durability: Durability | undefined
   #undo: Undo = 'file'
   readonly statements: Statements
+  readonly #log: DurableLog
+  #files: OpenFiles | null = null
+  #second: SecondLibrary | null = null
+  /** Why nothing more is read or written here. */
+  #failure: StoreError | null = null
 
-  constructor(path: string, { readonly = false } = {}) {
+  constructor(path: string, { readonly = false, library }: ConnectionOptions = {}) {
     this.path = path
+    this.driver = loadDriver(library)
+    if (!readonly) createFileFor(path)
     try {
-      this.raw = new Database(path, { timeout: 0, readonly })
+      this.raw = this.driver.open(path, { readonly })
     } catch (error) {
       throw translated(error instanceof TypeError ? cannotOpen(path, error) : error)
     }
-    this.statements = new Statements(this.raw)
+    this.statements = new Statements(this.raw, this.driver)
+    this.#log = new DurableLog(this.statements)
+    // By us, when the log is known to be durable: SQLite would do it within a commit, and ignore a sync that fails.
+    this.raw.pragma('wal_autocheckpoint = 0')
+    this.raw.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`)
   }
 
   /** Write-ahead logging lets readers and one writer work side by side; it is a lasting property of the file. */
@@ -48,6 +76,8 @@ export class Connection {
 
   /** False when somebody else is writing. */
   tryBegin(durability: Durability, undo: Undo = 'file'): boolean {
+    this.#mustBeUsable()
+    if ((durability === 'full' || this.#log.hasFailed) && !this.#ensureLog()) return false
     if (this.#durability !== durability) {
       this.raw.pragma(`synchronous = ${durability}`)
       this.#durability = durability
@@ -66,7 +96,89 @@ export class Connection {
   }
 
   commit(): void {
-    this.statements.sql('COMMIT').run()
+    try {
+      this.statements.sql('COMMIT').run()
+    } catch (error) {
+      this.#heed(error)
+      throw error
+    }
+  }
+
+  /** Copies the log into the database. Throws if somebody else writes while the log must be made durable first. */
+  checkpoint(mode: 'NOOP' | 'RESTART' | 'TRUNCATE'): Checkpointed {
+    this.#mustBeUsable()
+    if (mode !== 'NOOP' && !this.#ensureLog()) throw new Busy()
+    try {
+      return this.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
+    } catch (error) {
+      this.#heed(error)
+      throw error
+    }
+  }
+
+  /**
+   * From now on it is noticed if another program removes or replaces the files, or another SQLite library of this process opens
+   * them. They exist once something was read.
+   */
+  guardFiles(): void {
+    if (this.raw.pragma('journal_mode', { simple: true }) !== 'wal') return
+    const file = this.statements.fileName()
+    this.#files = new OpenFiles(file)
+    this.#second = new SecondLibrary(file, this.driver)
+    this.#mustBeUsable()
+  }
+
+  /** Before what was promised is acknowledged. */
+  mustBeInPlace(): void {
+    this.#mustBeUsable(true)
+  }
+
+  #mustBeUsable(certain = false): void {
+    if (this.#failure !== null) throw this.#failure
+    if (this.#second?.isThere()) throw this.#fail(twoSqlites(this.path, 'both have it open'))
+    const moved = this.#files?.moved(certain) ?? null
+    if (moved !== null) throw this.#fail(filesMoved(moved.file, { isSaved: this.#isSavedFrom(moved) }))
+  }
+
+  /** The log has no name any more, but we still have it: what is in it is copied while nobody else can have opened the file. */
+  #isSavedFrom({ onlyLogIsGone }: Moved): boolean {
+    if (!onlyLogIsGone || !this.#log.isTrusted || this.raw.inTransaction) return false
+    try {
+      const { busy, log, checkpointed } = this.statements
+        .sql('PRAGMA wal_checkpoint(FULL)')
+        .get() as Checkpointed
+      return busy === 0 && checkpointed === log
+    } catch {
+      return false
+    }
+  }
+
+  #fail(error: StoreError): StoreError {
+    this.#failure = error
+    process.emitWarning(error.message, 'GleanerWarning')
+    return error
+  }
+
+  /** False: somebody else is writing. */
+  #ensureLog(): boolean {
+    if (this.#log.isTrusted) return true
+    try {
+      return this.#log.ensure()
+    } catch (error) {
+      throw mustReopen(error) ? this.#fail(error) : error
+    }
+  }
+
+  /** After a failed sync: at once, before the operating system forgets what it could not write. */
+  #heed(error: unknown): void {
+    if (!isSyncFailure(error)) return
+    this.#log.failed()
+    this.rollback()
+    try {
+      this.#ensureLog()
+    } catch {
+      // The next write tries again, and says so if it fails.
+    }
   }
 
   /** Some errors have already rolled back what there was. */
@@ -117,6 +229,7 @@ export class Connection {
     const givesUpAt = performance.now() + BUSY_LIMIT_MS
     for (;;) {
       try {
+        this.#mustBeUsable()
         return work()
       } catch (error) {
         if (!(error instanceof Busy) && !isBusy(error)) throw translated(error)
@@ -127,7 +240,12 @@ export class Connection {
   }
 
   close(): void {
-    this.raw.close()
+    // The last one to close removes the log. What still waits for a turn must not take that for the deed of another program.
+    this.#files = null
+    this.#second?.close()
+    // Closing would take away the locks of the other library, which goes on.
+    if (this.#failure?.code === 'TWO_SQLITES') leftOpen.push(this.raw)
+    else this.raw.close()
   }
 }
 

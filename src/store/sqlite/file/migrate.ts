@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from '../../../process-identity.ts'
-import { refuseNewer, refuseWhileOthersWork } from '../../versions.ts'
+import { refuseNewer, refuseWhileOthersWork, UNRENEWED_MAX_MS } from '../../versions.ts'
 import { migrations as ours } from '../migrations/index.ts'
 import type { Connection } from './connection.ts'
 
@@ -24,7 +24,12 @@ export async function migrate(
   await connection.transaction(() => {
     const version = versionOf(connection, latest)
     if (version === latest) return
-    if (version > 0) refuseWhileOthersWork(liveSessions(connection), version, latest)
+    if (version > 0)
+      refuseWhileOthersWork(liveSessions(connection, now() - UNRENEWED_MAX_MS), {
+        version,
+        latest,
+        remote: false,
+      })
     connection.raw.exec(`CREATE TABLE IF NOT EXISTS gleaner_migrations (
       version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`)
     const applied = connection.raw.prepare('INSERT INTO gleaner_migrations VALUES (?, ?, ?)')
@@ -47,10 +52,14 @@ export function versionOf(connection: Connection, latest = ours.at(-1)?.version 
   return version
 }
 
-function liveSessions(connection: Connection): (ProcessIdentity & { worker: string })[] {
+function liveSessions(
+  connection: Connection,
+  renewedAfter: number,
+): (ProcessIdentity & { worker: string })[] {
   return connection.raw
     .prepare(
-      'SELECT worker, host, boot, pid, start_time AS startTime FROM gleaner_sessions WHERE ended_at IS NULL',
+      `SELECT worker, host, boot, pid, start_time AS startTime FROM gleaner_sessions
+       WHERE ended_at IS NULL AND renewed_at > ?`,
     )
-    .all() as (ProcessIdentity & { worker: string })[]
+    .all(renewedAfter) as (ProcessIdentity & { worker: string })[]
 }

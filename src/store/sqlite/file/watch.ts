@@ -46,7 +46,9 @@ export class FileWatch {
   #watch(): void {
     try {
       for (const file of ['-wal', '-shm']) {
-        const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, () => this.#onEvent())
+        const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, (event) =>
+          this.#onEvent(event),
+        )
         watcher.on('error', () => this.#rewatchLater())
         this.#watchers.push(watcher)
       }
@@ -68,9 +70,19 @@ export class FileWatch {
     })
   }
 
-  #onEvent(): void {
+  #onEvent(event: string): void {
+    if (event === 'rename') this.#onRemoved()
     this.#looks = 0
     this.#look()
+  }
+
+  /** A file of the database was removed, or renamed. Those who ask for something next hear of it. */
+  #onRemoved(): void {
+    try {
+      this.#connection.mustBeInPlace()
+    } catch {
+      this.#notify()
+    }
   }
 
   #lookLater(): void {

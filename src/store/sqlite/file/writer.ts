@@ -108,6 +108,7 @@ export class Writer {
       if (!this.#connection.tryBegin(durability, undo)) return 'busy'
       for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
       this.#connection.commit()
+      if (durability === 'full') this.#connection.mustBeInPlace()
     } catch (error) {
       this.#connection.rollback()
       this.#onRollback()

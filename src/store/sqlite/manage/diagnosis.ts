@@ -1,15 +1,20 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'better-sqlite3'
 import type { Diagnosis } from '../../diagnosis.ts'
+import type { SqliteLibrary } from '../drivers/driver.ts'
+import { loadDriver, versionOf as sqliteVersion } from '../drivers/load.ts'
 import { Connection } from '../file/connection.ts'
 import { versionOf } from '../file/migrate.ts'
 import { migrations } from '../migrations/index.ts'
 
 type Trouble = Diagnosis['troubles'][number]
 
-export async function diagnoseSqlite(path: string): Promise<Diagnosis> {
-  const known = { server: `SQLite ${sqliteVersion()}`, latest: migrations.at(-1)!.version }
+export async function diagnoseSqlite(path: string, library?: SqliteLibrary): Promise<Diagnosis> {
+  const known = {
+    server: `SQLite ${sqliteVersion(loadDriver(library))}`,
+    latest: migrations.at(-1)!.version,
+    notes: [],
+  }
   if (path === ':memory:') {
     const fix = "Use a file, e.g. 'sqlite:./app.db'."
     const trouble = { message: 'a database in memory cannot be shared by processes', fix }
@@ -17,7 +22,7 @@ export async function diagnoseSqlite(path: string): Promise<Diagnosis> {
   }
   const writable = writing(existsSync(path) ? [path, dirname(path)] : [dirname(path)])
   if (!existsSync(path)) return { ...known, version: null, troubles: writable }
-  const connection = new Connection(path, { readonly: true })
+  const connection = new Connection(path, { readonly: true, library })
   try {
     const { version, mode } = await connection.read(() => ({
       version: versionOf(connection),
@@ -55,13 +60,4 @@ function logging(mode: unknown): Trouble[] {
       fix: 'Another program changed it; the next start sets it back. Network file systems have none: use a local disk.',
     },
   ]
-}
-
-function sqliteVersion(): string {
-  const db = new Database(':memory:')
-  try {
-    return db.prepare('SELECT sqlite_version()').pluck().get() as string
-  } finally {
-    db.close()
-  }
 }

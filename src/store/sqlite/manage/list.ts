@@ -1,4 +1,5 @@
 import { isLastFirst, placeOfDue } from '../../../model/rank.ts'
+import { LISTED_BYTES_MAX } from '../../../model/shortened.ts'
 import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../../model/task.ts'
 import type { PageRequest, TaskFilter } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
@@ -13,10 +14,15 @@ import {
   routeOf,
   storedKeys,
 } from '../../task-filter.ts'
-import { statusOf, type TaskRow } from '../../task-row.ts'
+import { type ListedRow, listed, listedColumns, statusOf, type TaskRow } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
+import { INPUT_ELSEWHERE } from '../tasks/enqueue.ts'
 import { recordOf } from '../tasks/task-records.ts'
+
+/** A large input stands in a table of its own. */
+const LISTED = listedColumns(`CASE WHEN t.input = '${INPUT_ELSEWHERE}'
+  THEN (SELECT octet_length(i.input) FROM gleaner_inputs i WHERE i.task = t.id) ELSE octet_length(t.input) END`)
 
 /** A listing walks an index in that index's order: every page costs the same, however many tasks there are. */
 interface Walk {
@@ -63,8 +69,13 @@ export function listTasks(
   now: number,
 ): Page<TaskRecord> {
   const { ids, next } = listIds(db, memory, filter, page, now)
-  const row = db.sql('SELECT * FROM gleaner_tasks WHERE id = ?')
-  return { items: ids.map((id) => recordOf(db, memory.lanes, row.get(id) as TaskRow, now)), next }
+  const rows = db.sql(`SELECT ${LISTED} FROM gleaner_tasks t WHERE t.id = ?`)
+  const items = ids.map((id) => {
+    const row = rows.get(id) as ListedRow
+    const isLarge = row.input_bytes !== null && row.input_bytes > LISTED_BYTES_MAX
+    return listed(recordOf(db, memory.lanes, isLarge ? { ...row, input: null } : row, now), row)
+  })
+  return { items, next }
 }
 
 export function listIds(

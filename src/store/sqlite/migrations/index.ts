@@ -10,6 +10,7 @@ import { health } from './009-health.ts'
 import { actions } from './011-actions.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
+import { leaseClock } from './020-lease-clock.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   actions,
   rowWaits,
   levels,
+  leaseClock,
 ]

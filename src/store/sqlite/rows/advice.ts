@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import type { DiscoverySource } from '../../rows.ts'
 import { isFixed } from '../../source.ts'
 import { Statements } from '../file/statements.ts'
@@ -52,11 +51,11 @@ const MOMENT = /\b(unixepoch|date|time|datetime|julianday|strftime|timediff|curr
 /** Tried on an empty copy of the table: an offer that does not help would be made for ever. */
 function serves(db: Statements, source: DiscoverySource, shape: readonly Column[], offer: string): boolean {
   const table = db.scalar(`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(source.table)
-  const scratch = new Database(':memory:')
+  const scratch = db.driver.open(':memory:', { readonly: false })
   try {
     scratch.exec(table as string)
     scratch.exec(offer)
-    return indexFor(new Statements(scratch), source, shape) !== null
+    return indexFor(new Statements(scratch, db.driver), source, shape) !== null
   } catch {
     // A function of the user's own, perhaps: better no advice than one that cannot be followed.
     return false

@@ -1,5 +1,7 @@
+import { GleanerError } from '../../../errors.ts'
 import type { DiscoveryRecord, DiscoverySource } from '../../rows.ts'
 import { unknownDiscovery } from '../../source.ts'
+import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { Hand } from './hand.ts'
 import type { Review } from './repair.ts'
@@ -66,7 +68,8 @@ export class DiscoveryBook {
       try {
         return [{ name, known: this.#known(row), problem: null }]
       } catch (error) {
-        return [{ name, known: null, problem: (error as Error).message }]
+        if (!isOwnFault(error)) throw error
+        return [{ name, known: null, problem: error.message }]
       }
     })
   }
@@ -123,9 +126,16 @@ function recordOf({ source, paused, paused_reason, create_index }: DiscoveryRow)
   }
 }
 
-export function pause(db: Statements, name: string, reason: string | null): void {
-  db.sql('UPDATE gleaner_discoveries SET paused = 1, paused_reason = ? WHERE name = ? AND paused = 0').run(
-    reason,
-    name,
-  )
+/** False: it was paused already. */
+export function pause(db: Statements, name: string, reason: string | null): boolean {
+  const { changes } = db
+    .sql('UPDATE gleaner_discoveries SET paused = 1, paused_reason = ? WHERE name = ? AND paused = 0')
+    .run(reason, name)
+  return changes > 0
+}
+
+/** The discovery does not fit its table. Neither the lock nor the file is at fault. */
+export function isOwnFault(error: unknown): error is Error {
+  if (error instanceof GleanerError) return ['BAD_DISCOVERY', 'UNKNOWN_DISCOVERY'].includes(error.code)
+  return isUnanswerable(error)
 }

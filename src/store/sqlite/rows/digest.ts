@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type Database from 'better-sqlite3'
+import type { SqliteDatabase } from '../drivers/driver.ts'
 import { affinityOf } from './affinity.ts'
 
 /** Arguments of one call; SQLite allows 127. */
@@ -36,17 +36,13 @@ function mayBeLong({ type }: Versioned): boolean {
   return affinity !== 'INTEGER' && affinity !== 'REAL'
 }
 
-export function registerDigest(raw: Database.Database): void {
-  raw.function(
-    'gleaner_digest',
-    { varargs: true, deterministic: true, safeIntegers: true },
-    digestOf as never,
-  )
+export function registerDigest(raw: SqliteDatabase): void {
+  raw.function('gleaner_digest', { varargs: true, deterministic: true, safeIntegers: true }, digestOf)
 }
 
-function digestOf(...values: (bigint | number | string | Buffer | null)[]): string {
+function digestOf(...values: (bigint | number | string | Uint8Array | null)[]): string {
   let text = ''
-  for (const value of values) text += Buffer.isBuffer(value) ? `b${hash('sha1', value)};` : tagged(value)
+  for (const value of values) text += value instanceof Uint8Array ? `b${hash('sha1', value)};` : tagged(value)
   return hash('sha1', text, 'base64')
 }
 

@@ -1,5 +1,5 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
-import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/sessions.ts'
@@ -39,11 +39,12 @@ export function exchangeRows(
   if (!isLive(db, session)) return { answer: sessionOver(exchange), held: [], freed: false }
   const answers = settleRows({ db, book: memory.book, session, now }, exchange.outcomes, groups)
   if (answers.some(({ kind }) => kind === 'done')) markUseful(db, session)
-  const unknown = handBackUnknown(db, memory.book, session, exchange)
-  const refused = noteStarts(db, session, exchange)
+  const { unknown, lost } = compareHeld(db, memory.book, session, exchange)
+  const refused = [...lost, ...noteStarts(db, session, exchange)]
   const { want } = exchange
-  const held = want === null ? [] : claimRows(db, memory, want, session, now)
-  const answer = { ...NOTHING, answers, refused, suspectsWaiting: suspectsWait(db, want, now) }
+  const broken: BrokenDiscovery[] = []
+  const held = want === null ? [] : claimRows({ db, memory, broken }, want, session, now)
+  const answer = { ...NOTHING, answers, refused, suspectsWaiting: suspectsWait(db, want, now), broken }
   return { answer, held, freed: unknown || answers.some(isFreed) }
 }
 
@@ -72,17 +73,20 @@ function isFreed(answer: RowAnswer): boolean {
   return answer.kind === 'changed' || (answer.kind === 'returned' && answer.afterMs === 0)
 }
 
-function handBackUnknown(
+/** What only the store knows of goes back, and what only the worker knows of is lost. */
+function compareHeld(
   db: Statements,
   book: DiscoveryBook,
   session: number,
   { holding }: RowExchange,
-): boolean {
-  if (holding === undefined) return false
+): { unknown: boolean; lost: string[] } {
+  if (holding === undefined) return { unknown: false, lost: [] }
   const known = new Set(holding)
-  const unknown = rowsHeldBy(db, book, session).filter((row) => !known.has(row.id))
+  const held = rowsHeldBy(db, book, session)
+  const unknown = held.filter((row) => !known.has(row.id))
   for (const { discovery, key } of unknown) endClaim(db, discovery, key)
-  return unknown.length > 0
+  const ours = new Set(held.map(({ id }) => id))
+  return { unknown: unknown.length > 0, lost: holding.filter((id) => !ours.has(id)) }
 }
 
 function noteStarts(db: Statements, session: number, { starts }: RowExchange): string[] {
@@ -98,24 +102,26 @@ function noteStarts(db: Statements, session: number, { starts }: RowExchange): s
     .map(({ id }) => id)
 }
 
-function claimRows(
-  db: Statements,
-  memory: RowMemory,
-  want: RowWant,
-  session: number,
-  now: number,
-): HeldBatch[] {
+/** `broken`: those that were paused on the way. */
+interface Taking {
+  db: Statements
+  memory: RowMemory
+  broken: BrokenDiscovery[]
+}
+
+function claimRows(taking: Taking, want: RowWant, session: number, now: number): HeldBatch[] {
+  const { db, memory } = taking
   const claiming = claimingFor(db, session, now)
   const held: HeldBatch[] = []
   let taken = 0
-  const open = openHere(db, memory, want)
+  const open = openHere(taking, want)
   for (const known of want.empty ? open : []) {
-    const suspect = unlessBroken(db, known, () => claimSuspect(db, known, want, claiming))
+    const suspect = unlessBroken(taking, known, () => claimSuspect(db, known, want, claiming))
     if (suspect !== null) return [suspect]
   }
   for (const known of open) {
     if (taken >= want.start + want.ahead) break
-    const some = unlessBroken(db, known, () => claimBehind(db, known, want, claiming, taken))
+    const some = unlessBroken(taking, known, () => claimBehind(db, known, want, claiming, taken))
     if (some === null) continue
     memory.served = known.name
     taken += some.found.length
@@ -125,22 +131,27 @@ function claimRows(
 }
 
 /** A condition that fails on some row is paused, with what the database says of it: it must not stop the others. */
-function unlessBroken<T>(db: Statements, { name, rows }: Known, work: () => T): T | null {
+function unlessBroken<T>(taking: Taking, { name, rows }: Known, work: () => T): T | null {
   try {
     return work()
   } catch (error) {
     if (!isUnanswerable(error)) throw error
-    pause(db, name, `where: ${rows.source.where} fails: ${(error as Error).message}`)
+    stop(taking, name, `where: ${rows.source.where} fails: ${(error as Error).message}`)
     return null
   }
 }
 
 /** Beginning with the one whose turn it is. A discovery whose table is not what it was is paused, and harms no other. */
-function openHere(db: Statements, { book, served }: RowMemory, { discoveries }: RowWant): Known[] {
+function openHere(taking: Taking, { discoveries }: RowWant): Known[] {
+  const { book, served } = taking.memory
   return book.open(inTurn(discoveries, served)).flatMap(({ name, known, problem }) => {
-    if (problem !== null) pause(db, name, problem)
+    if (problem !== null) stop(taking, name, problem)
     return known === null ? [] : [known]
   })
+}
+
+function stop({ db, broken }: Taking, discovery: string, reason: string): void {
+  if (pause(db, discovery, reason)) broken.push({ discovery, reason })
 }
 
 function inTurn(names: readonly string[], served: string | null): string[] {

@@ -3,7 +3,7 @@ import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
 import { type Filled, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
-import type { DiscoveryBook, Known } from './book.ts'
+import type { DiscoveryBook } from './book.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 
 interface ClaimRow {
@@ -25,18 +25,15 @@ export interface HeldRow extends Held {
   version: string
 }
 
-/** The row, if this session holds it under this fence. */
-export function rowHeldBy(
+/** The claim of a row, if this session holds it under this fence. */
+export function claimHeldBy(
   db: Statements,
-  known: Known,
-  key: string,
-  fence: number,
-  session: number,
-): HeldRow | null {
+  { discovery, key, fence, session }: { discovery: string; key: string; fence: number; session: number },
+): ClaimRow | null {
   const claim = db
     .sql('SELECT * FROM gleaner_claims WHERE discovery = ? AND row_key = ? AND fence = ? AND session = ?')
-    .get(known.name, key, fence, session) as ClaimRow | undefined
-  return claim === undefined ? null : heldRow(db, claim, known.rows.source)
+    .get(discovery, key, fence, session) as ClaimRow | undefined
+  return claim ?? null
 }
 
 const UNKNOWN = { maxAttempts: 3 }
@@ -49,7 +46,7 @@ export function rowsHeldBy(db: Statements, book: DiscoveryBook, session: number)
   return claims.map((claim) => heldRow(db, claim, sources.get(claim.discovery) ?? UNKNOWN))
 }
 
-function heldRow(
+export function heldRow(
   db: Statements,
   claim: ClaimRow,
   source: { maxAttempts: number; crashLimit?: number },

@@ -3,7 +3,7 @@ import type { RowAnswer, RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import { areSameWaits } from '../../row-waits.ts'
-import type { RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import type { Connection, Durability } from '../file/connection.ts'
 import { isLive, markUseful } from '../sessions/sessions.ts'
 import { runEffects } from '../tasks/effects.ts'
@@ -61,13 +61,14 @@ export function sqliteRows(services: RowServices): Rows {
   const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)
     let conflicts = 0
+    const broken: BrokenDiscovery[] = []
     for (let step = 0; step < LOOKS_MAX; step++) {
       const look = await read(() => around.step(session, want, now()))
       switch (look.kind) {
         case 'session-over':
           return { ...NOTHING, sessionEnded: true }
         case 'nothing':
-          return { ...NOTHING, ...shown(look), conflicts }
+          return { ...NOTHING, ...shown(look), conflicts, broken }
         case 'outdated':
           await write('normal', () => forgetOutdated(db, book.get(look.discovery), look.keys))
           around.again()
@@ -78,12 +79,13 @@ export function sqliteRows(services: RowServices): Rows {
           break
         case 'something': {
           const answer = await exchange({ session, want, outcomes: [], starts: [] })
-          if (answer.claims.length > 0 || answer.sessionEnded) return { ...answer, conflicts }
+          broken.push(...(answer.broken ?? []))
+          if (answer.claims.length > 0 || answer.sessionEnded) return { ...answer, conflicts, broken }
           conflicts += 1
         }
       }
     }
-    return { ...NOTHING, nextDueInMs: 0 }
+    return { ...NOTHING, nextDueInMs: 0, broken }
   }
 
   return {
@@ -106,9 +108,9 @@ export function sqliteRows(services: RowServices): Rows {
       }
       const handedIn = hasRowNews(asked) ? await handIn(asked, exchange) : NOTHING
       if (want === null || handedIn.claims.length > 0 || handedIn.sessionEnded) return handedIn
-      const { answers, refused } = handedIn
+      const { answers, refused, broken = [] } = handedIn
       const found = await lookAround(session, want)
-      return { ...found, answers, refused }
+      return { ...found, answers, refused, broken: [...broken, ...(found.broken ?? [])] }
     },
     async completeRowWith(session, run, { values, retryAfterMs }, effects) {
       let enqueued = false
@@ -141,9 +143,13 @@ export function sqliteRows(services: RowServices): Rows {
           : null,
       )
       if (quick !== null) return quick
-      return aside(counts, discovery, () =>
-        doChore({ kind: 'count-rows', database: connection.path, source: known.rows.source, now: now() }),
-      )
+      const chore = {
+        kind: 'count-rows',
+        database: connection.path,
+        source: known.rows.source,
+        now: now(),
+      } as const
+      return aside(counts, discovery, () => doChore(chore, undefined, connection.driver.library))
     },
     async noteWaiting(discoveries) {
       const waits = await read(() => readWaits(db))
@@ -152,8 +158,7 @@ export function sqliteRows(services: RowServices): Rows {
     },
     listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
     getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),
-    rowCircumstances: (discovery, key) =>
-      read(() => readRowCircumstances(db, book, book.get(discovery), key, now())),
+    rowCircumstances: (discovery, key) => read(() => readRowCircumstances(db, book, discovery, key, now())),
     async retryRow(discovery, key) {
       const answer = await write(promised, () => retryRow(db, book.get(discovery), key, now()))
       if (answer === 'retried') tell({ kind: 'work' })

@@ -1,5 +1,6 @@
-import Database from 'better-sqlite3'
+import { property } from '../../../thrown.ts'
 import type { RowExchange, RowsExchanged } from '../../rows.ts'
+import { sqliteCode } from '../drivers/codes.ts'
 
 type HandIn = (exchange: RowExchange) => Promise<RowsExchanged>
 
@@ -32,6 +33,5 @@ export async function handIn(exchange: RowExchange, attempt: HandIn): Promise<Ro
 }
 
 function isOfARow(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown }
-  return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_CONSTRAINT')
+  return sqliteCode(property(error, 'cause'))?.startsWith('SQLITE_CONSTRAINT') ?? false
 }

@@ -1,18 +1,20 @@
 import type { RowRecord, RowState } from '../../../model/row.ts'
 import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Page } from '../../../model/task.ts'
-import { readPlace, writePlace } from '../../cursor.ts'
+import { badCursor, readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
 import { SERVING, type ServingRow, serving } from '../../serving-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { entryOf, type LedgerRow, readEntry } from './ledger.ts'
+import { knownOrProblem } from './repair.ts'
 
 /** Rows that one page looks at, so that it answers soon although few fit. */
 const EXAMINED_MAX = 5_000
 
 export function readRow(db: Statements, known: Known, key: string, now: number): RowRecord | null {
-  const { name, wording } = known
+  const { name, wording, rows } = known
+  if (!rows.isKey(key)) return null
   const version = db.scalar(wording.versionOf).get({ key }) as string | undefined
   if (version === undefined) return null
   const entry = readEntry(db, name, key)
@@ -101,6 +103,7 @@ function candidates(
             WHERE discovery = ? AND row_key > ? AND quarantined = ? AND blocked_until > ? ORDER BY row_key LIMIT ?`)
       .all(name, after, state === 'quarantined' ? 1 : 0, now, limit) as Candidate[]
   }
+  if (place !== null && !rows.isPlace(place)) throw badCursor()
   const bound = place === null ? {} : { position: place }
   return db
     .sql(`SELECT k AS key, place FROM (${rows.next(rows.from(place))} LIMIT :limit)`)
@@ -110,20 +113,21 @@ function candidates(
 export function readRowCircumstances(
   db: Statements,
   book: DiscoveryBook,
-  known: Known,
+  name: string,
   key: string,
   now: number,
 ): RowCircumstances {
-  const { rows, name } = known
   const { paused, pausedReason, createIndex, where } = book.record(name)
+  const known = knownOrProblem(book, name)
   const workers = db
     .sql(`SELECT ${SERVING} FROM gleaner_sessions WHERE ended_at IS NULL ORDER BY id`)
     .all() as ServingRow[]
   return {
     discovery: name,
     key,
-    exists: db.scalar(`SELECT 1 FROM ${rows.table} WHERE ${rows.isRow(':key')}`).get({ key }) !== undefined,
-    row: readRow(db, known, key, now),
+    problem: known instanceof Error ? known.message : null,
+    exists: !(known instanceof Error) && isThere(db, known, key),
+    row: known instanceof Error ? null : readRow(db, known, key, now),
     where,
     now,
     suspect: readEntry(db, name, key)?.suspect === 1,
@@ -133,4 +137,9 @@ export function readRowCircumstances(
     createIndex,
     workers: workers.map(serving),
   }
+}
+
+function isThere(db: Statements, { rows }: Known, key: string): boolean {
+  if (!rows.isKey(key)) return false
+  return db.scalar(`SELECT 1 FROM ${rows.table} WHERE ${rows.isRow(':key')}`).get({ key }) !== undefined
 }

@@ -1,6 +1,6 @@
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import type { DiscoveryBook, Known } from './book.ts'
+import { type DiscoveryBook, isOwnFault, type Known } from './book.ts'
 import { endClaim } from './held.ts'
 import { forgetEntry } from './ledger.ts'
 
@@ -108,11 +108,18 @@ function byDiscovery(rows: readonly { discovery: string; key: string }[]): Map<s
   return groups
 }
 
-/** Null: nobody can say any more which rows it means. */
+/** Null: the declaration no longer fits its table, so that it is not known which rows it means. */
 export function knownOrNull(book: DiscoveryBook, discovery: string): Known | null {
+  const known = knownOrProblem(book, discovery)
+  return known instanceof Error ? null : known
+}
+
+/** An error: why the declaration no longer fits its table. */
+export function knownOrProblem(book: DiscoveryBook, discovery: string): Known | Error {
   try {
     return book.get(discovery)
-  } catch {
-    return null
+  } catch (error) {
+    if (isOwnFault(error)) return error
+    throw error
   }
 }

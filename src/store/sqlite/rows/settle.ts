@@ -7,9 +7,9 @@ import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'
 import { completeTogether, isCompleted, type Together } from './complete-together.ts'
-import { endClaim, type HeldRow, rowHeldBy } from './held.ts'
+import { claimHeldBy, endClaim, type HeldRow, heldRow } from './held.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
-import { knownOrNull } from './repair.ts'
+import { knownOrProblem } from './repair.ts'
 import { bound, wrongColumns } from './values.ts'
 
 export type HandedIn = Run & { outcome: RowOutcome }
@@ -38,10 +38,15 @@ export function settleRows(
 export function settleRow(settling: Settling, handedIn: HandedIn, effects: () => void = () => {}): RowAnswer {
   const { db, book, session } = settling
   const { discovery, key } = readRowId(handedIn.id)!
-  const known = knownOrNull(book, discovery)
-  const held = known === null ? null : rowHeldBy(db, known, key, handedIn.fence, session)
-  if (known === null || held === null) return { kind: 'refused' }
-  const { outcome } = handedIn
+  const { outcome, fence } = handedIn
+  const claim = claimHeldBy(db, { discovery, key, fence, session })
+  if (claim === null) return { kind: 'refused' }
+  const known = knownOrProblem(book, discovery)
+  if (known instanceof Error) {
+    endClaim(db, discovery, key)
+    return outcome.kind === 'returned' ? BACK_AT_ONCE : pausedFor(db, discovery, known.message)
+  }
+  const held = heldRow(db, claim, known.rows.source)
   // A start that was not yet written down is known now.
   if (outcome.kind !== 'returned') held.started = true
   const to = { settling, known, held }
@@ -125,10 +130,12 @@ function later(to: Row, version: string, outcome: RowOutcome & { kind: 'later' }
   return { kind: 'returned', afterMs: outcome.afterMs }
 }
 
+const BACK_AT_ONCE: RowAnswer = { kind: 'returned', afterMs: 0 }
+
 /** As if it had never been claimed. */
 function returned({ settling: { db }, held }: Row): RowAnswer {
   endClaim(db, held.discovery, held.key)
-  return { kind: 'returned', afterMs: 0 }
+  return BACK_AT_ONCE
 }
 
 function gone({ settling: { db }, held: { discovery, key } }: Row): RowAnswer {
@@ -139,7 +146,11 @@ function gone({ settling: { db }, held: { discovery, key } }: Row): RowAnswer {
 
 function paused(to: Row, reason: string): RowAnswer {
   returned(to)
-  pause(to.settling.db, to.held.discovery, reason)
+  return pausedFor(to.settling.db, to.held.discovery, reason)
+}
+
+function pausedFor(db: Statements, discovery: string, reason: string): RowAnswer {
+  pause(db, discovery, reason)
   return { kind: 'paused', reason }
 }
 

@@ -1,5 +1,5 @@
 import type { DiscoverySource } from '../../rows.ts'
-import { badDiscovery as bad, checkColumns, checkCondition, realColumns } from '../../source.ts'
+import { badDiscovery as bad, checkColumns, checkCondition, checkNotNull, realColumns } from '../../source.ts'
 import type { Statements } from '../file/statements.ts'
 import { indexFor } from './advice.ts'
 import { affinityOf } from './affinity.ts'
@@ -64,7 +64,8 @@ export function shapeOf(db: Statements, table: string): Column[] {
     }))
 }
 
-function checkKey(db: Statements, { name, table, key }: DiscoverySource, shape: readonly Column[]): void {
+function checkKey(db: Statements, source: DiscoverySource, shape: readonly Column[]): void {
+  const { name, table, key } = source
   for (const column of key) {
     const { type } = shape.find((one) => one.name === column)!
     const affinity = affinityOf(type)
@@ -76,18 +77,22 @@ function checkKey(db: Statements, { name, table, key }: DiscoverySource, shape: 
       'A key is an integer, a text, a UUID as text, or several of these.',
     )
   }
-  if (uniqueSets(db, table).some((set) => set.every((column) => key.includes(column)))) return
+  const primary = primaryKey(db, table)
+  if (uniqueSets(db, table).some((set) => set.every((column) => key.includes(column)))) {
+    // SQLite allows NULL in a primary key, which hardly anybody has.
+    const nullable = (column: string) =>
+      !primary.includes(column) && !shape.find((one) => one.name === column)!.notNull
+    const hint = (column: string) =>
+      `Make a new table with ${quoted(column)} NOT NULL, copy the rows, and rename it; or use the primary key.`
+    return checkNotNull(source, nullable, hint)
+  }
   const hint = `Use the primary key, or CREATE UNIQUE INDEX … ON ${quoted(table)} (${key.map(quoted).join(', ')}).`
   throw bad(name, `key: ${key.join(', ')} is not unique in ${table}`, hint)
 }
 
 /** Columns of which no two rows have the same. */
 function uniqueSets(db: Statements, table: string): string[][] {
-  const info = db.raw.prepare(`PRAGMA main.table_xinfo(${quoted(table)})`).all() as {
-    name: string
-    pk: number
-  }[]
-  const primary = info.filter(({ pk }) => pk > 0).map(({ name }) => name)
+  const primary = primaryKey(db, table)
   const indexes = (
     db.raw.prepare(`PRAGMA main.index_list(${quoted(table)})`).all() as {
       name: string
@@ -103,6 +108,14 @@ function uniqueSets(db: Statements, table: string): string[][] {
   // An expression has no name.
   const plain = sets.filter((set): set is string[] => set.every((column) => column !== null))
   return primary.length > 0 ? [primary, ...plain] : plain
+}
+
+function primaryKey(db: Statements, table: string): string[] {
+  const info = db.raw.prepare(`PRAGMA main.table_xinfo(${quoted(table)})`).all() as {
+    name: string
+    pk: number
+  }[]
+  return info.filter(({ pk }) => pk > 0).map(({ name }) => name)
 }
 
 function tryCondition(db: Statements, { source, columns, table, eligible }: RowSource): void {

@@ -1,3 +1,4 @@
+import { isTuple } from '../../cursor.ts'
 import type { DiscoverySource } from '../../rows.ts'
 import { orderOf } from '../../source.ts'
 import { versionSql } from './digest.ts'
@@ -22,6 +23,9 @@ export interface RowSource {
   readonly eligible: string
   /** The key as text. */
   readonly keyText: string
+  /** Whether a text can be a key, or the place of a row: of others SQLite would say that they are no JSON. */
+  readonly isKey: (text: string) => boolean
+  readonly isPlace: (text: string) => boolean
   /** Which row: `key` is an SQL expression of its text. */
   readonly isRow: (key: string) => string
   readonly version: string
@@ -80,6 +84,8 @@ export function sourceSql(
     table,
     eligible,
     keyText,
+    isKey: (text) => single || isTuple(text, key.length),
+    isPlace: (text) => (single && order.length === 0) || isTuple(text, order.length + key.length),
     isRow,
     version: source.version === null ? versionSql(versioned) : `quote(${column(source.version)})`,
     from: fromOf(order),

@@ -8,7 +8,7 @@ import {
 } from '../../../model/schedule.ts'
 import type { TaskStatus } from '../../../model/task.ts'
 import type { Enqueued, NewTask } from '../../contract.ts'
-import { isDue, nextInMs, type ScheduleRow, scheduleRecord } from '../../schedule-row.ts'
+import { isDue, nextInMs, rowPlannedAnew, type ScheduleRow, scheduleRecord } from '../../schedule-row.ts'
 import type { Statements } from '../file/statements.ts'
 import { type Intended, insertTasks } from '../tasks/enqueue.ts'
 
@@ -44,14 +44,15 @@ function plannedAmong(db: Statements, tasks: readonly NewTask[]): ScheduleRow[] 
     .all(JSON.stringify(tasks.map(({ name }) => name))) as ScheduleRow[]
 }
 
-/** A look without a lock: almost always nothing is due. */
+/** A look without a lock: almost always nothing is due, or has to be planned anew. */
 export function dueSchedules(
   db: Statements,
   tasks: readonly NewTask[],
   now: number,
 ): { due: ScheduleRow[]; nextInMs: number | null } {
   const rows = plannedAmong(db, tasks)
-  return { due: rows.filter((row) => isDue(row, now)), nextInMs: nextInMs(rows, now) }
+  const due = rows.filter((row) => isDue(row, now) || rowPlannedAnew(row, now) !== null)
+  return { due, nextInMs: nextInMs(rows, now) }
 }
 
 /** Those that were seen to be due, unless somebody else has enqueued, paused or planned them since. */
@@ -64,19 +65,21 @@ export function fireSchedules(
 ): Firing {
   const fired: Firing['fired'] = []
   for (const row of due) {
-    if (!takeOccurrence(db, row, now) || isUnderWay(db, row.name)) continue
+    const taken = moveOn(db, row, now) && isDue(row, now)
+    if (!taken || isUnderWay(db, row.name)) continue
     const task = enqueueFor(db, tasks.find(({ name }) => name === row.name)!, row.next_at, now, intended)
     fired.push({ name: row.name, at: row.next_at, task })
   }
   return { fired, nextInMs: nextInMs(plannedAmong(db, tasks), now) }
 }
 
-/** The compare-and-set: whoever moves the schedule on has the occurrence to himself. */
-function takeOccurrence(db: Statements, row: ScheduleRow, now: number): boolean {
+/** The compare-and-set: the process that moves the schedule on has the occurrence to itself. */
+function moveOn(db: Statements, row: ScheduleRow, now: number): boolean {
+  const next = rowPlannedAnew(row, now) ?? occurrenceAfter(row, row.next_at, now)
   const { changes } = db
     .sql(`UPDATE gleaner_schedules SET next_at = ?
           WHERE name = ? AND next_at = ? AND paused = 0 AND every = ? AND timezone IS ?`)
-    .run(occurrenceAfter(row, row.next_at, now), row.name, row.next_at, row.every, row.timezone)
+    .run(next, row.name, row.next_at, row.every, row.timezone)
   return changes === 1
 }
 

@@ -9,20 +9,23 @@ import {
 } from '../../../model/session.ts'
 import type { ProcessIdentity } from '../../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../../contract.ts'
+import { heldUp } from '../../serving-row.ts'
 import { supervisorOf, supervisorText } from '../../session-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
 import { forgiveRow, giveRowBack, type HeldRow, rowsHeldBy } from '../rows/held.ts'
+import { reserveFences } from '../tasks/claim.ts'
 import { Tally } from '../tasks/tally.ts'
 import { allHeldBy, apply } from '../tasks/transition.ts'
 
 export function insertSession(db: Statements, session: NewSession, now: number): string {
+  reserveFences(db)
   const { host, boot, pid, startTime } = session.process
   const id = db
     .scalar(`INSERT INTO gleaner_sessions
                (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, supervisor,
-                opened_at, renewed_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+                opened_at, renewed_at, lease_time)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT time_ms FROM gleaner_lease_clock)) RETURNING id`)
     .get(
       session.worker,
       host,
@@ -55,26 +58,33 @@ export function markUseful(db: Statements, session: number): void {
   db.sql('UPDATE gleaner_sessions SET completed = 1 WHERE id = ? AND completed = 0').run(session)
 }
 
-export function readLiveSessions(db: Statements): LiveSession[] {
+export function readLiveSessions(db: Statements, now: number): LiveSession[] {
   const rows = db
     .sql(
-      `SELECT id, worker, host, boot, pid, start_time, supervisor, renewals FROM gleaner_sessions WHERE ended_at IS NULL`,
+      `SELECT id, worker, host, boot, pid, start_time, supervisor, renewals, holdups, time_ms - lease_time AS counted, ? - at AS since
+       FROM gleaner_sessions, gleaner_lease_clock WHERE ended_at IS NULL`,
     )
-    .all() as ({
+    .all(now) as ({
     id: number
     worker: string
     start_time: string | null
     supervisor: string | null
     renewals: number
+    counted: number
+    since: number
+    holdups: string | null
   } & ProcessIdentity)[]
-  return rows.map(({ id, worker, renewals, host, boot, pid, start_time, supervisor }) => ({
-    id: String(id),
-    worker,
-    renewals,
-    unrenewedMs: null,
-    process: { host, boot, pid, startTime: start_time },
-    supervisor: supervisorOf(supervisor),
-  }))
+  return rows.map(
+    ({ id, worker, renewals, counted, since, host, boot, pid, start_time, supervisor, holdups }) => ({
+      id: String(id),
+      worker,
+      renewals,
+      unrenewed: { countedMs: counted, sinceMs: since },
+      process: { host, boot, pid, startTime: start_time },
+      supervisor: supervisorOf(supervisor),
+      holdups: heldUp(holdups).holdups,
+    }),
+  )
 }
 
 /** Inside a write transaction: ends the session, and gives back all it held. */

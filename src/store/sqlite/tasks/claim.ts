@@ -160,6 +160,17 @@ export function advanceRaces(queues: QueueBook, started: readonly Runner[]): voi
   for (const [queue, rank] of furthest(started)) queues.advance(queue, rank)
 }
 
+/** More claims than a power cut can lose: far fewer fit into the log before it is synced. */
+const FENCES_LOST_MAX = 2 ** 24
+
+/**
+ * Claims are not synced, so a power cut takes the last fences back. It ends every session as well: a new one begins where no
+ * fence was ever given out.
+ */
+export function reserveFences(db: Statements): void {
+  db.sql(`UPDATE gleaner_meta SET value = value + ${FENCES_LOST_MAX} WHERE key = 'fence'`).run()
+}
+
 export function nextFence(db: Statements): number {
   return db
     .scalar(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'fence' RETURNING value`)

@@ -1,6 +1,7 @@
 import { StoreError } from '../../../errors.ts'
 import type { Effects } from '../../contract.ts'
 import type { Connection } from '../file/connection.ts'
+import { markOutages } from '../file/sql-errors.ts'
 import { hasEnqueued, type OurDatabase } from './within.ts'
 
 /** The user sees no more of the connection than a transaction needs, and no longer than it lasts. Whether it enqueued. */
@@ -23,6 +24,9 @@ export function runEffects({ raw }: Connection, ours: OurDatabase, effects: Effe
     // Nobody will wait for it: what it throws later must not take the process down.
     if (answer instanceof Promise) answer.catch(() => {})
     throw notSynchronous()
+  } catch (error) {
+    markOutages(error)
+    throw error
   } finally {
     over = true
   }

@@ -31,11 +31,12 @@ export function lookOnly(db: Statements, memory: Memory, exchange: Exchange, now
 export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange, now: number): Effect {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
+  // Before the outcomes: what has ended takes no progress any more.
+  noteProgress(db, session, exchange)
   const settled = settle(db, memory, session, exchange, now)
-  const unknown = handBackUnknown(db, memory, session, exchange, now)
+  const unknown = compareHeld(db, memory, session, exchange, now, settled.refused)
   noteStarts(db, session, exchange, settled.refused)
   advanceRaces(memory.queues, memory.runners.begun(exchange))
-  noteProgress(db, session, exchange)
   appendLogs(db, session, exchange.logs)
 
   const { want } = exchange
@@ -96,17 +97,21 @@ function notAmong(
   return completions.filter((completion) => !done.has(completion)).map(({ id }) => id)
 }
 
-/** What an exchange claimed whose answer never arrived. */
-function handBackUnknown(
+/** What only the store knows of goes back, and what only the worker knows of is refused. True: something went back. */
+function compareHeld(
   db: Statements,
   memory: Memory,
   session: number,
   { holding }: Exchange,
   now: number,
+  refused: string[],
 ): boolean {
   if (holding === undefined) return false
   const known = new Set(holding)
-  const unknown = allHeldBy(db, session).filter((task) => !known.has(task.id))
+  const held = allHeldBy(db, session)
+  const ours = new Set(held.map(({ id }) => id))
+  refused.push(...holding.filter((id) => !ours.has(id)))
+  const unknown = held.filter((task) => !known.has(task.id))
   const tally = new Tally()
   for (const task of unknown)
     apply(db, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)

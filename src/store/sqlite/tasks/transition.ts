@@ -45,6 +45,16 @@ export function allHeldBy(db: Statements, session: number): HeldRow[] {
   return rows.map(held)
 }
 
+/** Reads the whole table: it is for `check`. */
+export function heldOutOfReach(db: Statements): HeldRow[] {
+  const rows = db
+    .sql(`SELECT ${COLUMNS} FROM gleaner_tasks WHERE fence IS NOT NULL AND (
+            id NOT IN (SELECT id FROM gleaner_held)
+            OR session NOT IN (SELECT id FROM gleaner_sessions WHERE ended_at IS NULL))`)
+    .all() as HeldSql[]
+  return rows.map(held)
+}
+
 function held(row: HeldSql): HeldRow {
   return {
     id: String(row.id),

@@ -1,17 +1,26 @@
 import { realpathSync } from 'node:fs'
-import type Database from 'better-sqlite3'
 import { InputError } from '../../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../../contract.ts'
+import { isLikeBetterSqlite3, isNodeSqlite } from '../drivers/adopt.ts'
+import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
+import { nameOf } from '../drivers/load.ts'
+import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
 import { Statements } from '../file/statements.ts'
 import { QueueBook } from '../order/queue-book.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
 import { laneId } from './lanes.ts'
 
 /** A user's connections, each with what was prepared on it; forgotten with the connection. */
-const known = new WeakMap<object, { db: Statements; intended: Intended }>()
+const known = new WeakMap<object, Place>()
+
+interface Place {
+  db: Statements
+  intended: Intended
+}
 
 export interface OurDatabase {
   path: string
+  driver: SqliteDriver
   /** Connections to it that are the store's own: of a database in memory there are no others. */
   connections: WeakSet<object>
   random: () => number
@@ -24,14 +33,14 @@ export function hasEnqueued(transaction: object): boolean {
 
 /** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
 export function withinTransaction(transaction: unknown, ours: OurDatabase, now: () => number): Within {
-  const raw = connectionOf(transaction)
+  const raw = connectionOf(transaction, ours)
   return {
     synchronous: true,
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
       requireTransaction(raw, ours)
       let place = known.get(raw)
       if (place === undefined) {
-        place = placeOn(raw, ours.random)
+        place = placeOn(raw, ours)
         known.set(raw, place)
       }
       return insertTasks(place.db, tasks, now(), place.intended)
@@ -39,24 +48,32 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
   }
 }
 
-function placeOn(raw: Database.Database, random: () => number): { db: Statements; intended: Intended } {
-  const db = new Statements(raw)
+function placeOn(raw: SqliteDatabase, { driver, random }: OurDatabase): Place {
+  const db = new Statements(raw, driver)
   const laneOf = (task: NewTask) => laneId(db, task)
   return { db, intended: { laneOf, queues: new QueueBook(db, random) } }
 }
 
-function connectionOf(transaction: unknown): Database.Database {
-  const raw = transaction as Partial<Database.Database> | null
-  if (typeof raw?.prepare !== 'function' || typeof raw.inTransaction !== 'boolean') {
-    throw new InputError('within: this is no better-sqlite3 connection', {
-      code: 'BAD_OPTION',
-      hint: 'Pass the connection (new Database(file)) whose transaction you are in.',
-    })
-  }
-  return raw as Database.Database
+function connectionOf(transaction: unknown, ours: OurDatabase): SqliteDatabase {
+  if (ours.connections.has(transaction as object)) return transaction as SqliteDatabase
+  const raw = ours.driver.adopt(transaction) ?? adoptCopy(transaction, ours)
+  if (raw !== null) return raw
+  throw new InputError('within: this is no SQLite connection', {
+    code: 'BAD_OPTION',
+    hint: 'Pass the connection (new Database(file)) whose transaction you are in.',
+  })
 }
 
-function requireTransaction(raw: Database.Database, ours: OurDatabase): void {
+/** A module that was loaded twice (by a test runner, say) stands on the same library; another library is refused. */
+function adoptCopy(transaction: unknown, { driver, path }: OurDatabase): SqliteDatabase | null {
+  const isLike = isLikeBetterSqlite3(transaction)
+  if (!isLike && !isNodeSqlite(transaction)) return null
+  const isOnlyOne = (nativeLibraries()?.length ?? 1) === 1
+  if (isLike && driver.library !== 'node:sqlite' && isOnlyOne) return transaction as SqliteDatabase
+  throw twoSqlites(path, `the connection given to within is not of ${nameOf(driver.library)}`)
+}
+
+function requireTransaction(raw: SqliteDatabase, ours: OurDatabase): void {
   if (!raw.inTransaction) {
     throw new InputError('within: the connection is not in a transaction', {
       code: 'NOT_IN_TRANSACTION',

@@ -6,6 +6,7 @@ import { StoreError } from '../../../errors.ts'
 import { isRunning } from '../../../process-identity.ts'
 import type { Backup, UpkeepProgress } from '../../upkeep.ts'
 import { Connection } from '../file/connection.ts'
+import { createFileFor } from '../file/new-file.ts'
 import { emptyMemory } from '../memory.ts'
 import { endSession, readLiveSessions } from '../sessions/sessions.ts'
 import type { Chore } from './chores.ts'
@@ -29,6 +30,7 @@ export async function copyDatabase(
   removeLeftovers(path)
   const partial = `${path}.${partialMark()}${process.pid}-${randomBytes(4).toString('hex')}`
   try {
+    createFileFor(partial, { copyOf: database })
     await copyPages(database, partial, tell)
     tell({ phase: 'verifying', fraction: 0 })
     await settle(partial, now)
@@ -81,6 +83,7 @@ async function copyPages(database: string, partial: string, tell: Tell): Promise
       source.raw.prepare('SELECT count(*) FROM sqlite_schema').get()
     })
     await source.raw.backup(partial, {
+      rate: PAGES_PER_STEP,
       progress({ totalPages, remainingPages }) {
         tell({ phase: 'copying', fraction: 1 - remainingPages / totalPages })
         return PAGES_PER_STEP
@@ -103,7 +106,8 @@ async function settle(partial: string, now: number): Promise<void> {
     const memory = emptyMemory(db, Math.random)
     await copy.transaction(() => {
       memory.queues.knowing()
-      for (const { id } of readLiveSessions(db)) endSession(db, memory, Number(id), 'stop', undefined, now)
+      for (const { id } of readLiveSessions(db, now))
+        endSession(db, memory, Number(id), 'stop', undefined, now)
     })
     copy.raw.pragma('journal_mode = DELETE')
   } finally {

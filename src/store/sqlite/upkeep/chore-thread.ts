@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { GleanerError } from '../../../errors.ts'
 import type { UpkeepProgress } from '../../upkeep.ts'
+import { setStandardLibrary } from '../drivers/load.ts'
 import { Connection } from '../file/connection.ts'
 import { translated } from '../file/sql-errors.ts'
 import { countAside } from '../rows/count.ts'
 import { copyDatabase } from './backup.ts'
-import type { Chore, FromChore, PlainError } from './chores.ts'
+import type { Chore, ChoreOrder, FromChore, PlainError } from './chores.ts'
 import { checkpoint, optimize } from './optimize.ts'
 import { replaceDatabase } from './restore.ts'
 import { findingsIn } from './soundness.ts'
@@ -53,7 +54,9 @@ function plain(error: unknown): PlainError {
   return { message: hint === undefined ? message : message.slice(0, -`. ${hint}`.length), code, hint }
 }
 
-await done(workerData as Chore).then(
+const { chore, library } = workerData as ChoreOrder
+if (library !== undefined) setStandardLibrary(library)
+await done(chore).then(
   (answer) => say({ answer: answer ?? null }),
   (error) => say({ error: plain(error) }),
 )

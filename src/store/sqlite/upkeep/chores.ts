@@ -10,6 +10,7 @@ import type {
   OptimizeOptions,
   UpkeepProgress,
 } from '../../upkeep.ts'
+import type { SqliteLibrary } from '../drivers/driver.ts'
 
 /** What takes too long for the event loop. Crosses a thread boundary, so it is plain data. */
 export type Chore =
@@ -20,6 +21,13 @@ export type Chore =
   | { kind: 'verify'; path: string }
   | { kind: 'restore'; database: string; path: string }
   | { kind: 'count-rows'; database: string; source: DiscoverySource; now: number }
+
+/** What the thread is given. */
+export interface ChoreOrder {
+  chore: Chore
+  /** Which opens the files. */
+  library: SqliteLibrary | undefined
+}
 
 export interface ChoreAnswers {
   check: Finding[]
@@ -47,9 +55,10 @@ const THREAD = new URL(`./chore-thread.${import.meta.url.endsWith('.ts') ? 'ts' 
 export function doChore<C extends Chore>(
   chore: C,
   onProgress: (progress: UpkeepProgress) => void = () => {},
+  library?: SqliteLibrary,
 ): Promise<ChoreAnswers[C['kind']]> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(THREAD, { workerData: chore, execArgv: [] })
+    const thread = new Thread(THREAD, { workerData: { chore, library } satisfies ChoreOrder, execArgv: [] })
     let last: FromChore | undefined
     let thrown: { error: unknown } | undefined
     thread.on('message', (message: FromChore) => {

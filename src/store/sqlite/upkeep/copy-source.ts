@@ -151,7 +151,7 @@ function refuseWhileUsed({ raw }: Connection): void {
               UNION ALL
               SELECT 'supervisor ' || name, host, boot, pid, start_time FROM gleaner_supervisors WHERE has_left = 0`)
     .all() as (ProcessIdentity & { name: string })[]
-  const alive = users.filter((user) => !isProvedDead(user))
+  const alive = users.filter((user) => !isProvedDead(user, { remote: false }))
   if (alive.length === 0) return
   throw inUse(alive.map(({ name, pid, host }) => `${name} (pid ${pid} on ${host})`).join(', '))
 }

@@ -46,8 +46,6 @@ function sizes({ raw }: Connection): { bytes: number; freeBytes: number } {
 
 /** Everything into the database file, and the log's file empty. */
 export async function checkpoint(connection: Connection): Promise<Checkpointed> {
-  const [{ busy }] = await connection.read(
-    () => connection.raw.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }],
-  )
+  const { busy } = await connection.read(() => connection.checkpoint('TRUNCATE'))
   return { complete: busy === 0 }
 }

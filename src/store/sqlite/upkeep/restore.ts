@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { StoreError } from '../../../errors.ts'
 import type { UpkeepProgress } from '../../upkeep.ts'
 import { Connection } from '../file/connection.ts'
+import { createFileFor } from '../file/new-file.ts'
 import { isBusy, isDamaged } from '../file/sql-errors.ts'
 import type { Chore } from './chores.ts'
 import { COMPANIONS, isSameFile } from './database-files.ts'
@@ -26,6 +27,7 @@ export async function replaceDatabase(
   tell({ phase: 'verifying', fraction: 1 })
   const isNew = !existsSync(database)
   try {
+    createFileFor(database, { copyOf: path })
     closeLog(database)
     await copyInto(database, path, tell)
   } catch (error) {
@@ -59,6 +61,7 @@ async function copyInto(
   const source = new Connection(path, { readonly: true })
   try {
     const { totalPages } = await source.raw.backup(database, {
+      rate: PAGES_PER_STEP,
       progress({ totalPages, remainingPages }) {
         // From the first step on the lock is ours. Whoever was faster has switched the log on again.
         if (existsSync(`${database}-wal`)) throw inUse(database)

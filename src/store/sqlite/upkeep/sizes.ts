@@ -6,7 +6,7 @@ import type { Statements } from '../file/statements.ts'
 export function sizes(db: Statements): { databaseBytes: number; walBytes: number | null } {
   const pages = db.scalar('SELECT page_count FROM pragma_page_count').get() as number
   const pageBytes = db.scalar('SELECT page_size FROM pragma_page_size').get() as number
-  const file = db.scalar("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as string
+  const file = db.fileName()
   const log = file === '' ? undefined : statSync(`${file}-wal`, { throwIfNoEntry: false })
   return { databaseBytes: pages * pageBytes, walBytes: log?.size ?? null }
 }

@@ -3,20 +3,24 @@ import { StoreError } from '../../../errors.ts'
 import { type Retention, sizeAfter } from '../../../model/retention.ts'
 import type { Change } from '../../contract.ts'
 import { laneToGoOnAfter } from '../../prune-walk.ts'
-import type { Backup, BackupRecord, Pruned, PruneStep, Upkeep } from '../../upkeep.ts'
+import { checked } from '../../soundness.ts'
+import type { Backup, BackupRecord, Finding, Pruned, PruneStep, Upkeep } from '../../upkeep.ts'
 import type { Connection, Durability } from '../file/connection.ts'
 import { removeRows } from '../manage/remove.ts'
+import type { Memory } from '../memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
 import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
 import { optimize } from './optimize.ts'
 import { prunable, takeTurn } from './prune.ts'
 import { findingsIn } from './soundness.ts'
+import { giveBackUnreachable } from './unreachable.ts'
 
 /** Whoever wants to claim waits that long, since there is one writer at a time. */
 const STEP_MS = 4
 
 export interface UpkeepOf {
   connection: Connection
+  memory: Memory
   now: () => number
   read<T>(look: () => T): Promise<T>
   write<T>(durability: Durability, change: () => T): Promise<T>
@@ -24,11 +28,12 @@ export interface UpkeepOf {
 }
 
 /** The chores of a store that was closed meanwhile are still done. */
-export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): Upkeep & {
+export function sqliteUpkeep({ connection, memory, now, read, write, tell }: UpkeepOf): Upkeep & {
   settled(): Promise<unknown>
 } {
   const db = connection.statements
   const database = connection.path
+  const { library } = connection.driver
   const inMemory = database === ':memory:'
   const underWay = new Set<Promise<unknown>>()
 
@@ -38,7 +43,7 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
     onProgress?: Parameters<typeof doChore>[1],
   ): Promise<ChoreAnswers[C['kind']]> => {
     await stillOpen()
-    const doing = doChore(asked, onProgress)
+    const doing = doChore(asked, onProgress, library)
     underWay.add(doing)
     return doing.finally(() => underWay.delete(doing))
   }
@@ -73,6 +78,12 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
     return { found, turn: ours, workMs: performance.now() - startedMs }
   }
 
+  async function look(): Promise<Finding[]> {
+    if (!inMemory) return chore({ kind: 'check', database })
+    await stillOpen()
+    return findingsIn(connection)
+  }
+
   return {
     async pruneTasks(retention, asked): Promise<Pruned> {
       // Looks before it locks: mostly there is nothing to do.
@@ -90,11 +101,7 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
       const more = ids.length > 0 || afterLane !== 0
       return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
-    async check() {
-      if (!inMemory) return chore({ kind: 'check', database })
-      await stillOpen()
-      return findingsIn(connection)
-    },
+    check: () => checked(look, () => write('full', () => giveBackUnreachable(db, memory, now()))),
     async optimize(options) {
       if (!inMemory) return chore({ kind: 'optimize', database, options })
       await stillOpen()
@@ -117,7 +124,7 @@ export function sqliteUpkeep({ connection, now, read, write, tell }: UpkeepOf): 
       if (inMemory) throw notInMemory('restore')
       await chore({ kind: 'verify', path })
       await leave()
-      await doChore({ kind: 'restore', database, path }, onProgress)
+      await doChore({ kind: 'restore', database, path }, onProgress, library)
     },
     settled: () => Promise.allSettled(underWay),
   }

@@ -23,8 +23,10 @@ const HALF_WAY = `
   SELECT half_way();
   WITH RECURSIVE forever (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM forever) SELECT count(*) FROM forever;`
 
+const FUNCTION = { varargs: false, deterministic: false, safeIntegers: false }
+
 const connection = new Connection(path!)
-connection.raw.function('half_way', () => {
+connection.raw.function('half_way', FUNCTION, () => {
   // The event loop does not turn any more: a message would never leave.
   writeSync(1, 'half-way\n')
   return null

@@ -1,0 +1,90 @@
+import { checkName, shown } from '../define/names.ts'
+import { InputError } from '../errors.ts'
+import { ROLES, type Role } from '../model/action.ts'
+
+/** A caller that sends this token has this role. The name appears in the record of actions. */
+export interface AccessToken {
+  name: string
+  role: Role
+  /** At least 16 characters; `openssl rand -hex 32` prints a good one. */
+  token: string
+  /** The caller may change only tasks of these queues. Reading is not limited. Default: all queues. */
+  queues?: readonly string[]
+}
+
+/** A list, or the older form with one token for each role. */
+export type Tokens = readonly AccessToken[] | { operator?: string | null; viewer?: string | null }
+
+const TOKEN_MIN = 16
+const EXAMPLE = "tokens: [{ name: 'ci', role: 'operator', token: process.env.CI_TOKEN }]"
+
+/** Null: a token of the older form, which has no name. */
+export type CheckedToken = Omit<AccessToken, 'name'> & { name: string | null }
+
+/** `where` is the option, for error messages. */
+export function checkTokens(tokens: unknown, where: string): CheckedToken[] {
+  if (Array.isArray(tokens)) return checkTokenList(tokens, where)
+  if (typeof tokens !== 'object' || tokens === null)
+    throw badToken(`${where}: ${shown(tokens)} is not a list of tokens`, `Use ${EXAMPLE}.`)
+  const unknown = Object.keys(tokens).find((name) => !(ROLES as readonly string[]).includes(name))
+  if (unknown !== undefined)
+    throw badToken(`${where}.${unknown}: there is no such role`, `Use a list: ${EXAMPLE}.`)
+  const byRole = tokens as Partial<Record<Role, string | null>>
+  return ROLES.flatMap((role) => {
+    const token = byRole[role]
+    if (token === undefined || token === null) return []
+    return [{ name: null, role, token: checkSecret(token, `the ${role} token`) }]
+  })
+}
+
+export function checkTokenList(tokens: unknown, where: string): AccessToken[] {
+  if (!Array.isArray(tokens))
+    throw badToken(`${where}: ${shown(tokens)} is not a list of tokens`, `Use ${EXAMPLE}.`)
+  const checked = tokens.map((one, index) => checkToken(one, `${where}[${index}]`))
+  const twice = checked.find((one, index) => checked.findIndex(({ name }) => name === one.name) !== index)
+  if (twice !== undefined)
+    throw badToken(
+      `${where}: two tokens have the name ${shown(twice.name)}`,
+      'Give each token a name of its own.',
+    )
+  return checked
+}
+
+function checkToken(one: unknown, where: string): AccessToken {
+  const fields = ['name', 'role', 'token', 'queues']
+  if (typeof one !== 'object' || one === null)
+    throw badToken(`${where}: ${shown(one)} is not a token`, `Use ${EXAMPLE}.`)
+  const unknown = Object.keys(one).find((name) => !fields.includes(name))
+  if (unknown !== undefined)
+    throw badToken(`${where}.${unknown} is not an option`, `The options are ${fields.join(', ')}.`)
+  const { name, role, token, queues } = one as Record<string, unknown>
+  if (!(ROLES as readonly unknown[]).includes(role))
+    throw badToken(`${where}.role: ${shown(role)} is not a role`, `Use ${ROLES.join(' or ')}.`)
+  if (queues !== undefined && !Array.isArray(queues))
+    throw badToken(`${where}.queues: ${shown(queues)} is not a list`, "Use names of queues: ['mail'].")
+  return {
+    name: checkName(name, `${where}.name`, 'BAD_OPTION'),
+    role: role as Role,
+    token: checkSecret(token, `the token of ${where}`),
+    ...(queues === undefined
+      ? {}
+      : {
+          queues: queues.map((queue, index) => checkName(queue, `${where}.queues[${index}]`, 'BAD_OPTION')),
+        }),
+  }
+}
+
+export function checkSecret(token: unknown, what: string): string {
+  const hint =
+    'Use at least 16 letters, digits and signs without spaces, e.g. the output of `openssl rand -hex 32`.'
+  // What a header can carry.
+  if (typeof token !== 'string' || !/^[\x21-\x7e]{1,1000}$/.test(token))
+    throw badToken(`${what} is not possible`, hint)
+  if (token.length < TOKEN_MIN)
+    throw badToken(`${what} has ${token.length} characters, which is too short`, hint)
+  return token
+}
+
+function badToken(message: string, hint: string): InputError {
+  return new InputError(message, { code: 'BAD_OPTION', hint })
+}

@@ -1,0 +1,14 @@
+import type { PostgresOptions } from './postgres/server/options.ts'
+import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
+
+/** Crosses a thread boundary, so it is plain data. */
+export type RenewalPlan =
+  | { store: 'sqlite'; path: string; library?: SqliteLibrary }
+  | { store: 'postgres'; options: PostgresOptions }
+
+/** One write for all sessions of a process. */
+export interface Renewer {
+  /** The sessions that are still alive; the others were ended by somebody. */
+  renew(sessions: readonly string[]): Promise<string[]>
+  close(): Promise<void>
+}

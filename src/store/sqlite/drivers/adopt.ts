@@ -1,0 +1,55 @@
+import { createRequire } from 'node:module'
+import { InputError } from '../../../errors.ts'
+import type { SqliteDatabase, SqliteLibrary } from './driver.ts'
+import { loadDriver, ownBetterSqlite3 } from './load.ts'
+
+const { cache } = createRequire(import.meta.url)
+
+/** Which library a user's open connection is of, and the file it has open. */
+export function adoptConnection(connection: object): { library: SqliteLibrary; path: string } {
+  const library = libraryOf(connection)
+  const db = library === null ? null : loadDriver(library).adopt(connection)
+  if (library === null || db === null) throw unknown()
+  return { library, path: fileOf(db) }
+}
+
+/** Null: its module cannot be found again, so no thread could load the same one. Loads nothing. */
+function libraryOf(connection: object): SqliteLibrary | null {
+  if (isNodeSqlite(connection)) return 'node:sqlite'
+  // A class that extends the library's has its own constructor.
+  for (let one: unknown = connection; one !== null; one = Object.getPrototypeOf(one)) {
+    const Library = (one as object).constructor
+    const found = Object.values(cache).find((module) => module?.exports === Library)
+    if (found !== undefined)
+      return found.filename === ownBetterSqlite3() ? 'better-sqlite3' : { module: found.filename }
+  }
+  return null
+}
+
+/** Not by its class: asking for that would load the library. */
+export function isNodeSqlite(connection: unknown): boolean {
+  const { location, isTransaction } = Object(connection) as { location?: unknown; isTransaction?: unknown }
+  return typeof location === 'function' && typeof isTransaction === 'boolean'
+}
+
+/** As better-sqlite3 and its likes have them. */
+export function isLikeBetterSqlite3(connection: unknown): boolean {
+  const { pragma, inTransaction } = Object(connection) as { pragma?: unknown; inTransaction?: unknown }
+  return typeof pragma === 'function' && typeof inTransaction === 'boolean'
+}
+
+function fileOf(db: SqliteDatabase): string {
+  const file = db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").pluck().get() as string
+  if (file !== '') return file
+  throw new InputError('database: the connection is to a database in memory', {
+    code: 'BAD_CONFIG',
+    hint: 'Nobody else can open it: give a connection to a file.',
+  })
+}
+
+function unknown(): InputError {
+  return new InputError('database: the SQLite library of this connection is unknown', {
+    code: 'BAD_CONFIG',
+    hint: "Give a connection of better-sqlite3 or node:sqlite; or name the file and the library: { database: 'sqlite:…', sqlite: { driver: { module: '/path/to/it' } } }.",
+  })
+}

@@ -1,0 +1,57 @@
+/**
+ * Which SQLite library opens the file. Plain data: it travels to threads and worker processes. `module`: the path of a module like
+ * better-sqlite3 (or one that exports `DatabaseSync`).
+ */
+export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string }
+
+export const DEFAULT_LIBRARY: SqliteLibrary = 'better-sqlite3'
+
+/** A library that is loaded. */
+export interface SqliteDriver {
+  /** How another thread or process loads the same one. */
+  readonly library: SqliteLibrary
+  open(path: string, options: { readonly: boolean }): SqliteDatabase
+  /** The user's own connection; null: it is not of this library. */
+  adopt(connection: unknown): SqliteDatabase | null
+}
+
+/** A connection, in the words of better-sqlite3, whose own connections need nothing around them. */
+export interface SqliteDatabase {
+  /** Of the file; absolute unless it was opened by another name. */
+  readonly name: string
+  readonly inTransaction: boolean
+  prepare(sql: string): SqliteStatement
+  exec(sql: string): unknown
+  pragma(source: string, options?: { simple?: boolean }): unknown
+  function(name: string, options: FunctionOptions, run: (...values: any[]) => unknown): unknown
+  /** `progress` returns how many pages are next; `rate`: the same, for a library that must know in advance. */
+  backup(path: string, options: BackupOptions): Promise<{ totalPages: number }>
+  close(): unknown
+}
+
+export interface FunctionOptions {
+  varargs: boolean
+  deterministic: boolean
+  safeIntegers: boolean
+}
+
+export interface BackupOptions {
+  rate: number
+  progress(info: { totalPages: number; remainingPages: number }): number
+}
+
+export interface SqliteStatement {
+  /** False if it may write. */
+  readonly readonly: boolean
+  run(...values: any[]): { changes: number; lastInsertRowid: number | bigint }
+  get(...values: any[]): any
+  all(...values: any[]): any[]
+  iterate(...values: any[]): IterableIterator<any>
+  columns(): { name: string }[]
+  /** The first column alone. */
+  pluck(on?: boolean): this
+  /** Rows as arrays. */
+  raw(on?: boolean): this
+  /** Integers as they are. */
+  safeIntegers(on?: boolean): this
+}

@@ -1,0 +1,123 @@
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { GleanerError, InputError } from '../../../errors.ts'
+import { betterSqlite3 } from './better-sqlite3.ts'
+import { DEFAULT_LIBRARY, type SqliteDriver, type SqliteLibrary } from './driver.ts'
+import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
+
+/** The first that can look at a log without copying it (`wal_checkpoint(NOOP)`). */
+const SQLITE_MIN = [3, 51, 0] as const
+
+const require = createRequire(import.meta.url)
+let standard = DEFAULT_LIBRARY
+
+/** For everything that this thread opens without naming a library. */
+export function setStandardLibrary(library: SqliteLibrary): void {
+  standard = library
+}
+
+const loaded = new Map<string, SqliteDriver>()
+
+/** Loads the library, once in each thread. */
+export function loadDriver(library: SqliteLibrary = standard): SqliteDriver {
+  const key = nameOf(library)
+  let driver = loaded.get(key)
+  if (driver === undefined) {
+    driver = load(library)
+    loaded.set(key, driver)
+  }
+  return driver
+}
+
+export function nameOf(library: SqliteLibrary): string {
+  return typeof library === 'string' ? library : library.module
+}
+
+/** What a user gave as `sqlite.driver`; a relative path, or the name of a package, is looked for from `folder`. */
+export function checkLibrary(value: unknown, where: string, folder = '.'): SqliteLibrary {
+  if (value === 'better-sqlite3' || value === 'node:sqlite') return value
+  const module = (value as { module?: unknown } | null)?.module
+  if (typeof module !== 'string' || module === '')
+    throw new InputError(`${where}: this is no SQLite library`, {
+      code: 'BAD_OPTION',
+      hint: "Use 'better-sqlite3', 'node:sqlite', or { module: '/path/to/better-sqlite3' }.",
+    })
+  const base = createRequire(resolve(folder, 'gleaner'))
+  try {
+    return { module: base.resolve(module) }
+  } catch (error) {
+    throw notLoaded({ module }, error)
+  }
+}
+
+/** What this process would `require('better-sqlite3')` to be Gleaner's own; null: there is none. */
+export function ownBetterSqlite3(): string | null {
+  try {
+    return require.resolve('better-sqlite3')
+  } catch {
+    return null
+  }
+}
+
+function load(library: SqliteLibrary): SqliteDriver {
+  let driver: SqliteDriver | null
+  try {
+    driver = driverOf(library, exportsOf(library))
+  } catch (error) {
+    throw notLoaded(library, error)
+  }
+  if (driver === null)
+    throw notLoaded(library, new Error('it exports neither better-sqlite3 nor DatabaseSync'))
+  return recentEnough(driver)
+}
+
+function exportsOf(library: SqliteLibrary): unknown {
+  if (library !== 'node:sqlite') return require(nameOf(library))
+  const sqlite = process.getBuiltinModule('node:sqlite')
+  if (sqlite === undefined) throw new Error(`Node ${process.version} has none`)
+  return sqlite
+}
+
+function driverOf(library: SqliteLibrary, found: unknown): SqliteDriver | null {
+  const exported = found as Record<string, any>
+  if (typeof exported.DatabaseSync === 'function') return nodeSqlite(exported as NodeSqlite, library)
+  const Library = [exported, exported.default].find(
+    (one) => typeof one === 'function' && typeof one.prototype?.pragma === 'function',
+  )
+  return Library === undefined ? null : betterSqlite3(Library as never, library)
+}
+
+function recentEnough(driver: SqliteDriver): SqliteDriver {
+  const version = versionOf(driver)
+  const isOlder = SQLITE_MIN.map((min, n) => Number(version.split('.')[n]) - min).find((by) => by !== 0) ?? 0
+  if (isOlder >= 0) return driver
+  throw new GleanerError(
+    `${nameOf(driver.library)} is SQLite ${version}, Gleaner needs ${SQLITE_MIN.join('.')}`,
+    {
+      code: 'BAD_CONFIG',
+      hint: "Update the library; 'node:sqlite' comes with Node, so update that.",
+    },
+  )
+}
+
+/** Of SQLite itself. */
+export function versionOf(driver: SqliteDriver): string {
+  const db = driver.open(':memory:', { readonly: false })
+  try {
+    return db.prepare('SELECT sqlite_version()').pluck().get() as string
+  } finally {
+    db.close()
+  }
+}
+
+function notLoaded(library: SqliteLibrary, cause: unknown): GleanerError {
+  const name = nameOf(library)
+  return new GleanerError(`the SQLite library ${name} cannot be loaded: ${(cause as Error).message}`, {
+    code: 'BAD_CONFIG',
+    hint:
+      library === 'node:sqlite'
+        ? 'Use Node 22.18 or later.'
+        : "Install it (npm install better-sqlite3), name the right path in sqlite.driver.module, or use 'node:sqlite'.",
+    cause,
+  })
+}

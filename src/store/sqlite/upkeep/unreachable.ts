@@ -1,0 +1,17 @@
+import { decide } from '../../../model/outcome.ts'
+import type { Statements } from '../file/statements.ts'
+import type { Memory } from '../memory.ts'
+import { Tally } from '../tasks/tally.ts'
+import { apply, heldOutOfReach } from '../tasks/transition.ts'
+
+/** In a write transaction: what is held, but the end of no live session would find, waits again. */
+export function giveBackUnreachable(db: Statements, memory: Memory, now: number): void {
+  const tally = new Tally()
+  for (const task of heldOutOfReach(db)) {
+    // A damaged row may say that no attempt was ever made.
+    const attempts = Math.max(task.attempts, 1)
+    const transition = decide({ ...task, attempts, started: false }, { kind: 'returned' })
+    apply(db, memory, task, transition, now, tally)
+  }
+  tally.write(db)
+}

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { freshPath } from './folder.ts'
+import { copyOfLibrary } from './library-copy.ts'
+
+/** Only Linux lets a process see what it has open. */
+const onLinux = test.skipIf(process.platform !== 'linux')
+
+async function play(scene: string, copy = ''): Promise<Record<string, unknown>> {
+  const program = fileURLToPath(import.meta.resolve('./children/two-libraries.ts'))
+  const { stdout } = await promisify(execFile)(process.execPath, [program, scene, dirname(freshPath()), copy])
+  return JSON.parse(stdout)
+}
+
+onLinux('another copy of better-sqlite3 on the same file is refused before anything is written', async () => {
+  expect(await play('copy', copyOfLibrary())).toEqual({
+    withinOwn: 'done',
+    withinOther: 'TWO_SQLITES',
+    opened: 'TWO_SQLITES',
+    tables: ['notes'],
+    connected: 'done',
+  })
+})
+
+onLinux(
+  'node:sqlite beside better-sqlite3 on the same file is refused: at open, within, and while running',
+  async () => {
+    expect(await play('node')).toEqual({
+      enqueued: 'done',
+      within: 'TWO_SQLITES',
+      running: 'TWO_SQLITES',
+      reading: 'TWO_SQLITES',
+      closed: 'done',
+      opened: 'TWO_SQLITES',
+      connected: 'done',
+      beside: 'done',
+      again: 'done',
+    })
+  },
+)
