@@ -19,8 +19,11 @@ interface Plan {
 
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
-/** Looking for changes, and telling of them: done whenever a timer likes, and no step of anything. */
-const NO_STEP = /^PRAGMA data_version|^SELECT (pg_catalog\.)?pg_notify/
+/**
+ * Statements that no operation consists of. Timers decide when the process asks for changes and announces them; the
+ * pool decides when it opens a connection, and so when that connection asks which server it reached.
+ */
+const NO_STEP = /^PRAGMA data_version|^SELECT (pg_catalog\.)?(pg_notify|pg_backend_pid)/
 
 let armed = false
 let steps = 0
