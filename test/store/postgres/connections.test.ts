@@ -265,7 +265,20 @@ describe('ssl', () => {
     }
     await place.open({ database: front.url, postgres: { ssl: { rejectUnauthorized: false } } })
   })
+
+  test('the option wins over sslmode in the URL', async ({ place }) => {
+    const front = await openTlsFront(place.url)
+    place.atEnd(() => front.close())
+    const database = urlWith(front.url, 'sslmode=require')
+    await expect(place.open({ database })).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await place.open({ database, postgres: { ssl: { ca: CERTIFICATE } } })
+    expect(front.secured).toBeGreaterThan(0)
+  })
 })
+
+function urlWith(url: string, parameters: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${parameters}`
+}
 
 describe('a schema', () => {
   test('is given as an option or in the URL, and the option counts', async ({ place }) => {

@@ -220,6 +220,21 @@ describe('opening', () => {
       code: 'BAD_OPTION',
     })
   })
+
+  const CONTRADICTIONS = [
+    ['sslmode=disable', true],
+    ['sslmode=require', false],
+    ['ssl=true', false],
+    ['sslmode=verify-full', { rejectUnauthorized: false }],
+    ['sslmode=verify-full&sslrootcert=ca.pem', { ca: 'another' }],
+  ] as const
+  test('with a URL that contradicts the ssl option is refused, with both named', async ({ place }) => {
+    for (const [parameters, ssl] of CONTRADICTIONS) {
+      const error = await refusal(place, `postgres://user:${SECRET}@127.0.0.1:1/app?${parameters}`, { ssl })
+      expect([parameters, error.code]).toEqual([parameters, 'BAD_CONFIG' satisfies ErrorCode])
+      expect(error.message).toMatch(/postgres\.ssl .*ssl/)
+    }
+  })
 })
 
 test('what a working engine tells of a server that refuses it holds no password', async ({ place }) => {

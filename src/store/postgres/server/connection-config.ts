@@ -3,6 +3,7 @@ import { InputError } from '../../../errors.ts'
 import type { PostgresOptions } from './options.ts'
 import { readServerUrl } from './server-url.ts'
 import { startupSettings } from './settings.ts'
+import { withTls } from './tls.ts'
 
 /** A connection that is idle for that long is probed by the system, ten times, a second apart. */
 const KEEP_ALIVE_AFTER_MS = 10_000
@@ -17,13 +18,12 @@ export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
     })
   }
   return {
-    connectionString: urls[0],
+    ...withTls(urls[0], options),
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
     ...startupSettings(options),
     application_name: 'gleaner',
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
   }
 }
 
