@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chownSync,
@@ -9,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,9 +49,14 @@ export async function startInstalledPostgres(
   const data = join(folder, 'data')
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    // Without passwords: it listens on loopback only.
-    const access = ['--username=gleaner', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8']
-    execFileSync(join(bin, 'initdb'), ['--pgdata', data, ...access], { ...as, stdio: 'pipe' })
+    const password = randomBytes(12).toString('hex')
+    const passwordFile = join(folder, 'password')
+    writeFileSync(passwordFile, password, { mode: 0o600 })
+    if (owner !== undefined) chownSync(passwordFile, owner.uid, owner.gid)
+    // As the distribution's packages set it up: connections over TCP prove themselves with a password.
+    const access = ['--username=gleaner', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+    const texts = ['--encoding=UTF8', '--locale=C.UTF-8']
+    execFileSync(join(bin, 'initdb'), ['--pgdata', data, ...access, ...texts], { ...as, stdio: 'pipe' })
     const port = await freePort()
     const log = openSync(join(folder, 'log'), 'a')
     const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', `${port}`, '-k', folder, ...flags], {
@@ -59,7 +66,7 @@ export async function startInstalledPostgres(
       stdio: ['ignore', log, log],
     })
     closeSync(log)
-    const url = `postgres://gleaner@127.0.0.1:${port}`
+    const url = `postgres://gleaner:${password}@127.0.0.1:${port}`
     await createDatabase(`${url}/postgres`, server).catch((error) => {
       throw new Error(`PostgreSQL did not start:\n${readFileSync(join(folder, 'log'), 'utf8')}`, {
         cause: error,
