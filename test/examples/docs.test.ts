@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openGleaner } from '../../src/index.ts'
+import { decodeMessage } from '../../src/process/foreign-protocol.ts'
+import { decodeFrame } from '../../src/process/frame.ts'
 import { type Block, blocksOf, linksOf, pages } from './docs.ts'
 import { checkout, ended, run, start } from './run-example.ts'
 
@@ -53,6 +56,33 @@ describe('the code in the documentation', () => {
     })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     if (block.next?.mark === 'output') expect(stdout).toBe(block.next.code)
+  })
+})
+
+describe('the Python in the documentation', () => {
+  const python = all.filter(({ language }) => language === 'python')
+
+  test('answers a task and stops', () => {
+    const file = join(scratch, 'worker.py')
+    writeFileSync(file, python[0]!.code)
+    const run = { type: 'run', id: '1', name: 'text.count', input: { text: 'a b a' } }
+    const lines = [run, { type: 'stop' }].map((message) => `TASK|${JSON.stringify(message)}\n`)
+    const { status, stdout, stderr } = spawnSync('python3', [file], {
+      input: lines.join(''),
+      encoding: 'utf8',
+    })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(decodeMessage(stdout.trim())).toEqual({ type: 'done', id: '1', result: { a: 2, b: 1 } })
+  })
+
+  test('writes a health frame', () => {
+    const { status, stderr, output } = spawnSync('python3', ['-c', python[1]!.code], {
+      env: { ...process.env, GLEANER_COMPONENT_ID: 'worker:python:0' },
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      encoding: 'utf8',
+    })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(decodeFrame(output[3]!.trim())).toMatchObject({ componentId: 'worker:python:0', phase: 'idle' })
   })
 })
 
