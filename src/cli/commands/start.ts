@@ -23,22 +23,27 @@ export const start: Command = {
   summary: 'Run the supervisor and the pools of the config.',
   operands: [],
   about:
-    'Starts the worker processes of all pools in the config and keeps them alive: one that dies is seen at once, its ' +
-    'work is given back at once, and it is started again; one that keeps crashing is given up, and `gleaner status` ' +
-    'says why. It runs in the foreground until it is told to stop.\n\n' +
-    'The first Ctrl-C (or SIGTERM) stops it in order: nothing more is claimed, and what runs gets the drain time of ' +
-    'the config (10 s) to finish. The second one ends it now: what is unfinished goes back and costs no attempt.\n\n' +
-    'There is one supervisor of each name per database; a second one is refused, and told who runs where since when.',
+    'Starts the worker processes of all pools in the config and keeps them alive. If a worker process dies, the ' +
+    'supervisor gives its work back at once and restarts it. If a worker keeps crashing, the supervisor gives it up, ' +
+    'and `gleaner status` says why. The command runs in the foreground until you stop it.\n\n' +
+    'The first Ctrl-C (or SIGTERM) stops it gracefully: workers claim nothing more, and running items get the drain ' +
+    'time of the config (10 s) to finish. The second Ctrl-C stops it at once: unfinished items go back to their queue ' +
+    'or table and lose no attempt.\n\n' +
+    'Each supervisor name can run once per database. If the name is in use, the command ends with an error that names ' +
+    'the host and the process that has it.',
   options: {
     ...CONFIG_OPTIONS,
-    attached: { type: 'boolean', about: 'Stops in order when its stdin ends: for programs that start it.' },
-    quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
-    json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
+    attached: {
+      type: 'boolean',
+      about: 'Stop gracefully when stdin ends: for programs that start this one.',
+    },
+    quiet: { type: 'boolean', short: 'q', about: 'Log only warnings and errors.' },
+    json: { type: 'boolean', about: 'Write the log to stdout as JSON, one object a line (pino).' },
   },
   examples: [
-    ['gleaner start', 'With the nearest config.'],
-    ['gleaner start --json --quiet >> gleaner.log', 'For a log shipper.'],
-    ['GLEANER_DATABASE=postgres://db/app gleaner start', 'The same config on another database.'],
+    ['gleaner start', 'Use the nearest config.'],
+    ['gleaner start --json --quiet >> gleaner.log', 'Write a JSON log for a log shipper.'],
+    ['GLEANER_DATABASE=postgres://db/app gleaner start', 'Use the same config on another database.'],
   ],
   exits: [['11', 'The database cannot be reached.']],
   run: (_operands, values, terminal) =>
@@ -89,15 +94,17 @@ function away(error: unknown, { complain, style }: Terminal): number {
   if (!(error instanceof StoreError) || error.code !== 'STORE_AWAY') throw error
   const [message, hint] = wordsOf(error)
   complain(`${style('red', 'error:')} ${message}`)
-  complain(`${hint} gleaner start does not wait for it: start it again when the database is there.`)
+  complain(
+    `${hint} gleaner start does not wait for it: run it again when the database answers, or let systemd or your container platform restart it.`,
+  )
   return EXIT.database
 }
 
 function mustHavePools({ pools, path }: Config): void {
   if (pools.length > 0) return
-  throw new InputError(`${path}: pools: there are none`, {
+  throw new InputError(`${path} has no pools`, {
     code: 'BAD_CONFIG',
-    hint: "Add one, e.g. pools: { main: { processes: 2, queues: ['default'] } }; or use `gleaner work`.",
+    hint: "Add one, e.g. pools: { main: { processes: 2, queues: ['default'] } }. To run one worker without a pool, use `gleaner work`.",
   })
 }
 
@@ -125,12 +132,12 @@ async function untilStopped(
   const ignore = onSignals(
     (signal) => {
       isAsked = true
-      logger.info({ signal }, 'stopping: what runs may finish; once more ends it now')
+      logger.info({ signal }, 'stopping: running items may finish; press Ctrl-C again to stop now')
       void supervisor.stop()
     },
     () => {
       isForced = true
-      logger.warn({}, 'stopping now: what is unfinished goes back')
+      logger.warn({}, 'stopping now: unfinished items go back')
       void supervisor.stop({ drain: 0 })
     },
   )
