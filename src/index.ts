@@ -60,7 +60,6 @@ export type {
   GleanerOptions,
   PostgresSettings,
   RunningWorker,
-  SqliteSettings,
   TimingOptions,
   WorkOptions,
 } from './engine/gleaner.ts'
@@ -109,7 +108,7 @@ export type { MetricsOptions } from './queue/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
 export type { DiscoveryRecord, Refusal } from './store/contract.ts'
-export type { SqliteLibrary } from './store/sqlite/drivers/driver.ts'
+export type { SqliteLibrary, SqliteSettings } from './store/sqlite/drivers/driver.ts'
 export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from './store/upkeep.ts'
 export type { Events, TaskEvent } from './worker/events.ts'
 export type { Hooks } from './worker/hooks.ts'

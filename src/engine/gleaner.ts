@@ -21,7 +21,7 @@ import type { Metrics } from '../model/metrics.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { MetricsOptions } from '../queue/metrics.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
-import type { SqliteLibrary } from '../store/sqlite/drivers/driver.ts'
+import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
@@ -63,14 +63,6 @@ export interface ConnectedOptions extends Omit<GleanerOptions, 'database' | 'pos
    * two libraries on one file in one process lose their locks.
    */
   database: NodeSqliteTx | SqliteTx
-}
-
-export interface SqliteSettings {
-  /**
-   * The SQLite library. Default 'better-sqlite3'. If the app opens the same file, it must be the app's: `{ module: path }` names
-   * another copy, or anything with the same interface.
-   */
-  driver?: SqliteLibrary
 }
 
 export interface PostgresSettings {

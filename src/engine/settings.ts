@@ -3,8 +3,7 @@ import type { Telemetry } from '../define/telemetry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { refuseUnknown } from '../options.ts'
-import { checkLibrary } from '../store/sqlite/drivers/load.ts'
-import type { PostgresSettings, SqliteSettings, TimingOptions } from './gleaner.ts'
+import type { PostgresSettings, TimingOptions } from './gleaner.ts'
 
 const TIMINGS = [
   'lease',
@@ -47,13 +46,6 @@ export function checkTelemetry(telemetry: unknown): Telemetry | undefined {
     [one.enqueueing, one.running, one.continuing].every((verb) => typeof verb === 'function')
   if (telemetry === undefined || (telemetry !== null && isOne(telemetry))) return telemetry as Telemetry
   throw bad('telemetry', telemetry, "Use openTelemetry() of 'gleaner/telemetry'.")
-}
-
-export function checkSqlite(settings: SqliteSettings) {
-  const unknown = Object.keys(settings).find((name) => name !== 'driver')
-  if (unknown !== undefined) throw bad('sqlite: option', unknown, 'There are: driver.')
-  const { driver } = settings
-  return { library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver') }
 }
 
 const POSTGRES_OPTIONS = [

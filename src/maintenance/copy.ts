@@ -14,20 +14,24 @@ export async function copyDatabase(options: { from: string; to: string } & CopyO
     'from',
     'to',
     'postgres',
+    'sqlite',
     'dryRun',
     'onProgress',
   ])
-  if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from)
+  if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from, { sqlite: rest.sqlite })
   return copyTables(from, to, rest)
 }
 
 /** Somebody has to: there may be no worker any more. */
-async function giveBackWhatTheDeadHeld(database: string): Promise<void> {
+async function giveBackWhatTheDeadHeld(
+  database: string,
+  options: Pick<CopyOptions, 'sqlite'>,
+): Promise<void> {
   sourcePath(database)
   // Not what opening it would do: a database of another version is left as it is.
-  const { version, latest } = await diagnose(database)
+  const { version, latest } = await diagnose(database, options)
   if (version !== latest) return
-  const store = await openStore(database)
+  const store = await openStore(database, options)
   try {
     await new Sweeper(store, systemClock, { leaseMs: Number.POSITIVE_INFINITY, everyMs: 1 }).sweep()
   } finally {

@@ -1,4 +1,6 @@
 import { restoreDatabase } from '../store/restore.ts'
+import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
+import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { checkPath, known, type ProgressOption } from './manage.ts'
 
 /**
@@ -7,8 +9,10 @@ import { checkPath, known, type ProgressOption } from './manage.ts'
  */
 export async function restoreBackup(
   path: string,
-  options: { database: string } & ProgressOption,
+  options: { database: string; sqlite?: SqliteSettings } & ProgressOption,
 ): Promise<void> {
-  const { database, onProgress } = known('restoreBackup', options, ['database', 'onProgress'])
-  await restoreDatabase(database, checkPath('restoreBackup', path), onProgress)
+  const names = ['database', 'sqlite', 'onProgress']
+  const { database, sqlite = {}, onProgress } = known('restoreBackup', options, names)
+  const { library } = checkSqlite(sqlite)
+  await restoreDatabase(database, checkPath('restoreBackup', path), { library, onProgress })
 }

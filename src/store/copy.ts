@@ -3,11 +3,14 @@ import type { TaskStatus } from '../model/task.ts'
 import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
 import { sqlitePath } from './open.ts'
 import type { PostgresOptions } from './postgres/server/options.ts'
+import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
 import { CopySource } from './sqlite/upkeep/copy-source.ts'
 
 export interface CopyOptions {
   /** How to reach the target, beside its URL. */
   postgres?: Omit<PostgresOptions, 'url'>
+  /** Which library opens the source. */
+  sqlite?: { library?: SqliteLibrary | undefined } | undefined
   /** Counts, and says whether it could be done; writes nothing. */
   dryRun?: boolean
   onProgress?: (progress: CopyProgress) => void
@@ -49,9 +52,9 @@ export interface LastNumbers {
  * the target is one transaction: killed at any moment, there is nothing in it.
  */
 export async function copyTables(from: string, to: string, options: CopyOptions = {}): Promise<Copied> {
-  const { dryRun = false, postgres = {}, onProgress = () => {} } = options
+  const { dryRun = false, postgres = {}, sqlite = {}, onProgress = () => {} } = options
   const target = { url: targetUrl(to), ...postgres }
-  const source = await CopySource.open(sourcePath(from))
+  const source = await CopySource.open(sourcePath(from), sqlite.library)
   try {
     const { checkEmpty, intoEmptySchema } = await import('./postgres/upkeep/copy-target.ts')
     const counted = source.count()

@@ -1,4 +1,5 @@
 import { sqlitePath } from './open.ts'
+import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
 import { doChore } from './sqlite/upkeep/chores.ts'
 import { notInMemory } from './sqlite/upkeep/upkeep.ts'
 import type { UpkeepProgress } from './upkeep.ts'
@@ -7,7 +8,7 @@ import type { UpkeepProgress } from './upkeep.ts'
 export async function restoreDatabase(
   database: string,
   path: string,
-  onProgress?: (progress: UpkeepProgress) => void,
+  options: { library?: SqliteLibrary | undefined; onProgress?: (progress: UpkeepProgress) => void } = {},
 ): Promise<void> {
   const file = sqlitePath(database)
   if (file === undefined) {
@@ -15,5 +16,5 @@ export async function restoreDatabase(
     throw notOurs('restore')
   }
   if (file === ':memory:') throw notInMemory('restore')
-  await doChore({ kind: 'restore', database: file, path }, onProgress)
+  await doChore({ kind: 'restore', database: file, path }, options.onProgress, options.library)
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -52,6 +52,24 @@ describe('gleaner backup and restore', () => {
       stdout: expect.stringMatching(/app\.db is as it was in app\.backup\n$/),
     })
     expect(await waiting(folder)).toBe(2)
+  })
+
+  test('open the database with the library of the config', async () => {
+    const library = `const fs = require('node:fs')
+      fs.appendFileSync(__dirname + '/loaded', require('node:worker_threads').isMainThread ? 'm' : 't')
+      module.exports = require('node:sqlite')`
+    const folder = folderWith({
+      'library.cjs': library,
+      'gleaner.config.ts': CONFIG.replace(
+        'tasks:',
+        "sqlite: { driver: { module: './library.cjs' } }, tasks:",
+      ),
+    })
+    expect((await gleaner(folder, 'migrate')).code).toBe(0)
+    expect((await gleaner(folder, 'backup', 'app.backup')).code).toBe(0)
+    const loadedBefore = readFileSync(join(folder, 'loaded'), 'utf8')
+    expect((await gleaner(folder, 'restore', 'app.backup', '--yes')).code).toBe(0)
+    expect(readFileSync(join(folder, 'loaded'), 'utf8')).toBe(`${loadedBefore}t`)
   })
 
   test('of a file that is no backup, or a database in use, change nothing', async () => {

@@ -35,7 +35,7 @@ export const COPY: readonly Guard[] = [
     'what the dead held goes back first',
     'What a killed worker held can be run in the target.',
     'src/maintenance/copy.ts',
-    ['  if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from)\n', ''],
+    ['  if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from, { sqlite: rest.sqlite })\n', ''],
     'gives back what a killed worker held, and lets nobody write meanwhile',
   ),
   guard(

@@ -16,6 +16,17 @@ export const SQLITE_LIBRARIES: readonly Guard[] = [
     },
   },
   {
+    name: 'sqlite: a second library is refused before a restore',
+    promise: 'Nothing is written beside another SQLite library.',
+    file: 'src/store/sqlite/upkeep/chores.ts',
+    find: '    for (const file of closedFiles(chore)) refuseSecondLibrary(file, driver)\n',
+    replace: '',
+    test: {
+      file: TWO,
+      title: 'restoring, copying and diagnosing refuse another library on a file that is not open here',
+    },
+  },
+  {
     name: 'sqlite: a second library is noticed while running',
     promise: 'Nothing is written beside another SQLite library.',
     file: 'src/store/sqlite/drivers/second-library.ts',

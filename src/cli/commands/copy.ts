@@ -1,6 +1,7 @@
 import { checkPostgres } from '../../engine/settings.ts'
 import { copyDatabase } from '../../maintenance/copy.ts'
 import type { Copied } from '../../store/copy.ts'
+import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
 import { CONFIG_OPTIONS, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
 import { noteServer } from '../note-server.ts'
@@ -48,13 +49,14 @@ export const copy: Command = {
     const config = await configOf(values, terminal)
     noteServer(terminal)
     await mustBeThere(config)
-    const { database: from, postgres } = config.engine
+    const { database: from, postgres, sqlite } = config.engine
     const begin = performance.now()
     const copied = await withProgress(terminal, 'copying', (tell) =>
       copyDatabase({
         from,
         to,
         postgres: checkPostgres(postgres ?? {}),
+        sqlite: checkSqlite(sqlite ?? {}),
         dryRun: values['dry-run'] === true,
         onProgress: ({ table, copied, total }) => tell({ fraction: copied / total, detail: table }),
       }),

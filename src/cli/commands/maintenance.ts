@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { openGleaner } from '../../engine/open.ts'
-import { checkPostgres, checkSqlite } from '../../engine/settings.ts'
+import { checkPostgres } from '../../engine/settings.ts'
 import { restoreBackup } from '../../maintenance/restore.ts'
 import { diagnose } from '../../store/diagnosis.ts'
 import { sqlitePath } from '../../store/open.ts'
+import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
 import type { Finding, UpkeepProgress } from '../../store/upkeep.ts'
 import {
   CONFIG_OPTIONS,
@@ -72,7 +73,7 @@ const restore: Command = {
   async run([file], values, terminal) {
     const config = await configOf(values, terminal)
     noteServer(terminal)
-    const { database } = config.engine
+    const { database, sqlite } = config.engine
     const path = sqlitePath(database)
     if (path !== undefined && existsSync(path)) {
       const question = `Replace all that is in ${withoutPassword(database)}`
@@ -81,6 +82,7 @@ const restore: Command = {
     await withProgress(terminal, 'verifying', (tell) =>
       restoreBackup(resolve(terminal.cwd, file!), {
         database,
+        sqlite,
         onProgress: (progress) => tell(stageOf(progress)),
       }),
     )

@@ -26,6 +26,21 @@ onLinux('another copy of better-sqlite3 on the same file is refused before anyth
 })
 
 onLinux(
+  'restoring, copying and diagnosing refuse another library on a file that is not open here',
+  async () => {
+    expect(await play('closed', copyOfLibrary())).toEqual({
+      restored: 'TWO_SQLITES',
+      restoredWithIt: 'STORE_IN_USE',
+      copied: 'TWO_SQLITES',
+      copiedWithIt: 'STORE_AWAY',
+      diagnosed: 'TWO_SQLITES',
+      verified: 'TWO_SQLITES',
+      again: 'done',
+    })
+  },
+)
+
+onLinux(
   'node:sqlite beside better-sqlite3 on the same file is refused: at open, within, and while running',
   async () => {
     expect(await play('node')).toEqual({

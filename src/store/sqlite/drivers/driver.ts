@@ -6,6 +6,14 @@ export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string 
 
 export const DEFAULT_LIBRARY: SqliteLibrary = 'better-sqlite3'
 
+export interface SqliteSettings {
+  /**
+   * The SQLite library. Default 'better-sqlite3'. If the app opens the same file, it must be the app's: `{ module: path }` names
+   * another copy, or anything with the same interface.
+   */
+  driver?: SqliteLibrary
+}
+
 /** A library that is loaded. */
 export interface SqliteDriver {
   /** How another thread or process loads the same one. */

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { GleanerError, InputError } from '../../../errors.ts'
+import { refuseUnknown } from '../../../options.ts'
 import { betterSqlite3 } from './better-sqlite3.ts'
-import { DEFAULT_LIBRARY, type SqliteDriver, type SqliteLibrary } from './driver.ts'
+import { DEFAULT_LIBRARY, type SqliteDriver, type SqliteLibrary, type SqliteSettings } from './driver.ts'
 import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
 
 /** The first that can look at a log without copying it (`wal_checkpoint(NOOP)`). */
@@ -31,6 +32,13 @@ export function loadDriver(library: SqliteLibrary = standard): SqliteDriver {
 
 export function nameOf(library: SqliteLibrary): string {
   return typeof library === 'string' ? library : library.module
+}
+
+/** What a user gave as `sqlite`. */
+export function checkSqlite(settings: SqliteSettings): { library: SqliteLibrary | undefined } {
+  refuseUnknown(settings, ['driver'], 'sqlite')
+  const { driver } = settings
+  return { library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver') }
 }
 
 /** What a user gave as `sqlite.driver`; a relative path, or the name of a package, is looked for from `folder`. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Diagnosis } from '../../diagnosis.ts'
 import type { SqliteLibrary } from '../drivers/driver.ts'
 import { loadDriver, versionOf as sqliteVersion } from '../drivers/load.ts'
+import { refuseSecondLibrary } from '../drivers/second-library.ts'
 import { Connection } from '../file/connection.ts'
 import { versionOf } from '../file/migrate.ts'
 import { migrations } from '../migrations/index.ts'
@@ -10,8 +11,9 @@ import { migrations } from '../migrations/index.ts'
 type Trouble = Diagnosis['troubles'][number]
 
 export async function diagnoseSqlite(path: string, library?: SqliteLibrary): Promise<Diagnosis> {
+  const driver = loadDriver(library)
   const known = {
-    server: `SQLite ${sqliteVersion(loadDriver(library))}`,
+    server: `SQLite ${sqliteVersion(driver)}`,
     latest: migrations.at(-1)!.version,
     notes: [],
   }
@@ -22,6 +24,7 @@ export async function diagnoseSqlite(path: string, library?: SqliteLibrary): Pro
   }
   const writable = writing(existsSync(path) ? [path, dirname(path)] : [dirname(path)])
   if (!existsSync(path)) return { ...known, version: null, troubles: writable }
+  refuseSecondLibrary(path, driver)
   const connection = new Connection(path, { readonly: true, library })
   try {
     const { version, mode } = await connection.read(() => ({

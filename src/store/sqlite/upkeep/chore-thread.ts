@@ -55,7 +55,7 @@ function plain(error: unknown): PlainError {
 }
 
 const { chore, library } = workerData as ChoreOrder
-if (library !== undefined) setStandardLibrary(library)
+setStandardLibrary(library)
 await done(chore).then(
   (answer) => say({ answer: answer ?? null }),
   (error) => say({ error: plain(error) }),

@@ -11,6 +11,8 @@ import type {
   UpkeepProgress,
 } from '../../upkeep.ts'
 import type { SqliteLibrary } from '../drivers/driver.ts'
+import { loadDriver } from '../drivers/load.ts'
+import { refuseSecondLibrary } from '../drivers/second-library.ts'
 
 /** What takes too long for the event loop. Crosses a thread boundary, so it is plain data. */
 export type Chore =
@@ -26,7 +28,7 @@ export type Chore =
 export interface ChoreOrder {
   chore: Chore
   /** Which opens the files. */
-  library: SqliteLibrary | undefined
+  library: SqliteLibrary
 }
 
 export interface ChoreAnswers {
@@ -58,7 +60,12 @@ export function doChore<C extends Chore>(
   library?: SqliteLibrary,
 ): Promise<ChoreAnswers[C['kind']]> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(THREAD, { workerData: { chore, library } satisfies ChoreOrder, execArgv: [] })
+    const driver = loadDriver(library)
+    for (const file of closedFiles(chore)) refuseSecondLibrary(file, driver)
+    const thread = new Thread(THREAD, {
+      workerData: { chore, library: driver.library } satisfies ChoreOrder,
+      execArgv: [],
+    })
     let last: FromChore | undefined
     let thrown: { error: unknown } | undefined
     thread.on('message', (message: FromChore) => {
@@ -79,6 +86,12 @@ export function doChore<C extends Chore>(
       else reject(failureOf(last))
     })
   })
+}
+
+/** Files that no store of this process has open, so that nothing has been checked yet. */
+function closedFiles(chore: Chore): string[] {
+  if (chore.kind === 'verify') return [chore.path]
+  return chore.kind === 'restore' ? [chore.path, chore.database] : []
 }
 
 function failureOf(last: FromChore | undefined): StoreError {

@@ -4,6 +4,9 @@ import type { TaskStatus } from '../../../model/task.ts'
 import { isProvedDead, type ProcessIdentity } from '../../../process-identity.ts'
 import { COPIED_TABLES, type CopiedTable } from '../../copied-tables.ts'
 import type { Copied, LastNumbers } from '../../copy.ts'
+import type { SqliteLibrary } from '../drivers/driver.ts'
+import { loadDriver } from '../drivers/load.ts'
+import { refuseSecondLibrary } from '../drivers/second-library.ts'
 import { Connection } from '../file/connection.ts'
 import { versionOf } from '../file/migrate.ts'
 import { migrations } from '../migrations/index.ts'
@@ -21,13 +24,14 @@ export class CopySource {
   }
 
   /** Refused while somebody works on it, or when it is not of our version. */
-  static async open(path: string): Promise<CopySource> {
+  static async open(path: string, library?: SqliteLibrary): Promise<CopySource> {
     if (!existsSync(path))
       throw new StoreError(`there is no database ${path}`, {
         code: 'STORE_AWAY',
         hint: 'Nothing was copied. Check its name.',
       })
-    const connection = new Connection(path)
+    refuseSecondLibrary(path, loadDriver(library))
+    const connection = new Connection(path, { library })
     try {
       refuseOtherVersion(await connection.read(() => versionOf(connection)))
       await connection.hold()

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import Database from 'better-sqlite3'
 import { z } from 'zod'
-import { defineTask, type Gleaner, GleanerError, openGleaner } from '../../../../src/index.ts'
+import { defineTask, type Gleaner, GleanerError, openGleaner, restoreBackup } from '../../../../src/index.ts'
+import { copyDatabase } from '../../../../src/maintenance/copy.ts'
+import { diagnose } from '../../../../src/store/diagnosis.ts'
 
 /** In a process of its own, where no other test has loaded a library. Prints what was answered to what it tried. */
 const [scene, folder, copy] = process.argv.slice(2)
@@ -44,6 +46,32 @@ const scenes: Record<string, () => Promise<Record<string, unknown>>> = {
     const tables = app.prepare('SELECT name FROM sqlite_schema').pluck().all()
     const connected = await answerTo(() => openGleaner({ database: app, tasks: [task] }))
     return { withinOwn, withinOther, opened, tables, connected }
+  },
+  async closed() {
+    const Copy = createRequire(import.meta.url)(copy!) as typeof Database
+    const sqlite = { driver: { module: copy! } }
+    const database = `sqlite:${path('first')}`
+    const gleaner = await openGleaner({ database, sqlite })
+    const backup = path('backup')
+    await gleaner.maintenance.backup(backup)
+    await gleaner.close()
+    const app = new Copy(path('first'))
+    app.prepare('SELECT * FROM gleaner_tasks').all()
+    const restore = (options?: object) => answerTo(() => restoreBackup(backup, { database, ...options }))
+    // The app's library sees that the app has it open.
+    const restoredWithIt = await restore({ sqlite })
+    const source = { from: database, to: 'postgres://nobody@127.0.0.1:1/nothing' }
+    const library = { library: sqlite.driver }
+    const copiedWithIt = await answerTo(() => copyDatabase({ ...source, dryRun: true, sqlite: library }))
+    const restored = await restore()
+    const copied = await answerTo(() => copyDatabase({ ...source, dryRun: true }))
+    const diagnosed = await answerTo(() => diagnose(database))
+    app.close()
+    const looker = new Copy(backup, { readonly: true })
+    looker.prepare('SELECT * FROM gleaner_tasks').all()
+    const verified = await restore()
+    looker.close()
+    return { restored, restoredWithIt, copied, copiedWithIt, diagnosed, verified, again: await restore() }
   },
   async node() {
     const gleaner = await open('first')
