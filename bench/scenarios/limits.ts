@@ -11,7 +11,7 @@ export const drainWithinLimits: Scenario = {
   title: 'Drain 50 000 tasks within limits',
   meaning:
     'The drain of one process, as above, of a queue with a limit of concurrency and rate that is not reached, and of tasks ' +
-    'of 1000 keys, each with a limit of its own: what it costs to count. What is limited is not held ahead.',
+    'of 1000 keys, each with a limit of its own: what it costs to count. Tasks with a limit are not prefetched.',
   metrics: [PER_SECOND],
   entries: (bench) => [undefined, ...LIMITS].map((limits) => limitsEntry(bench, limits)),
   targets: LIMITS.map(

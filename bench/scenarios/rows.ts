@@ -91,8 +91,8 @@ export const claimRows: Scenario = {
   id: 'rows-claim',
   title: 'Find and claim one row, whatever the table holds',
   meaning:
-    'An exchange that finds and claims the next row, 2 000 times one by one, after 1 000 that are not counted, in a process of its own: with 10 thousand, 1 million and 10 ' +
-    'million rows that need work, and behind 100 000 that are kept back.',
+    'An exchange that finds and claims the next row, 2 000 times one by one, after 1 000 that are not counted, in a process of its own. The table has 10 thousand, 1 million or 10 ' +
+    'million rows that need work, or 100 000 rows in front that no worker may claim.',
   metrics: [
     { key: 'p50Ms', label: 'find and claim, p50', unit: 'ms' },
     { key: 'p99Ms', label: 'find and claim, p99', unit: 'ms' },

@@ -13,9 +13,9 @@ export const drainAnyBacklog: Scenario = {
   id: 'backlog',
   title: 'Drain rate whatever else is in the database',
   meaning:
-    `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them: with only those ` +
-    'in the database, with a million waiting, with a million completed ones kept, and with 100 000 tasks of top ' +
-    'priority in front that are not due for an hour, or that this worker has not the capabilities for. Each database is filled once, vacuumed and analysed once, and ' +
+    `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them. The database ` +
+    'contains only those, or also a million waiting ones, a million completed ones, or 100 000 tasks of top ' +
+    'priority in front that are not due for an hour, or that need a capability which this worker lacks. Each database is filled once, vacuumed and analysed once, and ' +
     'copied for every round. Raw’s completed tasks were marked by SQL; graphile-worker deletes them.',
   metrics: [PER_SECOND],
   entries: (bench) =>

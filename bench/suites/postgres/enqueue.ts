@@ -7,7 +7,7 @@ export const enqueueTogether: Scenario = {
   title: `Enqueue with ${CALLERS} callers in flight`,
   meaning:
     `${CALLERS} callers at once, as in a busy web server, each awaiting its own task on disk. Raw: one statement with ` +
-    `${CALLERS} rows after the other, which nobody can do whose callers know nothing of each other. The peers get a ` +
+    `${CALLERS} rows after the other, which is only possible if one caller has all the rows. The peers get a ` +
     'tenth of the tasks, which is enough to know their rate.',
   metrics: [PER_SECOND],
   entries: enqueueEntries('together', 'full', [

@@ -12,9 +12,9 @@ export const heldTransaction: Scenario = {
   meaning:
     'Another connection takes a snapshot (REPEATABLE READ) and keeps it while one process drains 300 000 tasks: nothing ' +
     'that is claimed or completed can be cleaned up, and the index of waiting tasks fills with dead entries. A claim is ' +
-    'the statement with SKIP LOCKED that answered tasks, timed at the driver from the call to the answer; everybody ' +
-    'claims in batches of their own size. Whoever is not done after a minute is stopped; the figures are of the claims ' +
-    'until then.',
+    'the statement with SKIP LOCKED that answered tasks, timed at the driver from the call to the answer; each ' +
+    'contender claims in batches of its own size. A contender that is not done after a minute is stopped; the figures ' +
+    'cover the claims until then.',
   metrics: [
     { key: 'claimP50Ms', label: 'claim, p50', unit: 'ms' },
     { key: 'claimP99Ms', label: 'claim, p99', unit: 'ms' },

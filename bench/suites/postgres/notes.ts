@@ -1,6 +1,6 @@
 export const notes = `- **All**: one server, \`pg\` as the driver, a database of its own for every measurement, the same ~100-byte JSON
   payload, a handler that does nothing. Every filled database is vacuumed and analysed once and then copied file by file,
-  with a checkpoint before and after, so that no measurement inherits somebody’s dead rows or unwritten pages.
+  with a checkpoint before and after, so that no measurement inherits the dead rows or unwritten pages of another one.
 - **raw**: one table, a partial index for the claim alone, a primary key, prepared statements, arrays instead of long lists
   of values; no retries, leases, events, logs or counters. It is what the server and the driver allow, not a queue to use.
 - **Gleaner**: compiled to JavaScript as it is published; only its public interface, with a schema that checks nothing,

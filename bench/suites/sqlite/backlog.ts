@@ -17,9 +17,9 @@ export const drainAnyBacklog: Scenario = {
   id: 'backlog',
   title: 'Drain rate whatever else is in the file',
   meaning:
-    `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them: with only those ` +
-    'in the file, with a million waiting, with a million completed ones kept, and with 100 000 tasks of top priority in ' +
-    'front that are not due for an hour, or that this worker has not the capabilities for. Each file is filled once and copied for every round. The peers’ completed ' +
+    `How fast the first ${FIRST.toLocaleString('en')} due tasks run, from the first to the last of them. The file contains ` +
+    'only those, or also a million waiting ones, a million completed ones, or 100 000 tasks of top priority in ' +
+    'front that are not due for an hour, or that need a capability which this worker lacks. Each file is filled once and copied for every round. The peers’ completed ' +
     'tasks were marked by SQL; those without priorities have no equivalent of the last two cases.',
   metrics: [PER_SECOND],
   entries: (bench) =>

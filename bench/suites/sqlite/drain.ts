@@ -16,7 +16,7 @@ export const drainOneProcess: Scenario = {
   title: 'Drain 50 000 tasks, one process',
   meaning:
     '50 000 waiting tasks, a no-op handler, until all are recorded as completed; claims and completions at NORMAL for ' +
-    'everybody. The worker’s start is included. Raw: claims 100 with UPDATE … RETURNING, parses, awaits the handler, ' +
+    'all contenders. The worker’s start is included. Raw: claims 100 with UPDATE … RETURNING, parses, awaits the handler, ' +
     'completes each row, and settles and claims in one transaction. Memory is the RSS of that fresh process at the end.',
   metrics: [PER_SECOND, RSS],
   entries: (bench) =>
@@ -57,7 +57,7 @@ export const drainManyProcesses: Scenario = {
   title: 'Drain with 2 and 4 processes on one file',
   meaning:
     '300 000 waiting tasks (100 000 for the slower peers) shared by several processes that start together; the rate is the total. SQLite has one writer, so ' +
-    'the aim is to lose nothing, to starve nobody and to show the user no SQLITE_BUSY.',
+    'the aim is to lose nothing, to starve no process and to show the user no SQLITE_BUSY.',
   metrics: [PER_SECOND, LEAST_SHARE, ERRORS],
   entries: (bench) => {
     // The fast ones get more, so that the start of four processes on two cores is not the subject.

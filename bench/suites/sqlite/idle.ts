@@ -10,8 +10,8 @@ export const idleCost: Scenario = {
   id: 'idle',
   title: 'What an idle worker costs',
   meaning:
-    `Processor time of the whole worker process, all its threads, over ${CPU_SECONDS} s with nothing to do; and over ` +
-    `${CPU_SECONDS} s while another process commits ${COMMITS_PER_SECOND} times a second to a table of its own in the same ` +
+    `Processor time of the whole worker process, all its threads. First over ${CPU_SECONDS} s with nothing to do, then over ` +
+    `${CPU_SECONDS} s while another process commits ${COMMITS_PER_SECOND} times a second to its own table in the same ` +
     'file (at NORMAL, so that the disk does not set the pace).',
   metrics: [
     { key: 'idlePercent', label: 'idle', unit: '% of a core' },

@@ -9,9 +9,9 @@ export const pickup: Scenario = {
   meaning:
     `One process enqueues a task at durability full, another that has nothing to do runs it; then a random pause of ` +
     `${PAUSE_MIN_MS}–${PAUSE_MAX_MS} ms. Measured from the call of enqueue, so the commit and its sync are included, and ` +
-    'from its acknowledgement (which a worker may well beat), to the first line of the handler. The peers look at ' +
-    'intervals (plainjob and liteque each second, sidequest ten times a second, as their documentation has it); ' +
-    'for them the pause is random over a whole interval, so that they are not always met at its worst moment.',
+    'from its acknowledgement (which a worker may well beat), to the first line of the handler. The peers poll ' +
+    '(plainjob and liteque each second, sidequest ten times a second, as their documentation says). For them ' +
+    'the pause is random over a whole interval, so that tasks do not always arrive at its worst moment.',
   metrics: PICKUP_METRICS,
   entries: pickupEntries([
     { contender: 'gleaner', samples: 300, quickSamples: 10 },
