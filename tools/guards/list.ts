@@ -1078,7 +1078,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a completion proves its fence',
     promise: 'A worker that woke up too late completes nothing.',
-    file: 'src/store/postgres/tasks/exchange.ts',
+    file: 'src/store/postgres/tasks/run-reports.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1089,7 +1089,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a completion proves its session',
     promise: 'Nobody completes what another session holds.',
-    file: 'src/store/postgres/tasks/exchange.ts',
+    file: 'src/store/postgres/tasks/run-reports.ts',
     find: 'AND tasks.session =',
     replace: 'AND 0 <',
     test: {
@@ -1122,7 +1122,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a start proves its fence',
     promise: 'A late start does not show as running what somebody else holds.',
-    file: 'src/store/postgres/tasks/exchange.ts',
+    file: 'src/store/postgres/tasks/run-reports.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1133,7 +1133,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: progress proves its fence',
     promise: 'A late worker does not write its progress over that of the new one.',
-    file: 'src/store/postgres/tasks/exchange.ts',
+    file: 'src/store/postgres/tasks/run-reports.ts',
     find: 'tasks.fence = given.fence AND ',
     replace: '',
     test: {
@@ -1145,8 +1145,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: a log line proves its fence',
     promise: 'A late worker does not write into the log of the new attempt.',
     file: 'src/store/postgres/manage/logs.ts',
-    find: 'coalesce(fence, $3) = $3 FOR UPDATE',
-    replace: '$3::bigint > 0 FOR UPDATE',
+    find: 'coalesce(tasks.fence, given.fence) = given.fence',
+    replace: 'given.fence > 0',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a log line with a stale fence is refused and changes nothing',
@@ -1321,8 +1321,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: lines are kept once',
     promise: 'A log does not say everything twice because an answer was lost.',
     file: 'src/store/postgres/manage/logs.ts',
-    find: '        holding !== undefined,\n',
-    replace: '        false,\n',
+    find: '      holding !== undefined,\n',
+    replace: '      false,\n',
     test: {
       file: 'test/store/postgres/lost-answers.test.ts',
       title: 'log lines handed in with it are kept once',

@@ -84,8 +84,8 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: what one of two journeys has handed in is not handed in again',
     promise: 'An exchange that finds something changed hands everything in once.',
     file: 'src/store/postgres/tasks/plain-exchange.ts',
-    find: 'await stepByStep({ ...exchange, outcomes: [] }, [])',
-    replace: 'await stepByStep(exchange, spent)',
+    find: 'if (handedIn === null) return [{ ...exchange, want }, spent]',
+    replace: 'return [{ ...exchange, want }, spent]',
     test: {
       file: TWO,
       title:
@@ -96,8 +96,8 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: what one of two journeys did not hand in is handed in step by step',
     promise: 'What was completed is handed in, whatever changes meanwhile.',
     file: 'src/store/postgres/tasks/plain-exchange.ts',
-    find: 'await stepByStep({ ...exchange, want: null }, spent)',
-    replace: 'await stepByStep({ ...exchange, outcomes: [], want: null }, spent)',
+    find: 'if (handedIn === null) return [{ ...exchange, want }, spent]',
+    replace: 'if (handedIn === null) return [{ ...exchange, outcomes: [], want }, spent]',
     test: {
       file: TWO,
       title:
@@ -108,8 +108,8 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: the end of a session between two journeys is told',
     promise: 'A worker whose session has ended runs nothing that was given back.',
     file: 'src/store/postgres/tasks/plain-exchange.ts',
-    find: 'answer: { ...answer, refused, sessionEnded }',
-    replace: 'answer: { ...answer, refused, sessionEnded: sessionEnded && false }',
+    find: 'sessionEnded: rest?.answer.sessionEnded ?? false',
+    replace: 'sessionEnded: false',
     test: {
       file: TWO,
       title: 'a session that ends between the two loses what it has claimed, and what it did not hand in',
@@ -119,13 +119,32 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: of two journeys both are over before one is told to have failed',
     promise: 'After an exchange that failed, what it claimed all the same is found and goes back.',
     file: 'src/store/postgres/tasks/plain-exchange.ts',
-    find: '  await Promise.allSettled([claiming, settling])\n',
+    find: '  await Promise.allSettled([claiming, handingIn])\n',
     replace: '',
     test: {
       file: TWO,
       title:
         'should one of them fail, the other is over when that is told, and the next exchange puts it right',
     },
+  },
+  {
+    name: 'postgres: batches go with the last of their tasks',
+    promise: 'A claimed task is always within reach of the end of its session.',
+    file: 'src/store/postgres/tasks/plain-exchange.ts',
+    find: 'completeMany(sql, session, outcomes, decided.length > 0 ? [] : spent, false, null)',
+    replace: 'completeMany(sql, session, outcomes, spent, false, null)',
+    test: {
+      file: OWN,
+      title: 'a task whose failure never arrives stays within reach of the end of its session',
+    },
+  },
+  {
+    name: 'postgres: reports of a journey that does nothing are not made',
+    promise: 'An exchange that finds something changed is made once, step by step.',
+    file: 'src/store/postgres/manage/logs.ts',
+    find: ` AND \${momentOf('$10')} IS NOT NULL`,
+    replace: '',
+    test: { file: OWN, title: 'reports of a journey that does nothing are handed in step by step, once' },
   },
   {
     name: 'postgres: where others work there is one journey',

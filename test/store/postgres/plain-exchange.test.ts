@@ -1,11 +1,17 @@
-import { describe, expect } from 'vitest'
+import { afterEach, describe, expect, vi } from 'vitest'
 import type { Claim, Exchanged, Store } from '../../../src/store/contract.ts'
+import { LOG_LINES_MAX } from '../../../src/store/log-row.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const IN_ONE_JOURNEY = /AS kept/
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 /** A worker that has worked for a while, so that it asks for everything at once; and somebody else's store. */
 async function usual(place: Place) {
@@ -170,3 +176,109 @@ test('should a statement of it fail, nothing is done, and the one that failed is
   await place.rows(`ALTER TABLE gleaner.tallies DROP CONSTRAINT tallies_completed_check`)
   expect((await trade()).claims).toHaveLength(1)
 })
+
+test('starts, progress and log lines go along in the same journey', async ({ place }) => {
+  const { clock, other, worker, held } = await usual(place)
+  const [, prefetched] = (await worker.take(1, 1)).claims
+  const transaction = vi.spyOn(Database.prototype, 'transaction')
+  const answer = await worker.exchange({
+    starts: [proofOf(prefetched!, clock)],
+    progress: [{ id: held.id, fence: held.fence, fraction: 0.5, message: 'half' }],
+    logs: [logOf(held, clock, ['one', 'two']), logOf(prefetched!, clock, ['first'])],
+    outcomes: [{ ...proofOf(held, clock), outcome: { kind: 'completed', result: null } }],
+    want: { able: worker.able, start: 1, ahead: 0, empty: false },
+  })
+  expect(transaction).not.toHaveBeenCalled()
+  expect(answer).toMatchObject({ refused: [], claims: [{}] })
+  expect(await other.getTask(held.id)).toMatchObject({ status: 'completed', progress: { fraction: 0.5 } })
+  expect(await other.getTask(prefetched!.id)).toMatchObject({ status: 'running', startedAt: clock.now() })
+  expect(await linesOf(other, held)).toEqual(['one', 'two'])
+  expect(await linesOf(other, prefetched!)).toEqual(['first'])
+})
+
+test('reports of a task that another worker holds now change nothing, and its start is refused', async ({
+  place,
+}) => {
+  const { clock, other, worker, held } = await usual(place)
+  const late = { ...held, fence: held.fence - 1 }
+  const answer = await worker.exchange({
+    starts: [proofOf(late, clock)],
+    progress: [{ id: late.id, fence: late.fence, fraction: 0.5, message: null }],
+    logs: [logOf(late, clock, ['late'])],
+  })
+  expect(answer.refused).toEqual([late.id])
+  expect(await other.getTask(held.id)).toMatchObject({ status: 'running', progress: null })
+  expect(await linesOf(other, held)).toEqual([])
+})
+
+test('reports of a journey that does nothing are handed in step by step, once', async ({ place }) => {
+  const { clock, other, worker, held } = await usual(place)
+  await other.setPaused(null, true)
+  await worker.exchange({ logs: [logOf(held, clock, ['said once'])] })
+  expect(await linesOf(other, held)).toEqual(['said once'])
+})
+
+test('a failure is handed in after what was completed and claimed with it', async ({ place }) => {
+  const { clock, other, worker, held } = await usual(place)
+  const { claims } = await worker.take(2)
+  const answer = await worker.exchange({
+    outcomes: [
+      { ...proofOf(held, clock), outcome: failed },
+      { ...proofOf(claims[0]!, clock), outcome: { kind: 'completed', result: null } },
+    ],
+    logs: [logOf(held, clock, ['the last line'])],
+    want: { able: worker.able, start: 1, ahead: 0, empty: false },
+  })
+  expect(answer).toMatchObject({ refused: [], claims: [{}] })
+  expect(await statusOf(other, held)).toBe('failed')
+  expect(await statusOf(other, claims[0]!)).toBe('completed')
+  expect(await linesOf(other, held)).toEqual(['the last line'])
+})
+
+test('a task whose failure never arrives stays within reach of the end of its session', async ({ place }) => {
+  const { clock, other, worker, held } = await usual(place)
+  const transaction = vi.spyOn(Database.prototype, 'transaction').mockRejectedValueOnce(new Error('cut'))
+  const exchange = { outcomes: [{ ...proofOf(held, clock), outcome: failed }] }
+  await expect(worker.exchange(exchange)).rejects.toThrow('cut')
+  expect(transaction).toHaveBeenCalledOnce()
+  expect(await other.endSession(worker.session, 'lease')).toMatchObject({ returned: 1 })
+  expect(await statusOf(other, held)).toBe('queued')
+})
+
+test('lines beyond the limit of a task drop its oldest, also when they come all at once', async ({
+  place,
+}) => {
+  const { clock, other, worker, held } = await usual(place)
+  const lines = Array.from({ length: LOG_LINES_MAX + 20 }, (_, n) => String(n))
+  await worker.exchange({ logs: [logOf(held, clock, lines.slice(0, 15))] })
+  await worker.exchange({ logs: [logOf(held, clock, lines.slice(15))] })
+  expect(await linesOf(other, held)).toEqual(lines.slice(20))
+  await worker.exchange({ logs: [logOf(held, clock, lines)] })
+  expect(await linesOf(other, held)).toEqual(lines.slice(20))
+})
+
+const failed = {
+  kind: 'failed',
+  failure: { kind: 'permanent', message: 'broken', stack: null },
+  retryAfterMs: null,
+} as const
+
+function proofOf({ id, fence }: Claim, clock: ManualClock) {
+  return { id, fence, startedAt: clock.now() }
+}
+
+function logOf({ id, fence }: Claim, clock: ManualClock, messages: string[]) {
+  const lines = messages.map((message) => ({
+    at: clock.now(),
+    attempt: 1,
+    level: 'info' as const,
+    message,
+    details: null,
+  }))
+  return { id, fence, lines }
+}
+
+async function linesOf(store: Store, { id }: Claim): Promise<string[]> {
+  const { items } = await store.taskLogs(id, { limit: LOG_LINES_MAX, cursor: null })
+  return items.map(({ message }) => message)
+}

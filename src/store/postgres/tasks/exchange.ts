@@ -4,18 +4,16 @@ import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limite
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
 import { advanceRaces } from '../order/races.ts'
-import { numberList, type Sql, storable, textList } from '../server/sql.ts'
+import { numberList, type Sql, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/sessions.ts'
 import { answered, ended } from './answer.ts'
 import { claimTasks, lookAhead } from './claim.ts'
 import { momentOf } from './moment.ts'
 import { lookOut } from './outlook.ts'
+import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
 import { Tally } from './tally.ts'
 import { rowid } from './task-records.ts'
 import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
-
-/** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
-const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -46,16 +44,16 @@ export async function exchangeTasks(
   const mayClaim = isCertain || (holding !== undefined && life !== null)
   const want = mayClaim ? exchange.want : null
   // Before the outcomes: what has ended takes no progress any more.
-  await noteProgress(sql, exchange)
+  await noteProgress(sql, exchange, now)
   // The rows of batches may only go when nothing that is believed to be settled can have come back.
   const settled = await settle(sql, memory, exchange, isCertain ? spent : [], limited, now)
   const isUseful = outlook.useful || settled.ended.length > 0
   if (isUseful && !outlook.useful) await markUseful(sql, session)
   memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
   const { unknown, lost } = await compareHeld(sql, memory, exchange, limited, now)
-  const refused = [...settled.refused, ...lost, ...(await noteStarts(sql, exchange))]
+  const refused = [...settled.refused, ...lost, ...(await noteStarts(sql, exchange, now))]
   await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
-  await appendLogs(sql, exchange)
+  await appendLogs(sql, exchange, now)
 
   const { claims, opening } =
     want === null
@@ -256,37 +254,4 @@ export async function complete(
   const outcome = { kind: 'completed', result } as const
   const { ids, lanes } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
   return ids.length === 0 ? null : lanes[0]![0]
-}
-
-async function noteStarts(sql: Sql, { session, starts }: Exchange): Promise<string[]> {
-  if (starts.length === 0) return []
-  const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.tasks SET status = 'running', started_at = given.started_at
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) given(id, fence, started_at)
-     WHERE ${HELD_AS_GIVEN} $4 RETURNING tasks.id::text AS id`,
-    [
-      numberList(starts.map((run) => rowid(run.id))),
-      numberList(starts.map((run) => run.fence)),
-      numberList(starts.map((run) => run.startedAt)),
-      session,
-    ],
-  )
-  const noted = new Set(rows.map((row) => row.id))
-  return starts.filter((run) => !noted.has(run.id)).map((run) => run.id)
-}
-
-async function noteProgress(sql: Sql, { session, progress }: Exchange): Promise<void> {
-  if (progress.length === 0) return
-  await sql.run(
-    `UPDATE gleaner.tasks SET progress = given.fraction, progress_message = given.message
-     FROM unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) given(id, fence, fraction, message)
-     WHERE ${HELD_AS_GIVEN} $5`,
-    [
-      progress.map((p) => rowid(p.id)),
-      progress.map((p) => p.fence),
-      progress.map((p) => p.fraction),
-      progress.map((p) => (p.message === null ? null : storable(p.message))),
-      session,
-    ],
-  )
 }

@@ -1,6 +1,7 @@
 import type { Claim, Exchange, Exchanged, Want } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
 import { unlimited } from '../limits/limited-claim.ts'
+import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Manner } from '../server/settings.ts'
@@ -10,19 +11,24 @@ import { claimOf, turnsOf, waysOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
 import type { Path } from './low-water.ts'
 import { lookAlong, type Outlook } from './outlook.ts'
+import { noteProgress, noteStarts } from './run-reports.ts'
 import { READY, type TakenRow, take } from './take.ts'
 
 /** So many that are handed in together are worth a connection of their own. */
 const APART_MIN = 100
 
-/** Most exchanges: they hand in what was completed, and want more. */
-type PlainExchange = Exchange & { want: Want }
-
 /** An exchange that can be made in one journey, or in two. */
 interface Plan {
-  exchange: PlainExchange
+  exchange: Exchange
+  /** Outcomes that are no completions. They are decided task by task, in a transaction that follows. */
+  decided: Exchange['outcomes']
   spent: readonly number[]
   clockMs: number | null
+  claiming: Claiming | null
+}
+
+interface Claiming {
+  want: Want
   open: readonly Lane[]
   path: Path
 }
@@ -33,15 +39,21 @@ interface Claimed {
   claims: Claim[]
 }
 
+/** Completed tasks, and what was refused: completions and starts of tasks that are not ours any more. */
+interface HandedIn {
+  ended: string[]
+  refused: string[]
+}
+
 /** What a journey did, or two; null: something has changed, and it did nothing. */
-type Made = [claimed: Claimed | null, settled: string[] | null]
+type Made = [claimed: Claimed | null, handedIn: HandedIn | null]
 
 /**
  * The same as `exchangeTasks`, in one journey to the server instead of one for each statement: while it is on its way
  * the server has nothing to do. It is asked for as if nothing had changed since the last time, and does nothing if
- * something has; `stepByStep` does it then. Where much is handed in there are two journeys at the same time, one that claims
- * and one that hands in: neither touches what the other does, and the server has more than one processor. Not where
- * others work, too: it has enough to do at the same time then.
+ * something has; `stepByStep` does it then. Outcomes that are no completions follow step by step, too. Where much is handed
+ * in there are two journeys at the same time, one that claims and one that hands in: neither touches what the other does,
+ * and the server has more than one processor. Not where others work, too: it has enough to do at the same time then.
  */
 export async function exchangePlainly(
   database: Database,
@@ -54,21 +66,37 @@ export async function exchangePlainly(
 ): Promise<Effect> {
   const plan = planOf(memory, exchange, spent, clockMs)
   if (plan === null) return stepByStep(exchange, spent)
-  const isApart = exchange.outcomes.length >= APART_MIN && memory.usual.isAlone(exchange.session)
+  const { claiming, decided } = plan
+  const isApart =
+    claiming !== null && exchange.outcomes.length >= APART_MIN && memory.usual.isAlone(exchange.session)
   const make = isApart ? inTwoJourneys : inOneJourney
-  const [claimed, settled] = await make(database, memory, plan, manner)
-  if (claimed === null && settled === null) return stepByStep(exchange, spent)
+  const [claimed, handedIn] = await make(database, memory, plan, manner)
+  if (claimed === null && handedIn === null) return stepByStep(exchange, spent)
 
-  const handedIn = settled === null ? null : { ended: settled, refused: missing(exchange.outcomes, settled) }
-  if (claimed === null) {
-    const rest = await stepByStep({ ...exchange, outcomes: [] }, [])
-    return withHandedIn(rest.answer, handedIn!, rest)
+  const isOver = claimed !== null && handedIn !== null && decided.length === 0
+  const rest = isOver ? null : await stepByStep(...restOf(plan, claimed, handedIn))
+  const answer = claimed === null ? rest!.answer : await answerOf(database, memory, plan, claimed)
+  return {
+    answer: {
+      ...answer,
+      refused: [...(handedIn?.refused ?? []), ...(rest?.answer.refused ?? [])],
+      sessionEnded: rest?.answer.sessionEnded ?? false,
+    },
+    ended: [...(handedIn?.ended ?? []), ...(rest?.ended ?? [])],
+    requeued: rest?.requeued ?? false,
   }
-  const answer = await answerOf(database, memory, plan, claimed)
-  if (handedIn !== null) return withHandedIn(answer, handedIn)
-  const rest = await stepByStep({ ...exchange, want: null }, spent)
-  const { refused, sessionEnded } = rest.answer
-  return { ...rest, answer: { ...answer, refused, sessionEnded } }
+}
+
+/** What is still to be done. Batches go with the last of their tasks, so that no task is out of reach in between. */
+function restOf(
+  { exchange, decided, spent }: Plan,
+  claimed: Claimed | null,
+  handedIn: HandedIn | null,
+): [exchange: Exchange, spent: readonly number[]] {
+  const want = claimed === null ? exchange.want : null
+  if (handedIn === null) return [{ ...exchange, want }, spent]
+  const reported = { outcomes: decided, starts: [], progress: [], logs: [] }
+  return [{ ...exchange, ...reported, want }, decided.length > 0 ? spent : []]
 }
 
 /** Null: it must be asked for step by step. */
@@ -78,36 +106,33 @@ function planOf(
   spent: readonly number[],
   clockMs: number | null,
 ): Plan | null {
-  if (!memory.usual.has(exchange.session) || !isPlain(exchange)) return null
-  const { want } = exchange
-  const open = memory.lanes.claimable(want.able)
-  if (!isClaimedPlainly(memory, open)) return null
-  const path = memory.lowWater.pathOf(waysOf(memory.queues, open))
+  const { queues } = memory
+  if (!memory.usual.has(exchange.session) || exchange.holding !== undefined) return null
+  // A weighted queue has a race to be moved on.
+  if (queues.version === undefined || queues.hasWeighted) return null
+  const decided = exchange.outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
+  if (exchange.want === null) return { exchange, decided, spent, clockMs, claiming: null }
+  const claiming = claimingOf(memory, exchange.want)
+  return claiming && { exchange, decided, spent, clockMs, claiming }
+}
+
+function claimingOf({ lanes, lowWater, queues }: Memory, want: Want): Claiming | null {
+  const open = lanes.claimable(want.able)
+  if (open.length === 0) return null
+  const path = lowWater.pathOf(waysOf(queues, open))
   // To look everywhere takes a second walk.
-  return want.thorough && !path.whole ? null : { exchange, spent, clockMs, open, path }
-}
-
-function isPlain(exchange: Exchange): exchange is PlainExchange {
-  const { outcomes, starts, progress, logs, holding, want } = exchange
-  if (want === null || holding !== undefined) return false
-  if (starts.length + progress.length + logs.length > 0) return false
-  return outcomes.every(({ outcome }) => outcome.kind === 'completed')
-}
-
-/** A weighted queue has a race to be moved on. */
-function isClaimedPlainly({ queues }: Memory, open: readonly Lane[]): boolean {
-  return open.length > 0 && queues.version !== undefined && !queues.hasWeighted
+  return want.thorough && !path.whole ? null : { want, open, path }
 }
 
 /** The claim goes first: what it answers is read while the server is still busy with what was handed in. */
 async function inOneJourney(database: Database, memory: Memory, plan: Plan, manner: Manner): Promise<Made> {
   return database.together(async (sql) => {
-    const [outlook, taken, settled] = await Promise.all([
+    const [outlook, taken, handedIn] = await Promise.all([
       look(sql, memory, plan),
       claim(sql, memory, plan),
-      settle(sql, plan),
+      handIn(sql, plan),
     ])
-    return outlook === null ? [null, null] : [{ outlook, ...taken }, settled]
+    return outlook === null ? [null, null] : [{ outlook, ...taken }, handedIn]
   }, manner)
 }
 
@@ -117,31 +142,41 @@ async function inTwoJourneys(database: Database, memory: Memory, plan: Plan, man
     const [outlook, taken] = await Promise.all([look(sql, memory, plan), claim(sql, memory, plan)])
     return outlook === null ? null : { outlook, ...taken }
   }, manner)
-  const settling = database.together(async (sql) => {
-    const [outlook, settled] = await Promise.all([look(sql, memory, plan), settle(sql, plan)])
-    return outlook === null ? null : settled
+  const handingIn = database.together(async (sql) => {
+    const [outlook, handedIn] = await Promise.all([look(sql, memory, plan), handIn(sql, plan)])
+    return outlook === null ? null : handedIn
   }, manner)
-  await Promise.allSettled([claiming, settling])
-  return Promise.all([claiming, settling])
+  await Promise.allSettled([claiming, handingIn])
+  return Promise.all([claiming, handingIn])
 }
 
-function look(sql: Sql, memory: Memory, { exchange, open, clockMs }: Plan): Promise<Outlook | null> {
-  return lookAlong(sql, memory, exchange.session, open, clockMs)
+function look(sql: Sql, memory: Memory, { exchange, claiming, clockMs }: Plan): Promise<Outlook | null> {
+  return lookAlong(sql, memory, exchange.session, claiming?.open ?? [], clockMs)
 }
 
 async function claim(
   sql: Sql,
   memory: Memory,
-  { exchange, open, path }: Plan,
+  { exchange: { session }, claiming }: Plan,
 ): Promise<Omit<Claimed, 'outlook'>> {
-  const { session, want } = exchange
+  if (claiming === null) return { rows: [], claims: [] }
+  const { want, open, path } = claiming
   const asked = { session, want, now: null, turns: turnsOf(memory, want, open) }
   const rows = await take(sql, READY, path, asked, want.start + want.ahead)
   return { rows, claims: claimsOf(memory, want, open, rows) }
 }
 
-async function settle(sql: Sql, { exchange, spent }: Plan): Promise<string[]> {
-  return (await completeMany(sql, exchange.session, exchange.outcomes, spent, false, null)).ids
+/** Progress goes before the completions, which end it. All statements leave together. */
+async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<HandedIn> {
+  const { session, outcomes } = exchange
+  const [, { ids: ended }, unstarted] = await Promise.all([
+    noteProgress(sql, exchange, null),
+    completeMany(sql, session, outcomes, decided.length > 0 ? [] : spent, false, null),
+    noteStarts(sql, exchange, null),
+    appendLogs(sql, exchange, null),
+  ])
+  const completed = outcomes.filter(({ outcome }) => outcome.kind === 'completed')
+  return { ended, refused: [...missing(completed, ended), ...unstarted] }
 }
 
 function claimsOf({ turns }: Memory, want: Want, open: readonly Lane[], rows: readonly TakenRow[]): Claim[] {
@@ -154,39 +189,20 @@ function claimsOf({ turns }: Memory, want: Want, open: readonly Lane[], rows: re
 async function answerOf(
   database: Database,
   memory: Memory,
-  { exchange, open, path, clockMs }: Plan,
+  { exchange, claiming, clockMs }: Plan,
   { outlook, rows, claims }: Claimed,
 ): Promise<Exchanged> {
   const { entriesBefore, now, alone } = outlook
   memory.usual.note(exchange.session, true, alone)
-  memory.lowWater.walked(path, { entries: (rows[0]?.entries ?? entriesBefore) - entriesBefore, taken: rows })
-  const { between } = database
-  const opening = unlimited(open)
-  const answer = await answered(
-    between,
-    memory,
-    exchange,
-    claims,
-    [],
-    outlook,
-    opening,
-    false,
-    clockMs ?? now,
-  )
-  return { ...answer, unlimited: true }
-}
-
-/** With what became of what was handed in. */
-function withHandedIn(
-  answer: Exchanged,
-  { ended, refused }: { ended: string[]; refused: string[] },
-  rest: Pick<Effect, 'ended' | 'requeued'> = { ended: [], requeued: false },
-): Effect {
-  return {
-    answer: { ...answer, refused: [...refused, ...answer.refused] },
-    ended: [...ended, ...rest.ended],
-    requeued: rest.requeued,
+  if (claiming !== null) {
+    const entries = (rows[0]?.entries ?? entriesBefore) - entriesBefore
+    memory.lowWater.walked(claiming.path, { entries, taken: rows })
   }
+  const opening = unlimited(claiming?.open ?? [])
+  const time = clockMs ?? now
+  const { between } = database
+  const answer = await answered(between, memory, exchange, claims, [], outlook, opening, false, time)
+  return { ...answer, unlimited: true }
 }
 
 function missing(outcomes: Exchange['outcomes'], settled: readonly string[]): string[] {
