@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A fenced block of a page. */
@@ -11,13 +11,21 @@ export interface Block {
   code: string
   /** For a fragment: what the page says must stand before it, in the last `<!-- given … -->`. */
   given: string
-  /** The block that follows, if any. */
+  /** The block that follows, if any, other than commands for a shell. */
   next: Block | undefined
 }
 
+const FOLDERS = ['start', 'guide', 'deploy', 'coming-from', 'understand']
+const SINGLE_PAGES = ['README.md', 'AGENTS.md', 'docs/compare.md', 'docs/releasing.md']
+
 export function pages(checkout: string): string[] {
-  const guide = readdirSync(join(checkout, 'docs/guide')).filter((name) => name.endsWith('.md'))
-  return ['README.md', ...guide.sort().map((name) => `docs/guide/${name}`)]
+  const inFolders = FOLDERS.flatMap((folder) => {
+    const path = join(checkout, 'docs', folder)
+    if (!existsSync(path)) return []
+    const names = readdirSync(path).filter((name) => name.endsWith('.md'))
+    return names.sort().map((name) => `docs/${folder}/${name}`)
+  })
+  return [...SINGLE_PAGES.filter((page) => existsSync(join(checkout, page))), ...inFolders]
 }
 
 const PART = /^<!-- given\n(?<given>.*?)^-->$|^```(?<language>\w+)(?: (?<mark>\w+))?\n(?<code>.*?)^```$/gms
@@ -34,8 +42,9 @@ export function blocksOf(checkout: string, page: string): Block[] {
     const { language = '', mark = '', code = '' } = groups ?? {}
     const line = text.slice(0, index).split('\n').length
     const block: Block = { page, line, language, mark, code, given, next: undefined }
-    const before = blocks.at(-1)
-    if (before !== undefined) before.next = block
+    // How a program is started may stand between it and its output.
+    const before = blocks.findLast((other) => other.language !== 'sh')
+    if (before !== undefined && language !== 'sh') before.next = block
     blocks.push(block)
   }
   return blocks
