@@ -12,6 +12,7 @@ export function formatSpread({ median, min, max }: Spread, unit: Unit | 'ratio')
 }
 
 const SIGNS: Partial<Record<Unit | 'ratio', string>> = {
+  µs: ' µs',
   ms: ' ms',
   MB: ' MB',
   '% of a core': ' %',
@@ -24,6 +25,7 @@ function formatNumber(value: number, unit: Unit | 'ratio'): string {
       return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(2)
     case 'ms':
       return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+    case 'µs':
     case 'MB':
       return value.toFixed(0)
     case '% of a core':

@@ -98,7 +98,9 @@ function scenarioReport({ title, meaning, metrics, entries }: ScenarioResult): s
 }
 
 function columnTitle({ label, unit }: Metric): string {
-  return unit === 'ms' || unit === 'MB' || unit === 'share' || unit === 'count' ? label : `${label}, ${unit}`
+  return unit === 'µs' || unit === 'ms' || unit === 'MB' || unit === 'share' || unit === 'count'
+    ? label
+    : `${label}, ${unit}`
 }
 
 function cell(entry: EntryResult, { key, unit }: Metric): string {

@@ -7,10 +7,12 @@ import { measuredText, writeReport } from './report.ts'
 import { loadResults, type Results, type ScenarioResult, saveResults } from './results.ts'
 import type { Scenario } from './scenarios/scenario.ts'
 import { suite as postgres } from './suites/postgres/index.ts'
+import { suite as realistic } from './suites/realistic/index.ts'
+import { suite as scaling } from './suites/scaling/index.ts'
 import { suite as sqlite } from './suites/sqlite/index.ts'
 import type { Suite } from './suites/suite.ts'
 
-const SUITES: readonly Suite[] = [sqlite, postgres]
+const SUITES: readonly Suite[] = [sqlite, postgres, realistic, scaling]
 const ROUNDS_DEFAULT = 5
 
 const HELP = `npm run bench -- [suite] [options]
@@ -81,9 +83,10 @@ function readChoice(args: string[]): Choice | { problem: string } {
     const rounds = Number(values.rounds ?? (values.quick ? 1 : ROUNDS_DEFAULT))
     if (!Number.isInteger(rounds) || rounds < 1)
       return { problem: `--rounds ${values.rounds} is not a number of rounds` }
-    const named = values.contenders?.split(',') ?? suite.contenders.map(labelOf)
-    const contenders = suite.contenders.filter((name) => named.includes(labelOf(name)))
-    if (contenders.length !== named.length)
+    const named: readonly string[] = values.contenders?.split(',') ?? suite.contenders
+    const isNamed = (name: ContenderName) => named.includes(name) || named.includes(labelOf(name))
+    const contenders = suite.contenders.filter(isNamed)
+    if (contenders.length < named.length)
       return { problem: `--contenders: there are ${suite.contenders.map(labelOf).join(', ')}` }
     return {
       suite,

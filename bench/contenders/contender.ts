@@ -6,8 +6,8 @@ import type { StrategyName } from '../scenarios/strategies.ts'
 export type ContenderName =
   | 'gleaner'
   | 'gleaner-rows'
-  | `sqlite/${'raw' | 'plainjob' | 'liteque' | 'sidequest'}`
-  | `postgres/${'raw' | 'graphile-worker' | 'graphile-worker-batched' | 'pg-boss' | 'bullmq' | 'bullmq-redis'}`
+  | `sqlite/${'gleaner' | 'raw' | 'plainjob' | 'liteque' | 'sidequest'}`
+  | `postgres/${'gleaner' | 'raw' | 'graphile-worker' | 'graphile-worker-batched' | 'pg-boss' | 'bullmq' | 'bullmq-redis'}`
 
 /** What an acknowledged enqueue survives: a killed process (normal) or a power cut too (full). */
 export type Durability = 'normal' | 'full'
@@ -28,8 +28,17 @@ export interface Settings {
   /** Of the queue; only Gleaner has them. */
   strategy?: StrategyName
   limits?: LimitsName
+  /** How many run at the same time in one worker; as its documentation advises for a drain, when it is not said. */
+  concurrency?: number
+  /** Over what the tasks are spread evenly; only Gleaner has them. */
+  spread?: Spread
   /** How long completed tasks are kept; as usual, when it is not said. */
   keepMs?: number
+}
+
+export interface Spread {
+  readonly over: 'names' | 'queues' | 'limit keys'
+  readonly count: number
 }
 
 /** What the scenarios ask of everybody. The contender writes its own loops, so that nobody pays for an adapter. */
@@ -60,9 +69,15 @@ export interface Queue {
 }
 
 export interface WorkHooks {
-  onRun(payload: Payload): void
+  onRun(payload: Payload, task?: TaskSide): void | Promise<void>
   /** An error that a user of the library would have had to deal with. */
   onError(error: unknown): void
+}
+
+/** What a handler may tell of itself, by those that store it. */
+export interface TaskSide {
+  log(line: string): Promise<unknown>
+  progress(share: number): Promise<unknown>
 }
 
 export interface Work {

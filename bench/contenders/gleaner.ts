@@ -1,11 +1,14 @@
-import { defineTask, openGleaner, type QueueOptions } from '../../src/index.ts'
+import { type Context, defineTask, openGleaner, type QueueOptions } from '../../src/index.ts'
 import type { Payload } from '../payload.ts'
 import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 import { enqueueWithCallers } from './callers.ts'
-import type { Contender, WorkHooks } from './contender.ts'
+import type { Contender, Spread, TaskSide, WorkHooks } from './contender.ts'
 
+/** Of a drain. */
 const CONCURRENCY = 100
+/** Of those that are spread over names or queues: so many calls of enqueueMany are under way. */
+const CALLERS = 16
 
 /** More than the worker could do. */
 const QUEUE_LIMIT: QueueOptions = { concurrency: 200, rate: { count: 1_000_000, per: '1s' } }
@@ -18,20 +21,23 @@ const KEY_LIMIT = { key: (payload: Payload) => payload.n % 1_000, concurrency: 1
 
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(place, { durability, strategy, keepMs, limits }) {
+  async open(place, { durability, strategy, keepMs, limits, spread, concurrency = CONCURRENCY }) {
     let onRun: WorkHooks['onRun'] = () => {}
-    const noop = defineTask({
-      name: 'noop',
-      input: anyPayload,
-      run: async (payload: Payload) => onRun(payload),
-      limit: limits === '1000 keys with limits' ? KEY_LIMIT : undefined,
-    })
+    const define = (name: string) =>
+      defineTask({
+        name,
+        input: anyPayload,
+        run: async (payload: Payload, ctx: Context) => onRun(payload, sideOf(ctx)),
+        limit: keyLimitOf(limits, spread),
+      })
+    const tasks = namesOf(spread).map(define)
+    const noop = tasks[0]!
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
     const gleaner = await openGleaner({
       database,
       sqlite: LIBRARY,
       durability,
-      tasks: [noop],
+      tasks,
       queues: queuesOf(strategy, limits),
       ...(keepMs !== undefined && { retention: { completed: keepMs }, timings: { prune: '100ms' } }),
     })
@@ -43,7 +49,21 @@ export const contender: Contender = {
       },
       enqueueTogether: (payloads, callers) => enqueueWithCallers(payloads, callers, enqueue),
       async enqueueMany(payloads) {
-        await gleaner.enqueueMany(noop, payloads)
+        if (spread === undefined || spread.over === 'limit keys') {
+          await gleaner.enqueueMany(noop, payloads)
+          return
+        }
+        const parts = Map.groupBy(payloads, ({ n }) => n % spread.count)
+        const add = ([part, list]: [number, Payload[]]) =>
+          spread.over === 'names'
+            ? gleaner.enqueueMany(tasks[part]!, list)
+            : gleaner.enqueueMany(noop, list, { queue: `queue-${part}` })
+        const waiting = parts.entries()
+        await Promise.all(
+          Array.from({ length: CALLERS }, async () => {
+            for (const part of waiting) await add(part)
+          }),
+        )
       },
       async keepCompleted(payloads) {
         await gleaner.enqueueMany(noop, payloads)
@@ -65,12 +85,29 @@ export const contender: Contender = {
         gleaner.on('problem', ({ message, error }) => hooks.onError(new Error(message, { cause: error })))
         gleaner.on('claim-lost', ({ id }) => hooks.onError(new Error(`claim of ${id} lost`)))
         gleaner.on('failed', ({ id }) => hooks.onError(new Error(`${id} failed`)))
-        const worker = gleaner.work({ concurrency: CONCURRENCY })
+        const worker = gleaner.work({ concurrency })
         return { drained: () => worker.drained(), stop: () => worker.stop() }
       },
       close: () => gleaner.close(),
     }
   },
+}
+
+function sideOf(ctx: Context): TaskSide {
+  return { log: async (line) => ctx.log.info(line), progress: (share) => ctx.progress(share) }
+}
+
+function namesOf(spread: Spread | undefined): string[] {
+  if (spread?.over !== 'names') return ['noop']
+  return Array.from({ length: spread.count }, (_, index) => `noop-${index}`)
+}
+
+/** More than the worker could do for each of the keys. */
+function keyLimitOf(limits: LimitsName | undefined, spread: Spread | undefined) {
+  if (spread?.over === 'limit keys') {
+    return { key: (payload: Payload) => payload.n % spread.count, concurrency: 200 }
+  }
+  return limits === '1000 keys with limits' ? KEY_LIMIT : undefined
 }
 
 /** Not named, it is as it is stored. */

@@ -9,7 +9,9 @@ import type * as holdSnapshot from './hold-snapshot.ts'
 import type * as inspect from './inspect.ts'
 import type * as seed from './seed.ts'
 import type * as sendOneByOne from './send-one-by-one.ts'
+import type * as sendSteadily from './send-steadily.ts'
 import type * as workIdly from './work-idly.ts'
+import type * as workSteadily from './work-steadily.ts'
 
 /** What a child process can be asked to do. Each is a file beside this one, named like its key. */
 export interface Roles {
@@ -24,7 +26,9 @@ export interface Roles {
   inspect: typeof inspect.run
   seed: typeof seed.run
   'send-one-by-one': typeof sendOneByOne.run
+  'send-steadily': typeof sendSteadily.run
   'work-idly': typeof workIdly.run
+  'work-steadily': typeof workSteadily.run
 }
 export type RoleName = keyof Roles
 export type RoleParams<R extends RoleName> = Parameters<Roles[R]>[0]

@@ -1,4 +1,4 @@
-import { type ContenderName, loadContender, POLL_SHORT_MS } from '../contenders/contender.ts'
+import { type ContenderName, loadContender, POLL_SHORT_MS, type Spread } from '../contenders/contender.ts'
 import { payloads } from '../payload.ts'
 import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
@@ -16,6 +16,7 @@ export async function run(params: {
   contender: ContenderName
   strategy?: StrategyName
   limits?: LimitsName
+  spread?: Spread
   place: string
   stock: { state: SeedState; count: number }[]
 }): Promise<void> {
@@ -25,6 +26,7 @@ export async function run(params: {
     pollMs: POLL_SHORT_MS,
     strategy: params.strategy,
     limits: params.limits,
+    spread: params.spread,
   })
   const ways = {
     waiting: queue.enqueueMany,

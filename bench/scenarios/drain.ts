@@ -1,5 +1,5 @@
 import { type ContenderName, labelOf } from '../contenders/contender.ts'
-import type { DrainResult } from '../roles/drain.ts'
+import type { DrainResult, Handler } from '../roles/drain.ts'
 import type { Runner } from './lineup.ts'
 import type { Bench, Entry, Metric, Sample, Stock, Target } from './scenario.ts'
 
@@ -23,7 +23,7 @@ export function drainEntry(bench: Bench, { contender, tasks, note, roundsMax }: 
     contender,
     note,
     roundsMax,
-    measure: () => drainOf(bench, { contender }, 1, tasks),
+    measure: () => drainOf(bench, { contender }, { tasks }),
   }
 }
 
@@ -33,7 +33,7 @@ export function sharedDrainEntry(bench: Bench, runner: Runner, processes: number
   return {
     ...drainEntry(bench, runner),
     label: `${labelOf(contender)} × ${processes}`,
-    measure: () => drainOf(bench, { contender }, processes, tasks),
+    measure: () => drainOf(bench, { contender }, { processes, tasks }),
   }
 }
 
@@ -47,19 +47,25 @@ export function fairShareTarget(processes: number): Target {
   }
 }
 
+export interface Drain {
+  processes?: number
+  tasks: number
+  handler?: Handler
+  concurrency?: number
+}
+
 /** Works off so many waiting tasks, that such a queue is filled with. */
 export function drainOf(
   bench: Bench,
   queue: Omit<Stock, 'stock'>,
-  processes: number,
-  tasks: number,
+  { processes = 1, tasks, handler, concurrency }: Drain,
 ): Promise<Sample> {
-  const { contender, limits } = queue
+  const { contender, limits, spread } = queue
   const count = bench.size(tasks, QUICK_TASKS)
   const limitMs = bench.size(DRAIN_LIMIT_MS, QUICK_LIMIT_MS)
   return bench.withStock({ ...queue, stock: [{ state: 'waiting', count }] }, async (place) => {
     const workers = Array.from({ length: processes }, () =>
-      bench.start('drain', { contender, place, limitMs, limits }),
+      bench.start('drain', { contender, place, limitMs, limits, spread, handler, concurrency }),
     )
     try {
       await Promise.all(workers.map((worker) => worker.hear('ready')))
@@ -77,11 +83,12 @@ function summarize(contender: ContenderName, count: number, results: readonly Dr
   const elapsedMs =
     Math.max(...results.map((result) => result.endedMs)) -
     Math.min(...results.map((result) => result.startedMs))
-  if (contender === 'gleaner' && total !== count)
+  if (labelOf(contender) === 'gleaner' && total !== count)
     throw new Error(`${count} tasks, but ${total} runs: ${ran.join(', ')}`)
   return {
     perSecond: (total / elapsedMs) * 1000,
     rssMb: Math.max(...results.map((result) => result.rssMb)),
+    firstMs: Math.min(...results.map((result) => result.firstAfterMs)),
     leastShare: Math.min(...ran) / Math.max(...ran),
     ...(results.every((result) => result.errors) && { errors: errorsIn(results) }),
   }

@@ -35,6 +35,6 @@ function limitsEntry(bench: Bench, limits: LimitsName | undefined): Entry {
   return {
     label: limits === undefined ? NONE : labelOf(limits),
     contender: 'gleaner',
-    measure: () => drainOf(bench, { contender: 'gleaner', limits }, 1, TASKS),
+    measure: () => drainOf(bench, { contender: 'gleaner', limits }, { tasks: TASKS }),
   }
 }

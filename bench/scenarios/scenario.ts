@@ -1,4 +1,4 @@
-import type { ContenderName } from '../contenders/contender.ts'
+import type { ContenderName, Spread } from '../contenders/contender.ts'
 import type { Stage } from '../processes.ts'
 import type { SeedState } from '../roles/seed.ts'
 import type { LimitsName } from './limits.ts'
@@ -20,7 +20,7 @@ export interface Metric {
   readonly label: string
   readonly unit: Unit
 }
-export type Unit = 'per second' | 'ms' | 'MB' | '% of a core' | 'share' | 'count'
+export type Unit = 'per second' | 'µs' | 'ms' | 'MB' | '% of a core' | 'share' | 'count'
 
 export const PER_SECOND: Metric = { key: 'perSecond', label: 'tasks', unit: 'per second' }
 
@@ -53,15 +53,21 @@ export interface Target {
   readonly over?: 'median' | 'every round'
 }
 
+/** What the server of a place has used of the processor so far, in milliseconds. */
+export type ServerClock = () => number
+
 /** What the run lends to a scenario. */
 export interface Bench extends Stage {
   readonly quick: boolean
   /** The real size, or the one that only shows that it runs. */
   size(real: number, quick: number): number
   /** An empty place of its own (a file, a database) for one measurement, gone afterwards. */
-  withFresh<T>(contender: ContenderName, measure: (place: string) => Promise<T>): Promise<T>
+  withFresh<T>(
+    contender: ContenderName,
+    measure: (place: string, serverMs: ServerClock) => Promise<T>,
+  ): Promise<T>
   /** The same with a copy of a place that was filled once for the whole run. */
-  withStock<T>(stock: Stock, measure: (place: string) => Promise<T>): Promise<T>
+  withStock<T>(stock: Stock, measure: (place: string, serverMs: ServerClock) => Promise<T>): Promise<T>
 }
 
 export interface Stock {
@@ -69,5 +75,6 @@ export interface Stock {
   /** Only Gleaner has them. */
   readonly strategy?: StrategyName
   readonly limits?: LimitsName
+  readonly spread?: Spread
   readonly stock: readonly { readonly state: SeedState; readonly count: number }[]
 }

@@ -33,6 +33,6 @@ function strategyEntry(bench: Bench, strategy: StrategyName): Entry {
   return {
     label: labelOf(strategy),
     contender: 'gleaner',
-    measure: () => drainOf(bench, { contender: 'gleaner', strategy }, 1, TASKS),
+    measure: () => drainOf(bench, { contender: 'gleaner', strategy }, { tasks: TASKS }),
   }
 }

@@ -1,8 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { installedVersions } from '../machine.ts'
 import type { Stage } from '../processes.ts'
 import { startServer } from './postgres-server.ts'
+import { processorMs } from './processor-time.ts'
 import { isRedisContender, openRedis } from './redis.ts'
 import { fillPlace, stockroom } from './stockroom.ts'
 import type { Facts, Grounds, Place, WorkplaceOptions } from './workplace.ts'
@@ -31,6 +34,7 @@ export async function openDatabases(home: string, stage: Stage, options: Workpla
   // One that rests may still be open when the server is stopped.
   admin.on('error', () => {})
   const redis = openRedis(home, stage)
+  const postmaster = await postmasterOf(admin)
   const name = numbered(`bench_${process.pid}`)
 
   /** With a file copy the server writes everything to disk before and after it, so nobody inherits pages to write. */
@@ -41,6 +45,7 @@ export async function openDatabases(home: string, stage: Stage, options: Workpla
     await admin.query('CHECKPOINT')
     return {
       address: addressOf(server.url, database),
+      serverMs: () => processorMs(postmaster),
       remove: async () => void (await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)),
     }
   }
@@ -79,6 +84,13 @@ async function factsOf(admin: pg.Pool): Promise<Facts> {
   }
   const { server_version } = (await admin.query('SHOW server_version')).rows[0]
   return { versions: { PostgreSQL: server_version, ...installedVersions(PEERS) }, settings }
+}
+
+/** The first line of its file; 0 for a server of another machine, whose processor nobody here can read. */
+async function postmasterOf(admin: pg.Pool): Promise<number> {
+  const { data_directory } = (await admin.query('SHOW data_directory')).rows[0]
+  const file = join(data_directory, 'postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
 }
 
 function addressOf(serverUrl: string, database: string): string {

@@ -33,6 +33,7 @@ async function newFile(home: string): Promise<Place> {
   const directory = await mkdtemp(join(home, 'm-'))
   return {
     address: join(directory, 'queue.db'),
+    serverMs: () => 0,
     remove: () => rm(directory, { recursive: true, force: true }),
   }
 }

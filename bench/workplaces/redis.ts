@@ -8,6 +8,7 @@ import { freePort } from '../../test/free-port.ts'
 import type { ContenderName } from '../contenders/contender.ts'
 import type { Stage } from '../processes.ts'
 import type { Stock } from '../scenarios/scenario.ts'
+import { processorMs } from './processor-time.ts'
 import { fillPlace } from './stockroom.ts'
 import type { Place } from './workplace.ts'
 
@@ -33,6 +34,7 @@ export function openRedis(home: string, stage: Stage) {
     await listening(port)
     return {
       address: `redis://127.0.0.1:${port}`,
+      serverMs: () => processorMs(server.pid!),
       async remove() {
         await ended(server)
         await rm(directory, { recursive: true, force: true })

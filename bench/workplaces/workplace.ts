@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { ContenderName } from '../contenders/contender.ts'
 import { type Stage, stageWith } from '../processes.ts'
-import type { Bench, Stock } from '../scenarios/scenario.ts'
+import type { Bench, ServerClock, Stock } from '../scenarios/scenario.ts'
 
 const BENCH = fileURLToPath(new URL('..', import.meta.url))
 const DATA = join(BENCH, '.data')
@@ -41,6 +41,8 @@ export interface Grounds {
 export interface Place {
   /** The file, or the URL. */
   readonly address: string
+  /** What its server has used of the processor so far; without one it is 0. */
+  serverMs(): number
   remove(): Promise<void>
 }
 
@@ -82,10 +84,13 @@ async function compileInto(directory: string): Promise<string> {
   return join(directory, 'bench/child.js')
 }
 
-async function using<T>(opening: Promise<Place>, use: (address: string) => Promise<T>): Promise<T> {
+async function using<T>(
+  opening: Promise<Place>,
+  use: (address: string, server: ServerClock) => Promise<T>,
+): Promise<T> {
   const place = await opening
   try {
-    return await use(place.address)
+    return await use(place.address, place.serverMs)
   } finally {
     await place.remove()
   }

@@ -5,14 +5,14 @@ import type { Contender } from '../contender.ts'
 import { bullQueue, CONCURRENCY, QUEUE } from './open-bullmq.ts'
 
 export const contender: Contender = {
-  async open(url) {
+  async open(url, { concurrency = CONCURRENCY }) {
     await migrate(url)
     const { Queue, Worker } = withBackend(createPostgresBackend)
     const connection = { connectionString: url, max: CONCURRENCY }
     return bullQueue({
       queue: new Queue<Payload>(QUEUE, { connection }),
       startWorker: (run, { onError }) =>
-        new Worker<Payload>(QUEUE, run, { connection, concurrency: CONCURRENCY }).on('error', onError),
+        new Worker<Payload>(QUEUE, run, { connection, concurrency }).on('error', onError),
     })
   },
 }

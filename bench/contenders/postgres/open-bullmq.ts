@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
+import type { Queue as BullQueue, Worker as BullWorker, Job } from 'bullmq'
 import type { Payload } from '../../payload.ts'
 import { enqueueWithCallers } from '../callers.ts'
 import type { Queue, Work, WorkHooks } from '../contender.ts'
@@ -9,7 +9,7 @@ export const CONCURRENCY = 32
 const CHECK_MS = 20
 const BULK_JOBS = 1000
 
-export type Processor = (job: { data: Payload }) => Promise<void>
+export type Processor = (job: Pick<Job<Payload>, 'data' | 'log' | 'updateProgress'>) => Promise<void>
 
 /** The same interface on both of its databases. */
 export interface BullParts {
@@ -35,7 +35,14 @@ export function bullQueue({ queue, startWorker }: BullParts): Queue {
 }
 
 function startWork(queue: BullParts['queue'], startWorker: BullParts['startWorker'], hooks: WorkHooks): Work {
-  const worker = startWorker(async ({ data }) => hooks.onRun(data), hooks)
+  const worker = startWorker(
+    async (job) =>
+      hooks.onRun(job.data, {
+        log: (line) => job.log(line),
+        progress: (share) => job.updateProgress(share * 100),
+      }),
+    hooks,
+  )
   return {
     async drained() {
       while ((await queue.getJobCountByTypes('wait', 'active')) > 0) await sleep(CHECK_MS)

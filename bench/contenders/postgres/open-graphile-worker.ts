@@ -2,7 +2,7 @@ import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker'
 import pg from 'pg'
 import type { Payload } from '../../payload.ts'
 import { enqueueWithCallers } from '../callers.ts'
-import type { Queue, Work, WorkHooks } from '../contender.ts'
+import type { Queue, Settings, Work, WorkHooks } from '../contender.ts'
 import { noneLeft } from './none-left.ts'
 
 const TASK = 'noop'
@@ -21,7 +21,9 @@ const UNFINISHED = 'SELECT 1 FROM graphile_worker._private_jobs ORDER BY id DESC
 export async function openGraphileWorker(
   url: string,
   batching: GraphileConfig.WorkerOptions,
+  { concurrency = CONCURRENCY }: Settings,
 ): Promise<Queue> {
+  const options = { ...batching, concurrentJobs: concurrency }
   const pgPool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
   // It asks for both.
   pgPool.on('error', () => {})
@@ -41,7 +43,7 @@ export async function openGraphileWorker(
         await utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload })))
       }
     },
-    work: (hooks) => startRunner(url, pgPool, batching, hooks),
+    work: (hooks) => startRunner(url, pgPool, options, hooks),
     async close() {
       await utils.release()
       await pgPool.end()
@@ -52,14 +54,14 @@ export async function openGraphileWorker(
 function startRunner(
   url: string,
   pgPool: pg.Pool,
-  batching: GraphileConfig.WorkerOptions,
+  worker: GraphileConfig.WorkerOptions,
   hooks: WorkHooks,
 ): Work {
   const started: Promise<Runner> = run({
     pgPool,
     logger: SILENT,
     noHandleSignals: true,
-    preset: { worker: { ...batching, concurrentJobs: CONCURRENCY } },
+    preset: { worker },
     taskList: { [TASK]: async (payload) => hooks.onRun(payload as Payload) },
   })
   started.then((runner) => runner.promise).catch(hooks.onError)

@@ -16,7 +16,7 @@ const UNFINISHED = [
 
 /** Batches without a pause while they come full, and woken by notifications when idle: its fastest documented ways. */
 export const contender: Contender = {
-  async open(url) {
+  async open(url, { concurrency }) {
     const boss = new PgBoss({ connectionString: url, useListenNotify: true, schedule: false })
     boss.on('error', () => {})
     await boss.start()
@@ -37,17 +37,17 @@ export const contender: Contender = {
           )
         }
       },
-      work: (hooks) => startBoss(url, boss, hooks),
+      work: (hooks) => startBoss(url, boss, hooks, concurrency),
       close: () => boss.stop({ graceful: false }),
     }
   },
 }
 
-function startBoss(url: string, boss: PgBoss, hooks: WorkHooks): Work {
+function startBoss(url: string, boss: PgBoss, hooks: WorkHooks, concurrency: number | undefined): Work {
   boss.on('error', hooks.onError)
-  const options = { batchSize: BATCH, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 }
+  const options = { batchSize: concurrency ?? BATCH, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 }
   const started = boss.work<Payload>(TASK, options, async (jobs) => {
-    for (const { data } of jobs) hooks.onRun(data)
+    await Promise.all(jobs.map(({ data }) => hooks.onRun(data)))
   })
   return {
     async drained() {

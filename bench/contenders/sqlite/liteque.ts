@@ -6,7 +6,7 @@ import { letOthersRunNowAndThen } from './event-loop.ts'
 
 export const contender: Contender = {
   pollMs: 1000,
-  async open(file, { durability, pollMs }) {
+  async open(file, { durability, pollMs, concurrency = 1 }) {
     const client = allowAsyncTransactions(buildDBClient(file, { runMigrations: true }))
     const sqlite = connectionOf(client)
     sqlite.pragma(`synchronous = ${durability}`)
@@ -29,12 +29,12 @@ export const contender: Contender = {
           queue,
           {
             async run(job) {
-              hooks.onRun(job.data)
+              await hooks.onRun(job.data)
               await letOthersRunNowAndThen()
             },
             onError: async ({ error }) => hooks.onError(error),
           },
-          { concurrency: 1, pollIntervalMs: pollMs, timeoutSecs: 5 },
+          { concurrency, pollIntervalMs: pollMs, timeoutSecs: 5 },
         )
         // A runner is either told to end when empty or to go on for ever: decided by the first question asked.
         let running: Promise<void> | undefined

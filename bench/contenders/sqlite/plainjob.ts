@@ -9,7 +9,7 @@ const DRAIN_CHECK_MS = 10
 /** plainjob is synchronous throughout: a caller holds the thread until its commit is done. */
 export const contender: Contender = {
   pollMs: 1000,
-  async open(file, { durability, pollMs }) {
+  async open(file, { durability, pollMs, concurrency = 1 }) {
     const db = new Database(file)
     const queue = defineQueue({ connection: better(db), logger: SILENT })
     // After defineQueue, which sets NORMAL by itself.
@@ -32,7 +32,7 @@ export const contender: Contender = {
       async counts() {
         return [PENDING, PROCESSING, DONE, FAILED].map((status) => queue.countJobs({ status }))
       },
-      work: (hooks) => startWorker(queue, db, hooks, pollMs),
+      work: (hooks) => startWorkers(queue, db, hooks, { pollMs, concurrency }),
       async close() {
         queue.close()
       },
@@ -45,27 +45,30 @@ const [PENDING, PROCESSING, DONE, FAILED] = [0, 1, 2, 3] as const
 
 const SILENT: Logger = { error() {}, warn() {}, info() {}, debug() {} }
 
-function startWorker(
+/** Each takes one task at a time; several side by side are how it runs several. */
+function startWorkers(
   queue: ReturnType<typeof defineQueue>,
   db: Database.Database,
   hooks: WorkHooks,
-  pollMs: number,
+  { pollMs, concurrency }: { pollMs: number; concurrency: number },
 ): Work {
-  const worker = defineWorker(TASK, async (job) => hooks.onRun(JSON.parse(job.data)), {
-    queue,
-    pollIntervall: pollMs,
-    logger: SILENT,
-  })
+  const workers = Array.from({ length: concurrency }, () =>
+    defineWorker(TASK, async (job) => hooks.onRun(JSON.parse(job.data)), {
+      queue,
+      pollIntervall: pollMs,
+      logger: SILENT,
+    }),
+  )
   const unfinished = db.prepare(
     `SELECT 1 FROM plainjob_jobs WHERE status IN (${PENDING}, ${PROCESSING}) LIMIT 1`,
   )
   let stopping = false
 
   // A busy database ends plainjob's loop with an exception; its documentation leaves the restart to the user.
-  async function keepRunning() {
+  async function keepRunning(worker: (typeof workers)[number]) {
     while (!stopping) await worker.start().catch(hooks.onError)
   }
-  const running = keepRunning()
+  const running = workers.map(keepRunning)
 
   return {
     // plainjob announces no end of the queue. Looking at the index now and then costs it next to nothing.
@@ -74,8 +77,8 @@ function startWorker(
     },
     async stop() {
       stopping = true
-      await worker.stop()
-      await running
+      await Promise.all(workers.map((worker) => worker.stop()))
+      await Promise.all(running)
     },
   }
 }

@@ -16,7 +16,7 @@ let onRun: WorkHooks['onRun'] = () => {}
 /** Exported because Sidequest imports this file by its path to find it. */
 export class NoopJob extends Job {
   override async run(payload: Payload): Promise<void> {
-    onRun(payload)
+    await onRun(payload)
     await letOthersRunNowAndThen()
   }
 }

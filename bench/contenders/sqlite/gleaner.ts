@@ -1,0 +1,1 @@
+export { contender } from '../gleaner.ts'
