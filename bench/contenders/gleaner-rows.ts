@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { Payload } from '../payload.ts'
 import { enqueueWithCallers } from './callers.ts'
 import type { Contender, WorkHooks } from './contender.ts'
+import { LIBRARY } from './library.ts'
 
 const CONCURRENCY = 100
 const BULK_ROWS = 1_000
@@ -20,6 +21,8 @@ const TABLE = [
 ]
 
 export const ROWS = { name: 'files', table: 'files', key: ['id'], where: 'todo = 1' } as const
+
+export const STORE = { durability: 'normal', postgres: {}, sqlite: { library: LIBRARY } } as const
 
 /** As the store knows it. */
 export const SOURCE = { ...ROWS, version: null, orderBy: null, maxAttempts: 3, crashLimit: 3 }
@@ -38,7 +41,8 @@ export const contender: Contender = {
     })
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
     const postgres = place.startsWith('postgres:') ? { wakeTriggers: true } : undefined
-    const gleaner = await openGleaner({ database, durability, discoveries: [files], postgres })
+    const sqlite = { driver: LIBRARY } as const
+    const gleaner = await openGleaner({ database, durability, discoveries: [files], postgres, sqlite })
     const insert = (payloads: readonly Payload[]) => app.run(insertion(payloads))
     /** In the order of keys they are in front of all that come later. */
     const insertAndFail = async (payloads: readonly Payload[], error: () => Error) => {
@@ -86,7 +90,7 @@ export const contender: Contender = {
 
 /** For a session that is not ended: nobody sweeps where claims are measured. */
 async function claimAll(database: string, count: number): Promise<void> {
-  const store = await openStore(database, { durability: 'normal', postgres: {} })
+  const store = await openStore(database, STORE)
   await store.planDiscoveries([SOURCE])
   const session = await openSession(store)
   const want = { discoveries: [ROWS.name], start: CLAIM_ROWS, ahead: 0, empty: false }
@@ -109,6 +113,14 @@ export function openSession(store: Awaited<ReturnType<typeof openStore>>): Promi
   })
 }
 
+function connect(place: string) {
+  const options = { timeout: BUSY_TIMEOUT_MS }
+  if (LIBRARY === 'better-sqlite3') return new Database(place, options)
+  // Not imported: a second library that is loaded is refused.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  return new DatabaseSync(place, options)
+}
+
 function insertion(payloads: readonly Payload[]): string {
   const rows = payloads.map(
     ({ n, path, size, owner, kind }) => `(${n + 1}, '${path}', ${size}, '${owner}', '${kind}', 1)`,
@@ -124,8 +136,8 @@ interface App {
 /** A connection of the app's own. */
 async function openApp(place: string): Promise<App> {
   if (!place.startsWith('postgres:')) {
-    const db = new Database(place, { timeout: BUSY_TIMEOUT_MS })
-    db.pragma('journal_mode = WAL')
+    const db = connect(place)
+    db.exec('PRAGMA journal_mode = WAL')
     return {
       run: async (sql) => void db.exec(sql),
       close: async () => void db.close(),

@@ -4,6 +4,7 @@ import type { LimitsName } from '../scenarios/limits.ts'
 import type { StrategyName } from '../scenarios/strategies.ts'
 import { enqueueWithCallers } from './callers.ts'
 import type { Contender, Spread, TaskSide, WorkHooks } from './contender.ts'
+import { LIBRARY } from './library.ts'
 
 /** Of a drain. */
 const CONCURRENCY = 100
@@ -12,11 +13,6 @@ const CALLERS = 16
 
 /** More than the worker could do. */
 const QUEUE_LIMIT: QueueOptions = { concurrency: 200, rate: { count: 1_000_000, per: '1s' } }
-/** `--sqlite`: which library opens the file. */
-const LIBRARY = {
-  driver: process.env.BENCH_SQLITE === 'node:sqlite' ? 'node:sqlite' : 'better-sqlite3',
-} as const
-
 const KEY_LIMIT = { key: (payload: Payload) => payload.n % 1_000, concurrency: 10 }
 
 /** Only through the public door, as an application would. */
@@ -35,7 +31,7 @@ export const contender: Contender = {
     const database = place.startsWith('postgres:') ? place : `sqlite:${place}`
     const gleaner = await openGleaner({
       database,
-      sqlite: LIBRARY,
+      sqlite: { driver: LIBRARY },
       durability,
       tasks,
       queues: queuesOf(strategy, limits),

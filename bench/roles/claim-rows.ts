@@ -1,5 +1,5 @@
 import { openStore } from '../../src/store/open.ts'
-import { openSession, ROWS, SOURCE } from '../contenders/gleaner-rows.ts'
+import { openSession, ROWS, SOURCE, STORE } from '../contenders/gleaner-rows.ts'
 import { percentile } from '../statistics.ts'
 
 /**
@@ -13,7 +13,7 @@ export async function run(params: {
   times: number
 }): Promise<{ p50Ms: number; p99Ms: number }> {
   const database = params.place.startsWith('postgres:') ? params.place : `sqlite:${params.place}`
-  const store = await openStore(database, { durability: 'normal', postgres: {} })
+  const store = await openStore(database, STORE)
   await store.planDiscoveries([SOURCE])
   const session = await openSession(store)
   const want = { discoveries: [ROWS.name], start: 1, ahead: 0, empty: false }

@@ -24,7 +24,7 @@ export interface TaskManagement {
   get(id: string): Promise<TaskRecord | null>
   /**
    * Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. A page looks
-   * at a bounded number of tasks: it may be short, or empty, and still have a `next` that goes on from there. For an input or
+   * at a bounded number of tasks and has at most 1 MiB of JSON: it may be short, or empty, and still have a `next` that continues. For an input or
    * result of more than 4 096 bytes of JSON there stands `{ $shortened: { bytes } }`; `get` has it all.
    */
   list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>

@@ -3,6 +3,7 @@ import type { ActionRecord, NewAction } from '../model/action.ts'
 import type { Page } from '../model/task.ts'
 import { writeCursor } from './cursor.ts'
 import type { PageRequest } from './managing.ts'
+import { pageOf } from './task-row.ts'
 
 /** What operators asked for, for others to read later. It is only ever added to: the database itself refuses anything else. */
 export interface Actions {
@@ -20,15 +21,16 @@ export interface ActionRow extends Omit<ActionRecord, 'id' | 'details'> {
 
 /** `rows` has one more than the page, if there are more. */
 export function actionPage(rows: readonly ActionRow[], limit: number): Page<ActionRecord> {
-  const items = rows.slice(0, limit)
-  return {
-    items: items.map(({ id, details, ...row }) => ({
+  return pageOf(
+    rows,
+    limit,
+    ({ id, details, ...row }) => ({
       ...row,
       id: String(id),
       details: details === null ? null : readExactly(details),
-    })),
-    next: rows.length > limit ? writeCursor([items.at(-1)!.id]) : null,
-  }
+    }),
+    ({ id }) => writeCursor([id]),
+  )
 }
 
 export function detailsText(details: unknown): string | null {

@@ -2,6 +2,7 @@ import type { HealthNote, HealthRecord } from '../model/health.ts'
 import type { Page } from '../model/task.ts'
 import type { PageRequest } from './contract.ts'
 import { writeCursor } from './cursor.ts'
+import { pageOf } from './task-row.ts'
 
 /** Lines that one writing down takes away at most, beside those it brings: an old history goes step by step. */
 export const HEALTH_PRUNED_MAX = 500
@@ -35,14 +36,10 @@ export interface HealthRow {
 
 /** `rows` may hold one more than the page: then there is another page. */
 export function healthPage(rows: readonly HealthRow[], limit: number): Page<HealthRecord> {
-  const shown = rows.slice(0, limit)
-  return {
-    items: shown.map(({ at, component, status, changed_from }) => ({
-      at,
-      component,
-      status,
-      changedFrom: changed_from,
-    })),
-    next: rows.length > limit ? writeCursor([shown.at(-1)!.id]) : null,
-  }
+  return pageOf(
+    rows,
+    limit,
+    ({ at, component, status, changed_from }) => ({ at, component, status, changedFrom: changed_from }),
+    ({ id }) => writeCursor([id]),
+  )
 }

@@ -1,6 +1,7 @@
 import type { Page } from '../model/task.ts'
 import type { PageRequest } from './contract.ts'
 import { readCursor, writeCursor } from './cursor.ts'
+import { PageBytes } from './page-bytes.ts'
 
 /** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
 const SCAN_MAX = 10_000
@@ -24,12 +25,25 @@ export class PageScan<Row> {
   readonly rows: Row[] = []
   readonly #limit: number
   readonly #count: number
+  readonly #bytes = new PageBytes()
+  readonly #carried: (row: Row) => unknown
   #after: number[]
   #looked = 0
   #over: 'page' | 'listing' | null = null
 
-  /** `size`: the numbers of a place. `selective`: rows may not fit, though the index led to them. */
-  constructor({ limit, cursor }: PageRequest, size: number, selective: boolean) {
+  /**
+   * `size`: the numbers of a place. `selective`: rows may not fit, though the index led to them. `carried`: what the page carries of
+   * a row, whose bytes are bounded.
+   */
+  constructor(
+    { limit, cursor }: PageRequest,
+    {
+      size,
+      selective,
+      carried,
+    }: { size: number; selective: boolean; carried?: ((row: Row) => unknown) | undefined },
+  ) {
+    this.#carried = carried ?? (() => null)
     this.#limit = limit
     this.#count = selective ? LOOK_ROWS : limit + 1
     this.#after = readCursor(cursor, size)
@@ -42,7 +56,8 @@ export class PageScan<Row> {
 
   saw(passed: readonly Passed<Row>[]): void {
     for (const { at, row } of passed) {
-      if (this.rows.length === this.#limit) {
+      const isFull = this.rows.length === this.#limit
+      if (isFull || (row !== null && !this.#bytes.hasRoomFor(this.#carried(row)))) {
         this.#over = 'page'
         return
       }

@@ -12,6 +12,7 @@ import type {
 import type { Ending } from './contract.ts'
 import { withoutMark } from './follower.ts'
 import type { Lane } from './lane.ts'
+import { PageBytes } from './page-bytes.ts'
 
 /** A task's row, in either store. */
 export interface TaskRow {
@@ -141,14 +142,20 @@ function json(text: string | null): unknown {
   return text === null ? null : JSON.parse(text)
 }
 
-/** A page of rows, of which one more was read than asked for. */
+/** A page of rows, of which one more was read than asked for; shorter if they are large. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
   limit: number,
   item: (row: Row) => Item,
   cursor: (last: Row) => string,
 ): Page<Item> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return { items: shown.map(item), next: rows.length > limit && last !== undefined ? cursor(last) : null }
+  const bytes = new PageBytes()
+  const items: Item[] = []
+  for (const row of rows.slice(0, limit)) {
+    const shown = item(row)
+    if (!bytes.hasRoomFor(shown)) break
+    items.push(shown)
+  }
+  const last = rows[items.length - 1]
+  return { items, next: rows.length > items.length && last !== undefined ? cursor(last) : null }
 }

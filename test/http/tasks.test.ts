@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask, type Failure } from '../../src/index.ts'
 import { DATABASES, openServer, plain } from './server.ts'
 
 describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
@@ -19,6 +21,41 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     })
     expect(await get(`/api/v1/tasks/${body.id}/explain`)).toMatchObject({ runnable: false })
     expect(await get('/api/v1/stats')).toMatchObject({ counts: { completed: 1 } })
+  })
+
+  test('a page of large tasks ends before it has more than 1 MiB, and its cursor continues', async () => {
+    const echo = defineTask({ name: 'echo', input: z.string(), run: async (text: string) => text })
+    const { gleaner, get } = await openServer({}, { ...database(), tasks: [echo] })
+    const handles = await gleaner.enqueueMany(echo, Array(200).fill('x'.repeat(4_000)))
+    await gleaner.work({ concurrency: 50 }).drained()
+    const ids: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const page = `/api/v1/tasks?limit=200${next === '' ? '' : `&cursor=${next}`}`
+      const body = await get(page)
+      expect(JSON.stringify(body).length).toBeLessThan(2 ** 20 + 100)
+      ids.push(...body.items.map(({ id }: { id: string }) => id))
+      next = body.next
+    }
+    expect(ids).toEqual(handles.map(({ id }) => id).reverse())
+  })
+
+  test('of many failed attempts the last ones keep their stack, as far as there is room', async () => {
+    const failing = defineTask({
+      name: 'failing',
+      retry: { attempts: 150, base: 0 },
+      async run() {
+        throw Object.assign(new Error('no'), { stack: 'x'.repeat(7_900) })
+      },
+    })
+    const { gleaner, get } = await openServer({}, { ...database(), tasks: [failing] })
+    const { id } = await gleaner.enqueue(failing)
+    await gleaner.work().drained({ includeDelayed: true })
+    const { items } = await get(`/api/v1/tasks/${id}/attempts`)
+    expect(items).toHaveLength(150)
+    const stacks = items.map(({ error }: { error: Failure }) => error.stack !== null)
+    expect(stacks.at(-1)).toBe(true)
+    expect(stacks.indexOf(true)).toBeGreaterThan(10)
+    expect(stacks.slice(stacks.indexOf(true))).not.toContain(false)
   })
 
   test('options are those of the library: a key that is held names its holder', async () => {

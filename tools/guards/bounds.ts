@@ -48,6 +48,17 @@ export const BOUNDS: readonly Guard[] = [
     },
   },
   {
+    name: 'bounds: a page has a sum of bytes',
+    promise: 'A page of a list has a bounded size, whatever its tasks carry.',
+    file: 'src/store/page-bytes.ts',
+    find: 'return isFirst || this.#bytes <= PAGE_BYTES_MAX',
+    replace: 'return isFirst || this.#bytes > 0',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'listing > a page of tasks ends before it has more than 1 MiB, and the next one goes on there',
+    },
+  },
+  {
     name: 'bounds: a list does not carry large inputs',
     promise: 'A page of a list has a bounded size, whatever its tasks carry.',
     file: 'src/store/task-row.ts',

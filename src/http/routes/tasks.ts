@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { EnqueueManyOptions, EnqueueOptions, Task } from '../../define/types.ts'
 import { InputError } from '../../errors.ts'
+import type { AttemptRecord } from '../../model/task.ts'
+import { PageBytes } from '../../store/page-bytes.ts'
 import { checkRole } from '../access.ts'
 import {
   enqueueManyOptions,
@@ -145,11 +147,12 @@ export const taskRoutes: readonly Route[] = [
     method: 'get',
     path: '/tasks/:id/attempts',
     role: 'viewer',
-    summary: 'How each attempt at a task ended',
+    summary:
+      'How each attempt at a task ended. If they have more than 1 MiB, the older ones come without their stack',
     params,
     answer: listOf(attempt),
     about: taskOfPath,
-    handle: async ({ gleaner }, { params: { id } }) => ({ items: await gleaner.tasks.attempts(id) }),
+    handle: async ({ gleaner }, { params: { id } }) => ({ items: bounded(await gleaner.tasks.attempts(id)) }),
   }),
   route({
     method: 'get',
@@ -187,6 +190,16 @@ export const taskRoutes: readonly Route[] = [
     handle: async ({ gleaner }, { params: { id } }) => ({ cancelled: await gleaner.tasks.cancel(id) }),
   }),
 ]
+
+/** There can be a thousand, each with a stack of 8 000 characters: the last ones keep theirs. */
+function bounded(attempts: readonly AttemptRecord[]): AttemptRecord[] {
+  const bytes = new PageBytes()
+  const shown = attempts.toReversed().map((attempt) => {
+    if (attempt.error === null || bytes.hasRoomFor(attempt)) return attempt
+    return { ...attempt, error: { ...attempt.error, stack: null } }
+  })
+  return shown.toReversed()
+}
 
 function taskOfPath({ gleaner }: Desk, { params: { id } }: { params: { id: string } }) {
   return gleaner.tasks.get(id)

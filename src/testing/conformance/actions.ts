@@ -20,6 +20,19 @@ export const actions: Theme = (specify, expect) => {
     expect(second.items[0]!.at).toBeGreaterThan(0)
   })
 
+  specify(
+    'a page of actions ends before it has more than 1 MiB, and the next one goes on there',
+    async ({ store }) => {
+      const details = 'x'.repeat(400_000)
+      for (const target of ['a', 'b', 'c']) await store.noteAction({ ...pausing, target, details })
+      const first = await store.listActions({ limit: 10, cursor: null })
+      const second = await store.listActions({ limit: 10, cursor: first.next })
+      const targets = [first, second].map(({ items }) => items.map(({ target }) => target))
+      expect(targets).toEqual([['c', 'b'], ['a']])
+      expect(second.next).toBe(null)
+    },
+  )
+
   specify('whatever is said of an action comes back as it was', async ({ store }) => {
     const details = {
       filter: { name: "'; DROP TABLE gleaner_tasks; --" },

@@ -1,4 +1,5 @@
-import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts'
+import { type Page, TASK_STATUSES, type TaskRecord, type TaskStatus } from '../../model/task.ts'
+import type { TaskFilter } from '../../store/contract.ts'
 import type { Theme } from './theme.ts'
 import { idsOf, newTask, type World } from './world.ts'
 
@@ -116,6 +117,36 @@ export const listing: Theme = (specify, expect) => {
         expect(await world.task(id)).toMatchObject({ input: texts[n], result: texts[n] })
     },
   )
+
+  specify(
+    'a page of tasks ends before it has more than 1 MiB, and the next one goes on there',
+    async (world) => {
+      const sizes = [...Array(5).fill(300_000), 2_000_000, ...Array(4).fill(300_000)]
+      const ids = await world.enqueueMany(sizes.length)
+      const worker = await world.worker()
+      for (const [n, claim] of (await worker.claim(sizes.length)).entries()) {
+        const failure = { kind: 'error', message: 'large', stack: 'x'.repeat(sizes[n]) } as const
+        await worker.settle(claim, { kind: 'failed', failure, retryAfterMs: null })
+      }
+      for (const filter of [{}, { error: 'large' }]) {
+        const pages = await pagesOf(world, filter)
+        expect(pages.map((page) => page.length)).toEqual([3, 1, 1, 3, 2])
+        expect(idsOf(pages.flat())).toEqual(ids.toReversed())
+      }
+    },
+  )
+}
+
+/** Pages from the first to the last; each of at most 1 MiB of JSON, unless it is a single task. */
+async function pagesOf(world: World, filter: TaskFilter): Promise<TaskRecord[][]> {
+  const pages: TaskRecord[][] = []
+  let cursor: string | null = null
+  do {
+    const page: Page<TaskRecord> = await world.store.listTasks(filter, { limit: 100, cursor })
+    pages.push(page.items)
+    cursor = page.next
+  } while (cursor !== null && pages.length < 100)
+  return pages
 }
 
 /** Some of every status, of several names and priorities, many at the same moment. */

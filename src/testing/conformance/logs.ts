@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../model/task.ts'
+import type { LogLevel, LogLine, Page } from '../../model/task.ts'
 import type { Theme } from './theme.ts'
 
 export const logs: Theme = (specify, expect) => {
@@ -21,6 +21,32 @@ export const logs: Theme = (specify, expect) => {
       next: null,
     })
   })
+
+  specify(
+    'a page of a log ends before it has more than 1 MiB, and the next one goes on there',
+    async (world) => {
+      const id = await world.enqueue()
+      const worker = await world.worker()
+      const { fence } = await worker.claimOne()
+      const details = JSON.stringify('x'.repeat(300_000))
+      const lines = Array.from({ length: 7 }, (_, n) => {
+        return { at: 1, attempt: 1, level: 'info', message: String(n), details } as const
+      })
+      await worker.exchange({ logs: [{ id, fence, lines }] })
+      const read = async (follow: boolean) => {
+        const pages: string[][] = []
+        let cursor: string | null = null
+        do {
+          const page: Page<LogLine> = await world.store.taskLogs(id, { limit: 100, cursor, follow })
+          pages.push(page.items.map(({ message }) => message))
+          cursor = page.next
+        } while (cursor !== null && pages.at(-1)!.length > 0)
+        return pages
+      }
+      expect(await read(false)).toEqual([['0', '1', '2'], ['3', '4', '5'], ['6']])
+      expect(await read(true)).toEqual([['0', '1', '2'], ['3', '4', '5'], ['6'], []])
+    },
+  )
 
   specify('who follows is told where to go on, also where there is nothing more yet', async (world) => {
     const id = await world.enqueue()

@@ -1,3 +1,5 @@
+import type { RowRecord } from '../../model/row.ts'
+import type { Page } from '../../model/task.ts'
 import { addFiles, fileSource, keysOf, rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'
 import type { World } from './world.ts'
@@ -52,6 +54,28 @@ export const rowsLedger: Theme = (specify, expect) => {
       { attempt: 2, outcome: 'error', message: 'second' },
     ])
   })
+
+  specify(
+    'a page of rows ends before it has more than 1 MiB, and the next one goes on there',
+    async (world) => {
+      await withFiles(world, 5)
+      const worker = await rowWorker(world)
+      for (const claim of await worker.claim(5)) await worker.fail(claim, null, 'x'.repeat(200_000))
+      const pages: string[][] = []
+      let cursor: string | null = null
+      do {
+        const page: Page<RowRecord> = await world.store.listRows(
+          'tag-files',
+          { state: 'quarantined' },
+          { limit: 10, cursor },
+        )
+        pages.push(keysOf(page.items))
+        cursor = page.next
+      } while (cursor !== null && pages.length < 10)
+      // The error stands in the record twice: as the last one, and in the history.
+      expect(pages).toEqual([['1', '2'], ['3', '4'], ['5']])
+    },
+  )
 
   specify('a failure that is final quarantines at once', async (world) => {
     await withFiles(world, 1)

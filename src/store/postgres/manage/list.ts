@@ -64,7 +64,11 @@ export async function scanTasks<Row extends Scanned>(
 ): Promise<PageScan<Row>> {
   const route = routeOf(filter)
   const walk = route.by === 'queued' ? queuedWalk(queues, among, now) : walkOf(route, filter, now)
-  const scan = new PageScan<Row>(page, 2, isSelective(filter, route))
+  const scan = new PageScan<Row>(page, {
+    size: 2,
+    selective: isSelective(filter, route),
+    carried: (row) => row,
+  })
   for (let look = scan.look; look !== null; look = scan.look) {
     const [place = walk.first[0], id = walk.first[1]] = look.after
     scan.saw(await passedBy(sql, walk, filter, among, [look.count, place, id], columns))

@@ -3,6 +3,7 @@ import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Page } from '../../../model/task.ts'
 import { badCursor, readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
+import { PageBytes } from '../../page-bytes.ts'
 import { type ServingRow, serving } from '../../serving-row.ts'
 import type { Sql } from '../server/sql.ts'
 import type { Known } from './book.ts'
@@ -97,6 +98,7 @@ export async function listRows(
   now: number,
 ): Promise<Page<RowRecord>> {
   const items: RowRecord[] = []
+  const bytes = new PageBytes()
   let place = readPlace(cursor)
   for (let examined = 0; examined < EXAMINED_MAX; examined += limit) {
     const { text, values } = candidatesOf(known, sql.schema, state, place, limit, now)
@@ -104,9 +106,12 @@ export async function listRows(
       throw isNoKey(error) && place !== null && !(await isPlace(sql, known, place)) ? badCursor() : error
     })
     for (const row of some) {
+      const isListed = row.state !== null && (state === undefined || row.state === state)
+      const record = isListed ? recordOf(row) : null
+      if (record !== null && !bytes.hasRoomFor(record)) return { items, next: writePlace(place!) }
       place = row.place
-      if (row.state === null || (state !== undefined && row.state !== state)) continue
-      items.push(recordOf(row))
+      if (record === null) continue
+      items.push(record)
       if (items.length === limit) return { items, next: writePlace(place) }
     }
     if (some.length < limit) return { items, next: null }

@@ -68,14 +68,17 @@ export function listTasks(
   page: PageRequest,
   now: number,
 ): Page<TaskRecord> {
-  const { ids, next } = listIds(db, memory, filter, page, now)
   const rows = db.sql(`SELECT ${LISTED} FROM gleaner_tasks t WHERE t.id = ?`)
-  const items = ids.map((id) => {
+  const records = new Map<number, TaskRecord>()
+  const read = (id: number) => {
     const row = rows.get(id) as ListedRow
     const isLarge = row.input_bytes !== null && row.input_bytes > LISTED_BYTES_MAX
-    return listed(recordOf(db, memory.lanes, isLarge ? { ...row, input: null } : row, now), row)
-  })
-  return { items, next }
+    const record = listed(recordOf(db, memory.lanes, isLarge ? { ...row, input: null } : row, now), row)
+    records.set(id, record)
+    return record
+  }
+  const { ids, next } = listIds(db, memory, filter, page, now, read)
+  return { items: ids.map((id) => records.get(id)!), next }
 }
 
 export function listIds(
@@ -84,12 +87,13 @@ export function listIds(
   filter: TaskFilter,
   page: PageRequest,
   now: number,
+  carried?: (id: number) => unknown,
 ): { ids: number[]; next: string | null } {
   const among = memory.lanes.matching(filter)
   const route = routeOf(filter)
   const walk = walkOf({ db, memory, lanes: among, filter, now, ...columnsOf(filter) }, route)
   const fits = fitting(filter, among)
-  const scan = new PageScan<number>(page, walk.size, isSelective(filter, route))
+  const scan = new PageScan<number>(page, { size: walk.size, selective: isSelective(filter, route), carried })
   for (let look = scan.look; look !== null; look = scan.look) {
     const rows = walk.rows(look.after, look.count)
     scan.saw(rows.map((row) => ({ at: walk.position(row), row: fits(row) ? row.id : null })))

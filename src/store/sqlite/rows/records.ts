@@ -3,6 +3,7 @@ import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Page } from '../../../model/task.ts'
 import { badCursor, readPlace, writePlace } from '../../cursor.ts'
 import type { PageRequest } from '../../managing.ts'
+import { PageBytes } from '../../page-bytes.ts'
 import { SERVING, type ServingRow, serving } from '../../serving-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { DiscoveryBook, Known } from './book.ts'
@@ -60,13 +61,16 @@ export function listRows(
   now: number,
 ): Page<RowRecord> {
   const items: RowRecord[] = []
+  const bytes = new PageBytes()
   let place = readPlace(cursor)
   for (let examined = 0; examined < EXAMINED_MAX; ) {
     const some = candidates(db, known, state, place, limit, now)
     for (const { key, place: here } of some) {
       const record = readRow(db, known, key, now)
+      const isListed = record !== null && (state === undefined || record.state === state)
+      if (isListed && !bytes.hasRoomFor(record)) return { items, next: writePlace(place!) }
       place = here
-      if (record === null || (state !== undefined && record.state !== state)) continue
+      if (!isListed) continue
       items.push(record)
       if (items.length === limit) return { items, next: writePlace(place) }
     }
