@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { allPages } from '../../tools/docs/pages.ts'
 
 /** A fenced block of a page. */
 export interface Block {
@@ -15,17 +16,12 @@ export interface Block {
   next: Block | undefined
 }
 
-const FOLDERS = ['start', 'guide', 'deploy', 'coming-from', 'understand']
-const SINGLE_PAGES = ['README.md', 'AGENTS.md', 'docs/compare.md', 'docs/releasing.md']
+/** Decisions show code as it was when they were taken; the reference is generated. */
+const NOT_RUN = /^docs\/(?:(?:decisions|reference)\/|status\.md$)/
 
-export function pages(checkout: string): string[] {
-  const inFolders = FOLDERS.flatMap((folder) => {
-    const path = join(checkout, 'docs', folder)
-    if (!existsSync(path)) return []
-    const names = readdirSync(path).filter((name) => name.endsWith('.md'))
-    return names.sort().map((name) => `docs/${folder}/${name}`)
-  })
-  return [...SINGLE_PAGES.filter((page) => existsSync(join(checkout, page))), ...inFolders]
+/** Every page whose code a reader copies. */
+export function pages(): string[] {
+  return allPages().filter((page) => !NOT_RUN.test(page))
 }
 
 const PART = /^<!-- given\n(?<given>.*?)^-->$|^```(?<language>\w+)(?: (?<mark>\w+))?\n(?<code>.*?)^```$/gms
@@ -48,10 +44,4 @@ export function blocksOf(checkout: string, page: string): Block[] {
     blocks.push(block)
   }
   return blocks
-}
-
-/** Links to files of this checkout. */
-export function linksOf(checkout: string, page: string): string[] {
-  const text = readFileSync(join(checkout, page), 'utf8')
-  return [...text.matchAll(/\]\((?!https?:)(?<target>[^)#]+)/g)].map(({ groups }) => groups!.target!)
 }

@@ -1,0 +1,55 @@
+import { defineConfig } from 'vitepress'
+import { contents, DECISIONS, type FilledSection } from '../../tools/docs/contents.ts'
+import { slug } from '../../tools/docs/slug.ts'
+import { sourceAddress } from '../../tools/docs/sources.ts'
+
+const sections = contents().filter(({ title }) => title !== DECISIONS)
+const decisions = contents().filter(({ title }) => title === DECISIONS || title === 'Understand')
+const firstOf = (title: string) =>
+  sections.find((section) => section.title.startsWith(title))?.entries[0]?.page
+const nav = ['Start', 'Guides', 'Deploy', 'Compare', 'Reference', 'Understand'].flatMap((text) => {
+  const page = firstOf(text)
+  return page === undefined
+    ? []
+    : [{ text, link: `/${page}`, activeMatch: `^/${page.replace(/[^/]*$/, '') || page}` }]
+})
+
+export default defineConfig({
+  title: 'Gleaner',
+  description:
+    'Durable background work for Node.js: a task queue, discovery and supervised workers, on SQLite or PostgreSQL.',
+  lang: 'en',
+  // A site below a path of its host: GLEANER_DOCS_BASE=/gleaner/ npm run docs
+  base: process.env.GLEANER_DOCS_BASE ?? '/',
+  srcExclude: ['status.md', 'releasing.md', 'node_modules/**'],
+  cacheDir: './node_modules/.cache/vitepress',
+  // The links of the site's own pages; `npm test` also checks titles, pictures and files of the repository.
+  ignoreDeadLinks: false,
+  markdown: {
+    // `POST /tasks/{id}` is a title, and no attribute.
+    attrs: { disable: true },
+    anchor: { slugify: slug },
+    config: (md) => {
+      md.core.ruler.push('sources', ({ env, tokens }) => {
+        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const target = token.type === 'link_open' ? token.attrGet('href') : null
+          const address = target === null ? undefined : sourceAddress(env.relativePath, target)
+          if (address !== undefined) token.attrSet('href', address)
+        }
+      })
+    },
+  },
+  themeConfig: {
+    nav,
+    sidebar: {
+      '/decisions/': decisions.map(sidebarOf),
+      '/': sections.map(sidebarOf),
+    },
+    outline: { level: [2, 3] },
+    search: { provider: 'local', options: { detailedView: true } },
+  },
+})
+
+function sidebarOf({ title, entries }: FilledSection) {
+  return { text: title, items: entries.map((entry) => ({ text: entry.title, link: `/${entry.page}` })) }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { contents } from '../../tools/docs/contents.ts'
+import { deadLinks } from '../../tools/docs/links.ts'
+import { allPages, sitePages, textOf } from '../../tools/docs/pages.ts'
+
+test('every link of every page leads to a page, a title, a picture or a file that exists', () => {
+  expect(allPages().length).toBeGreaterThan(60)
+  expect(deadLinks()).toEqual([])
+})
+
+describe('the check of links finds', () => {
+  const deadIn = (text: string) =>
+    deadLinks(['docs/guide/planted.md'], (page) => (page === 'docs/guide/planted.md' ? text : textOf(page)))
+
+  test.each([
+    ['a page that does not exist', '[gone](gone.md)', 'leads to no file'],
+    ['a page above the repository', '[out](../../../gone.md)', 'leads to no file'],
+    ['a title that the page itself does not have', '# A title\n\n[gone](#the-title)', 'names a title'],
+    ['a title that another page does not have', '[gone](tasks.md#no-such-title)', 'names a title'],
+    ['a picture that does not exist', '![alt](../images/gone.svg)', 'leads to no file'],
+    ['a picture in HTML', '<img alt="" src="../images/gone.svg">', 'leads to no file'],
+    ['a source of a picture in HTML', '<source media="x" srcset="../images/gone.svg">', 'leads to no file'],
+    ['a file of the repository that does not exist', '[gone](../../examples/gone.ts)', 'leads to no file'],
+    ['a link by reference', 'See [gone].\n\n[gone]: gone.md', 'leads to no file'],
+    ['a page of the site that does not exist', '---\nhero:\n  link: /guide/gone\n---', 'leads to no file'],
+    ['a link without a target', '[nothing]()', 'is empty'],
+  ])('%s', (_name, text, problem) => {
+    expect(deadIn(text)).toEqual([expect.stringContaining(problem)])
+  })
+
+  test('nothing in links that work', () => {
+    const text = [
+      '# The `a`, the **b** and [the c](tasks.md)\n\n## Twice\n\n## Twice\n',
+      '[self](#the-a-the-b-and-the-c) [second](#twice-1) [page](tasks.md) [site](/guide/tasks)',
+      '[web](https://example.com/gone) [folder](../../examples/python) [file](../../LICENSE)',
+      '![picture](../images/overview.png) `[code](gone.md)`',
+      '```md\n[code](gone.md)\n```',
+      '<!-- [comment](gone.md) -->',
+    ]
+    expect(deadIn(text.join('\n'))).toEqual([])
+  })
+})
+
+test('the table of contents has every page once', () => {
+  const listed = contents().flatMap(({ entries }) => entries.map(({ page }) => page))
+  expect(listed.sort()).toEqual(sitePages().filter((page) => page !== 'index.md'))
+  expect(
+    contents()
+      .flatMap(({ entries }) => entries)
+      .filter(({ title }) => title === ''),
+  ).toEqual([])
+})
