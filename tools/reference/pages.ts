@@ -3,17 +3,19 @@ import { join } from 'node:path'
 import { COMMANDS } from '../../src/cli/table.ts'
 import { ROUTES } from '../../src/http/api.ts'
 import { openApi } from '../../src/http/openapi.ts'
+import { PICTURES } from '../pictures/pictures.ts'
 import { apiReference } from './api.ts'
 import { cliReference } from './cli.ts'
 import { decisionIndex } from './decisions.ts'
 
 const DECISIONS = join(import.meta.dirname, '../../docs/decisions')
 
-/** The pages that nobody writes by hand. */
+/** The pages and pictures that nobody writes by hand. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/cli.md': () => cliReference(COMMANDS),
   'docs/reference/api.md': () => apiReference(openApi(ROUTES, '/api/v1', '')),
   'docs/decisions/index.md': () => decisionIndex(decisions()),
+  ...PICTURES,
 }
 
 function decisions(): { name: string; text: string }[] {
