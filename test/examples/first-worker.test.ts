@@ -10,11 +10,12 @@ import { checkout, run } from './run-example.ts'
 const blocks = blocksOf(checkout, 'docs/start/first-worker.md')
 
 test('the page about the first supervised worker works as it is written', { timeout: 60_000 }, async () => {
-  // A tenth of the time.
+  // The first run lasts until the test kills it, however slow the machine is. All others take a twentieth of the time.
+  const pause = "ctx.id === '1' && ctx.attempt === 1 ? 1_000 : 50"
   const files = Object.fromEntries(
     blocks
       .filter(({ language }) => language === 'ts')
-      .map(({ code }) => [fileNamed(code), code.replace("'gleaner'", GLEANER).replace('1_000', '100')]),
+      .map(({ code }) => [fileNamed(code), code.replace("'gleaner'", GLEANER).replace('1_000', pause)]),
   )
   expect(Object.keys(files)).toEqual(['gleaner.config.ts', 'app.ts'])
   const folder = folderWith(files)
