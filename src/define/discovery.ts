@@ -33,7 +33,7 @@ export interface DiscoveryOptions<U extends Resources = {}> {
   retry?: Retry
   /** Default 1 h. */
   timeout?: Duration
-  /** What `run` finds in `ctx.use`; loaded before it, once per process. */
+  /** Resources for `ctx.use`. A process loads each once, before the first run that needs it. */
   uses?: U
 }
 

@@ -5,15 +5,15 @@ import { refuseUnknown } from '../options.ts'
 import { checkLimit, type RateOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 
-/** How a queue is worked off. Stored with it: whoever opens the database without naming it leaves it as it is. */
+/** The order and the limits of a queue. They are stored in the database: a process that does not name the queue leaves them as they are. */
 export interface QueueOptions {
-  /** Who is next: `'priority'` (default), `'fifo'`, `'lifo'` or `'weighted'` (by chance, 1 / priority). */
+  /** Which task runs next: `'priority'` (default), `'fifo'`, `'lifo'` or `'weighted'` (at random, with a chance proportional to 1 / priority). */
   strategy?: Strategy
-  /** With `'priority'`: waiting that long is worth one step. */
+  /** With `'priority'`: a task that has waited this long moves up by one priority step. */
   ageing?: Duration
-  /** So many of its items run at the same time, in all processes together. Null: as many as there are hands. */
+  /** How many tasks of the queue run at the same time, across all processes. Null: no limit. */
   concurrency?: number | null
-  /** So many of its items start in that time, in all processes together. Null: as often as there is work. */
+  /** How many tasks of the queue start within a period, across all processes. Null: no limit. */
   rate?: RateOptions | null
 }
 
@@ -45,15 +45,24 @@ function checkOrdering({ strategy, ageing }: QueueOptions, what: string): Orderi
   if (strategy === undefined && ageing === undefined) return undefined
   const known = STRATEGIES.find((one) => one === (strategy ?? 'priority'))
   if (known === undefined)
-    throw bad(`${what}.strategy`, strategy, `There are: ${STRATEGIES.map((s) => `'${s}'`).join(', ')}.`)
+    throw bad(`${what}.strategy`, strategy, `Use one of: ${STRATEGIES.map((s) => `'${s}'`).join(', ')}.`)
   return { strategy: known, ageingMs: ageing === undefined ? null : checkAgeing(ageing, known, what) }
 }
 
 function checkAgeing(ageing: Duration, strategy: Strategy, what: string): number {
   if (strategy !== 'priority')
-    throw bad(`${what}.ageing`, ageing, `It belongs to the strategy 'priority'; '${strategy}' needs none.`)
+    throw bad(
+      `${what}.ageing`,
+      ageing,
+      `Only the strategy 'priority' has ageing. Remove it, or change the strategy '${strategy}'.`,
+    )
   const ms = durationMs(ageing, `${what}.ageing`)
-  if (ms < 1) throw bad(`${what}.ageing`, ageing, "Use at least 1 ms; for the order of arrival use 'fifo'.")
+  if (ms < 1)
+    throw bad(
+      `${what}.ageing`,
+      ageing,
+      "Use at least 1 ms. To run tasks in the order of arrival, use the strategy 'fifo'.",
+    )
   return ms
 }
 
@@ -62,5 +71,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_OPTION', hint })
 }

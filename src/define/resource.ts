@@ -5,7 +5,7 @@ import { checkName, shown } from './names.ts'
 
 declare const value: unique symbol
 
-/** Something heavy a handler needs: a model, a GPU. `T` is what its `load` gives, and handlers find in `ctx.use`. */
+/** Something heavy that a handler needs, such as a model or a GPU. `T` is what `load` returns. Handlers find it in `ctx.use`. */
 export interface Resource<T = any> {
   readonly name: string
   readonly [value]?: T
@@ -14,7 +14,7 @@ export interface Resource<T = any> {
 export type Resources = Record<string, Resource>
 export type Used<U> = { readonly [K in keyof U]: U[K] extends Resource<infer T> ? T : never }
 
-/** Why it cannot be had now, and when to ask again. */
+/** Why a resource is unavailable, and how long to wait before the next probe. */
 export interface Unavailable {
   retryAfter?: Duration
   reason: string
@@ -22,22 +22,22 @@ export interface Unavailable {
 
 export interface ResourceOptions<T> {
   name: string
-  /** Whether it could be loaded now. Asked before anything is claimed that needs it, while it is not loaded. */
+  /** Returns whether the resource can be loaded now. While it is not loaded, a worker calls this before it claims an item that needs it. */
   probe?: () => boolean | Unavailable | Promise<boolean | Unavailable>
-  /** Once per process, before the first run that needs it. */
+  /** Loads the resource: once per process, before the first run that needs it. */
   load: () => Promise<T> | T
   unload?: (resource: NoInfer<T>) => void | Promise<void>
-  /** Unloaded when nobody has used it for so long. Default: when the last worker that may need it has stopped. */
+  /** Unloads the resource when no run has used it for this long. Default: when the last worker that may need it has stopped. */
   idleAfter?: Duration
-  /** How long to leave it alone when it is unavailable, or would not load. Default 30 s. */
+  /** How long to wait after the resource was unavailable or failed to load. Default 30 s. */
   retryAfter?: Duration
-  /** For how long it counts that it is available. Default 5 s. */
+  /** How long a successful probe stays valid. Default 5 s. */
   probeEvery?: Duration
-  /** Default 10 s. */
+  /** How long `probe` may take. Default 10 s. */
   probeTimeout?: Duration
-  /** Default 10 min. */
+  /** How long `load` may take. Default 10 min. */
   loadTimeout?: Duration
-  /** Default 30 s. */
+  /** How long `unload` may take. Default 30 s. */
   unloadTimeout?: Duration
 }
 
@@ -78,7 +78,7 @@ export function defineResource<T>(options: ResourceOptions<T>): Resource<T> {
   const name = checkName(options?.name, 'defineResource: name', 'BAD_DEFINITION')
   const what = `resource ${name}`
   refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
-  if (typeof options.load !== 'function') throw bad(`${what}: load`, options.load, 'Give a function.')
+  if (typeof options.load !== 'function') throw bad(`${what}: load`, options.load, 'Pass a function.')
   const ms = (option: keyof ResourceOptions<T>, otherwise: Duration) =>
     durationMs(options[option] ?? otherwise, `${what}: ${option}`)
   const definition: ResourceDefinition = {
@@ -115,9 +115,9 @@ export function checkDistinct(all: Iterable<Uses | null>): void {
     for (const definition of uses?.values() ?? []) {
       const other = known.get(definition.name) ?? definition
       if (other !== definition) {
-        throw new InputError(`two resources are called ${definition.name}`, {
+        throw new InputError(`two different resources have the name ${definition.name}`, {
           code: 'BAD_DEFINITION',
-          hint: 'Define a resource once, and share what defineResource returned.',
+          hint: 'Call defineResource once for each name, and share the object that it returns.',
         })
       }
       known.set(definition.name, definition)
@@ -128,14 +128,14 @@ export function checkDistinct(all: Iterable<Uses | null>): void {
 function definitionOf(resource: unknown, what: string, key: string): ResourceDefinition {
   const definition = (resource as { [BRAND]?: ResourceDefinition } | null | undefined)?.[BRAND]
   if (definition !== undefined) return definition
-  throw bad(`${what}: uses.${key}`, resource, 'Pass what defineResource returned.')
+  throw bad(`${what}: uses.${key}`, resource, 'Pass the object that defineResource returned.')
 }
 
 function optional(fn: (() => unknown) | ((resource: never) => unknown) | undefined, what: string) {
   if (fn === undefined || typeof fn === 'function') return fn as (() => unknown) | undefined
-  throw bad(what, fn, 'Give a function.')
+  throw bad(what, fn, 'Pass a function.')
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_DEFINITION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_DEFINITION', hint })
 }

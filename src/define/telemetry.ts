@@ -1,59 +1,62 @@
 import type { Failure } from '../model/task.ts'
 
-/** Travels with a task: where it came from, in the words of whoever traces (`{ traceparent: '00-…' }`). */
+/** Trace context that is stored with a task: the headers of the tracer, for example `{ traceparent: '00-…' }`. */
 export type Carrier = Readonly<Record<string, string>>
 
 /**
- * Follows work from whoever enqueues it to whoever runs it, in any process. The engine knows no tracer:
- * `gleaner/telemetry` has this for OpenTelemetry.
+ * Traces work from the caller that enqueues it to the worker that runs it, across processes. The engine does not depend on a tracer:
+ * `gleaner/telemetry` implements this interface for OpenTelemetry.
  */
 export interface Telemetry {
-  /** Somebody enqueues. */
+  /** Called before tasks are enqueued. */
   enqueueing(batch: EnqueuedBatch): Enqueueing
-  /** An attempt begins, at a task or at a row. */
+  /** Called when an attempt at a task or a row begins. */
   running(attempt: TracedAttempt): Running
-  /** Calls `work` as a part of what a request came from. */
+  /** Calls `work` inside the trace that the headers of a request carry. */
   continuing<T>(headers: Carrier, work: () => T): T
 }
 
 export interface EnqueuedBatch {
-  /** Of the task. */
+  /** The name of the task. */
   name: string
   queue: string
   count: number
 }
 
 export interface Enqueueing {
-  /** Null: nothing is to be stored. */
+  /** The trace context to store with the tasks. Null: none. */
   readonly carrier: Carrier | null
-  /** Of each task: new, or the one that holds its key. */
+  /** Receives the id of each task: of the new one, or of the one that holds its key. */
   enqueued(ids: readonly string[]): void
   failed(error: unknown): void
 }
 
 export interface TracedAttempt {
-  /** Of the task, or of the row: `<discovery>/<key>`. */
+  /** The id of the task, or `<discovery>/<key>` for a row. */
   id: string
-  /** Of the task, or of the discovery. */
+  /** The name of the task or the discovery. */
   name: string
-  /** Null for a row. */
+  /** The queue of the task. Null for a row. */
   queue: string | null
   attempt: number
   maxAttempts: number
-  /** What was stored when it was enqueued. */
+  /** The trace context that was stored when the task was enqueued. */
   carrier: Carrier | null
 }
 
 export interface Running {
-  /** Calls the handler: what it begins is a part of this attempt. */
+  /** Calls the handler. Spans that the handler starts belong to this attempt. */
   within<T>(handler: () => T): T
-  /** The handler has returned; what became of it is known only when that is committed. */
+  /** Called when the handler has returned. The outcome is known only after the commit. */
   returned(): void
-  /** The first that is told counts. */
+  /** Called with the outcome. Only the first call counts. */
   ended(how: AttemptEnd): void
 }
 
-/** `later`: it asked for another time. `returned`: handed back unfinished. `changed`, `gone`: the row was, meanwhile. */
+/**
+ * `later`: the handler asked to run later. `returned`: the item went back unfinished. `changed`, `gone`: the row was edited or removed
+ * during the run.
+ */
 export type AttemptEnd =
   | { kind: 'completed' | 'cancelled' | 'later' | 'returned' | 'claim-lost' | 'changed' | 'gone' }
   | { kind: 'failed'; error: Failure }

@@ -9,7 +9,7 @@ import type { Resources, Used } from './resource.ts'
 export interface Register {}
 export type Tx = Register extends { tx: infer T } ? T : SqliteTx
 
-/** As much of a better-sqlite3 connection as a transaction needs. */
+/** The part of a better-sqlite3 connection that a transaction needs. */
 export interface SqliteTx {
   prepare(sql: string): {
     run(...parameters: any[]): { changes: number }
@@ -19,18 +19,18 @@ export interface SqliteTx {
   readonly inTransaction: boolean
 }
 
-/** As much of a connection of `node:sqlite` as a transaction needs. */
+/** The part of a `node:sqlite` connection that a transaction needs. */
 export interface NodeSqliteTx {
   prepare(sql: string): object
   readonly isTransaction: boolean
 }
 
-/** As much of a PostgreSQL client as a transaction needs: `pg`, or anything with the same `query`. */
+/** The part of a PostgreSQL client that a transaction needs: `pg`, or any client with the same `query`. */
 export interface PostgresTx {
   query(text: string, values?: any[]): Promise<{ rows: any[] }>
 }
 
-/** What JSON makes of a value: what a stored result really holds. */
+/** A value after it was written as JSON and read again. Stored results have this type. */
 export type Stored<T> = T extends { toJSON(): infer J }
   ? Stored<J>
   : T extends string | number | boolean | null | undefined
@@ -43,27 +43,27 @@ export type Stored<T> = T extends { toJSON(): infer J }
           ? { [K in keyof T]: Stored<T[K]> }
           : unknown
 
-/** What a handler is given beside its input. */
+/** The second argument of a handler, beside its input. */
 // biome-ignore lint/complexity/noBannedTypes: no resources, which is what most handlers use
 export interface Context<U extends Resources = {}> {
   readonly id: string
   readonly name: string
-  /** From 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number
-  /** Grows with every claim in this database: write it beside your own effects to refuse late writers. */
+  /** A number that grows with every claim in this database. Store it beside your own effects, and refuse writes with a lower number. */
   readonly fence: number
-  /** Aborts on cancel, time-out, stop and loss of the claim; `reason` says which. */
+  /** Aborts when the task is cancelled, the time-out passes, the worker stops or the claim is lost. `reason` says which. */
   readonly signal: AbortSignal
-  /** What the resources of `uses` loaded. */
+  /** The loaded resources of `uses`, by name. */
   readonly use: Used<U>
   readonly log: Record<LogLevel, (message: string, details?: object) => void>
   progress(fraction: number, message?: string): Promise<void>
   enqueue: Enqueue
-  /** `return ctx.complete(result, (tx) => …)`: your writes and the completion commit together, or neither. */
+  /** `return ctx.complete(result, (tx) => …)` commits your writes and the completion in one transaction: both or neither. */
   complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T>
 }
 
-/** Can be stored with a task. */
+/** Retry options that can be stored with a task. */
 export interface StoredRetry {
   attempts?: number
   backoff?: Backoff
@@ -78,7 +78,7 @@ export interface Retry extends Omit<StoredRetry, 'backoff'> {
 
 declare const types: unique symbol
 
-/** A task's definition: its name is what is stored, its code is what runs. */
+/** The definition of a task. The database stores its name, and the process that runs it has its code. */
 export interface Task<I = any, R = any, P = any> {
   readonly name: string
   readonly queue: string
@@ -88,19 +88,19 @@ export interface Task<I = any, R = any, P = any> {
 // biome-ignore lint/complexity/noBannedTypes: no resources
 export interface TaskOptions<U extends Resources = {}> {
   name: string
-  /** Default 'default'. */
+  /** The queue of its tasks. Default 'default'. */
   queue?: string
-  /** Default 3 attempts, exponential from 1 s to 5 min, ±10 %. */
+  /** How often and when a failed attempt runs again. Default 3 attempts, exponential backoff from 1 s to 5 min, ±10 %. */
   retry?: Retry
-  /** Default 1 h. */
+  /** How long one attempt may take. Default 1 h. */
   timeout?: Duration
-  /** Only workers with these capabilities run it. */
+  /** Only workers with these capabilities run the task. */
   requires?: Requires
-  /** What `run` finds in `ctx.use`; loaded before it, once per process. */
+  /** Resources for `ctx.use`. A process loads each once, before the first run that needs it. */
   uses?: U
-  /** Recurs: at an interval (`'10m'`), or by a cron expression of 5 fields, or of 6 with seconds (`'0 3 * * *'`). */
+  /** Runs the task on a schedule: an interval (`'10m'`) or a cron expression (`'0 3 * * *'`) with 5 fields, or 6 with seconds. */
   every?: Duration | string
-  /** Of the cron expression; default `'UTC'`. */
+  /** The time zone of the cron expression. Default `'UTC'`. */
   timezone?: string
 }
 
@@ -108,14 +108,14 @@ export type InputOf<S> = S extends Std ? Std.InferInput<S> : void
 export type ParsedOf<S> = S extends Std ? Std.InferOutput<S> : undefined
 export type ResultOf<O, R> = O extends Std ? Std.InferOutput<O> : Awaited<R>
 
-/** Where the answer will be: in this process, in another one, tomorrow. */
+/** A reference to a task. It works in every process, also for a task that another process runs later. */
 export interface Handle<R> {
   readonly id: string
-  /** False when the key was held already; `id` is then its holder. */
+  /** False when another task already held the key. `id` is then that task. */
   readonly created: boolean
-  /** Rejects with TaskFailed, TaskCancelled, TaskGone or WaitTimeout. */
+  /** Waits for the result. Rejects with TaskFailed, TaskCancelled, TaskGone or WaitTimeout. */
   result(options?: { timeout?: Duration }): Promise<Stored<R>>
-  /** Also reaches a running task, in any process. */
+  /** Cancels the task. If it is running, in any process, its `ctx.signal` aborts. */
   cancel(): Promise<void>
 }
 
@@ -123,16 +123,16 @@ export interface EnqueueOptions {
   /** An integer from 1 (first) to 1000 (last); default 100. */
   priority?: number
   runAfter?: Duration | Date
-  /** Unique per task name while the task is unfinished; with `keyScope: 'forever'` until it is removed. */
+  /** Unique among the tasks of one name: while the task is unfinished, or with `keyScope: 'forever'` until it is removed. */
   key?: string
   keyScope?: 'active' | 'forever'
-  /** When another task holds the key: `'keep'` (default) leaves it as it is, `'replace'` gives it this input. */
+  /** If another task holds the key: `'keep'` (default) leaves that task as it is, `'replace'` gives it this input. */
   whenHeld?: 'keep' | 'replace'
-  /** Runs when nothing more was enqueued with this key for that long, with the last input. */
+  /** The task runs when no other enqueue with this key has followed for this long. It gets the last input. */
   debounce?: Duration
-  /** With `debounce`: it runs after that long, even if more and more is enqueued. */
+  /** With `debounce`: the task runs after this long at the latest, even if more enqueues follow. */
   maxWait?: Duration
-  /** At most one task with this key in that time: the first. */
+  /** At most one task with this key in this period: the first one. */
   throttle?: Duration
   requires?: Requires
   queue?: string
@@ -141,12 +141,12 @@ export interface EnqueueOptions {
 }
 
 export interface EnqueueManyOptions<I> extends Omit<EnqueueOptions, 'key'> {
-  /** One transaction for all instead of durable chunks. */
+  /** Writes all tasks in one transaction: all or none. Default: chunks, each of which is durable. */
   atomic?: boolean
   key?: (input: I) => string
 }
 
-/** A task without a schema takes no input; `any` takes whatever there is. */
+/** A task without a schema takes no input. A task of type `any` takes any input. */
 export type InputArgs<I> =
   IsAny<I> extends true
     ? [input?: any, options?: EnqueueOptions]

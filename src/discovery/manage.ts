@@ -19,21 +19,21 @@ export interface RowQuery extends PageOptions {
 }
 
 export interface DiscoveryManagement {
-  /** All that some process has declared, by name. */
+  /** All discoveries that any process has declared, ordered by name. */
   list(): Promise<DiscoveryRecord[]>
-  /** How many rows are in each state, how fast they are done, and how long it will take. */
+  /** The number of rows in each state, the pace, and the estimated time until all are done. */
   stats(name: string): Promise<DiscoveryStats>
   /** Rows that need work, in the order of their keys. */
   rows(name: string, query?: RowQuery): Promise<Page<RowRecord>>
-  /** Null: there is no such row, or it needs no work. The key is text; of several columns a JSON array. */
+  /** One row. Null: the table has no such row, or the row needs no work. The key is a text, or a JSON array for several columns. */
   row(name: string, key: string): Promise<RowRecord | null>
-  /** Why is this row not worked on? Each condition in order, pass or fail, with what to do. */
+  /** Why a row does not run: each condition in order, pass or fail, and what to do. */
   explain(name: string, key: string): Promise<Explanation>
-  /** A row that backs off, or was quarantined, is tried again at once, with all its attempts. */
+  /** Runs a row that backs off or is quarantined as soon as possible, with all its attempts. */
   retry(name: string, key: string): Promise<void>
-  /** Out of quarantine: one row to try, or all of them. The answer is how many. */
+  /** Releases one row, or all rows, from quarantine. Returns how many. */
   release(name: string, key?: string): Promise<number>
-  /** Nothing more is claimed; what runs goes on. */
+  /** Workers claim no more rows of this discovery. Rows that run now continue. */
   pause(name: string): Promise<void>
   resume(name: string): Promise<void>
 }
@@ -86,11 +86,11 @@ function named(name: unknown): string {
 function checkFilter(filter: { state?: RowState }): { state?: RowState } {
   const unknown = Object.keys(filter).find((option) => option !== 'state')
   if (unknown !== undefined)
-    throw bad(`rows has no option ${shown(unknown)}`, 'There are: state, limit, cursor.')
+    throw bad(`rows has no option ${shown(unknown)}`, 'Valid options: state, limit, cursor.')
   const { state } = filter
   if (state === undefined) return {}
   if (ROW_STATES.includes(state)) return { state }
-  throw bad(`state: ${shown(state)} is not possible`, `There are: ${ROW_STATES.join(', ')}.`)
+  throw bad(`state: ${shown(state)} is not valid`, `Use one of: ${ROW_STATES.join(', ')}.`)
 }
 
 function bad(message: string, hint: string): InputError {
@@ -98,9 +98,9 @@ function bad(message: string, hint: string): InputError {
 }
 
 function claimed(name: string, key: string): GleanerError {
-  return new GleanerError(`row ${key} of ${name} is being worked on`, {
+  return new GleanerError(`row ${key} of ${name} is running`, {
     code: 'ROW_STATE',
-    hint: 'Only a row that backs off or is quarantined can be retried.',
+    hint: 'Wait until its run ends. Only a row that backs off or is quarantined can be retried.',
   })
 }
 

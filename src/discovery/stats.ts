@@ -15,16 +15,16 @@ export interface DiscoveryStats {
   claimed: number
   backingOff: number
   quarantined: number
-  /** Of all processes, in the last minutes. */
+  /** Rows done per minute in the last 5 minutes, across all processes. */
   donePerMinute: number
-  /** How long a row takes: a rolling average over those minutes; null when none was done. */
+  /** The average duration of a row in these minutes. Null when no row was done. */
   averageMs: number | null
-  /** Until none is left that is not quarantined, at this pace; null when nothing is being done. */
+  /** The estimated time until all rows except the quarantined ones are done, at this pace. Null when no row was done in these minutes. */
   etaMs: number | null
   paused: boolean
-  /** Why it cannot be worked on; null when it is not paused, or an operator paused it. */
+  /** Why Gleaner paused the discovery. Null when it is not paused, or an operator paused it. */
   pausedReason: string | null
-  /** The numbers of rows are exact as of then, which is at most a second ago. */
+  /** The row counts are exact as of this time, at most a second ago. */
   asOf: number
 }
 
@@ -35,7 +35,10 @@ export async function readStats(store: Store, meter: Meter, name: string): Promi
   const { waiting, claimed, backingOff, quarantined, asOf } = counts
   const discovery = (await listDiscoveries(store)).find((one) => one.name === name)
   if (discovery === undefined)
-    throw new GleanerError(`discovery ${name} is gone`, { code: 'UNKNOWN_DISCOVERY' })
+    throw new GleanerError(`there is no discovery ${name}`, {
+      code: 'UNKNOWN_DISCOVERY',
+      hint: 'Another process removed it, or it was never declared. Give its definition to openGleaner({ discoveries }).',
+    })
   const pace = paceOf(await store.readMetrics(WINDOW_MS), name)
   return {
     name,

@@ -29,110 +29,110 @@ import type { OnPhase } from '../worker/phases.ts'
 import type { WorkerSnapshot } from '../worker/snapshot.ts'
 
 export interface GleanerOptions {
-  /** `'sqlite:./app.db'`: a file of its own, or the app's. `'postgres://…'` when one machine is not enough. */
+  /** The database: `'sqlite:./app.db'`, a file of Gleaner's own or your app's, or `'postgres://…'` when one machine is not enough. */
   database: string
-  /** How to reach PostgreSQL; the URL says the rest. */
+  /** Connection options for PostgreSQL, in addition to the URL. */
   postgres?: PostgresSettings
-  /** How to open a SQLite file. */
+  /** Options for a SQLite file. */
   sqlite?: SqliteSettings
-  /** All tasks this process enqueues or runs. */
+  /** All tasks that this process enqueues or runs. */
   tasks?: readonly Task[]
-  /** Where else there is work: rows of your own tables. Checked against the database when it is opened. */
+  /** Discoveries of this process: rows of your own tables that need work. Checked against the database when it is opened. */
   discoveries?: readonly Discovery[]
-  /** How queues are worked off. Stored with them: a queue that is not named stays as it is. */
+  /** Order and limits of queues. They are stored in the database: a queue that you do not name stays as it is. */
   queues?: Record<string, QueueOptions>
-  /** `'full'` (default): what `enqueue` answers survives a power cut. `'normal'`: a crash of the process. */
+  /** `'full'` (default): an enqueued task survives a power cut. `'normal'`: it survives a crash of the process. */
   durability?: 'full' | 'normal'
-  /** Bytes of JSON of an input or a result; default 1 MiB. */
+  /** The largest input or result, in bytes of JSON. Default 1 MiB. */
   payloadLimit?: number
   /**
-   * How long finished tasks are kept, by whichever process works; default completed 7 d, failed 30 d, cancelled 7 d.
-   * `false`: for ever.
+   * How long finished tasks are kept. Default: completed 7 d, failed 30 d, cancelled 7 d. `false`: forever. Each process with a worker
+   * removes tasks by its own setting.
    */
   retention?: RetentionOptions | false
   hooks?: Hooks
-  /** Follows work from whoever enqueues it to whoever runs it: `openTelemetry()` of `gleaner/telemetry`. */
+  /** Traces work from the caller that enqueues it to the worker that runs it: `openTelemetry()` of `gleaner/telemetry`. */
   telemetry?: Telemetry
   timings?: TimingOptions
 }
 
-/** The same on a connection of the app's own to its file. */
+/** The same options, with a connection of your app to its SQLite file. */
 export interface ConnectedOptions extends Omit<GleanerOptions, 'database' | 'postgres' | 'sqlite'> {
   /**
-   * An open connection of better-sqlite3 or `node:sqlite`. Gleaner opens the same file with the same library, on connections of its own:
-   * two libraries on one file in one process lose their locks.
+   * An open connection of better-sqlite3 or `node:sqlite`. Gleaner opens the same file with the same library, on its own connections. Two
+   * SQLite libraries in one process would release each other's file locks.
    */
   database: NodeSqliteTx | SqliteTx
 }
 
 export interface PostgresSettings {
-  /** Default 'gleaner'; also `?schema=` in the URL. */
+  /** The schema of Gleaner's tables. Default 'gleaner'. You can also set `?schema=` in the URL. */
   schema?: string
-  /** Connections at most; default 10. */
+  /** The largest number of connections in the pool. Default 10. */
   poolSize?: number
-  /** Default 30 s. */
+  /** How long a statement may take. Default 30 s. */
   statementTimeout?: Duration
-  /** Default 10 s. */
+  /** How long a statement may wait for a lock. Default 10 s. */
   lockTimeout?: Duration
-  /** Default 10 s. */
+  /** How long a connection attempt may take. Default 10 s. */
   connectTimeout?: Duration
-  /** False behind PgBouncer in transaction mode: no notifications, which costs latency only, and no prepared statements. */
+  /** Set it to false behind PgBouncer in transaction mode. Gleaner then uses no notifications, which only adds latency, and no prepared statements. */
   notify?: boolean
   /**
-   * Put a trigger on the tables of discoveries, so that a row that the app itself writes is picked up at once. Default false:
-   * such rows are found within half a second.
+   * Creates a trigger on the table of each discovery, so that workers find a row at once when your app writes it. Default false: workers
+   * find such rows within half a second.
    */
   wakeTriggers?: boolean
-  /** As `pg` takes it: true, or { ca, cert, key, rejectUnauthorized, … }. */
+  /** TLS, as the option `ssl` of `pg`: true, or { ca, cert, key, rejectUnauthorized, … }. */
   ssl?: boolean | object
 }
 
-/** Every interval of the engine. The defaults are right for almost everybody; tests shorten them. */
+/** The intervals of the engine. The defaults fit almost every app. Tests shorten them. */
 export interface TimingOptions {
-  /** A worker that does not renew its session for that long has lost what it held. Default 30 s. */
+  /** A worker that does not renew its session for this long loses its claims. Default 30 s. */
   lease?: Duration
-  /** How often to look for workers that are gone. Default 2 s. */
+  /** How often to check for workers that are gone. Default 2 s. */
   sweep?: Duration
-  /** Between the abort of a handler and giving up on it. Default 5 s. */
+  /** How long a worker waits for a handler after it aborted its signal. Default 5 s. */
   grace?: Duration
-  /** Rest of an idle worker should no wake-up reach it, from and to. Default 1 s, growing to 30 s. */
+  /** How long an idle worker waits for a wake-up before it polls. Default 1 s, growing to 30 s. */
   idleMin?: Duration
   idleMax?: Duration
-  /** How soon a result or a cancel is noticed should no wake-up tell of it. Default 1 s. */
+  /** How often to poll for results and cancellations if no wake-up arrives. Default 1 s. */
   poll?: Duration
-  /** How often this process writes down what it has counted for `metrics()`. Default 5 s. */
+  /** How often this process writes its counters for `metrics()` to the database. Default 5 s. */
   metrics?: Duration
-  /** How often to look for claims on rows that nobody holds any more. Default 30 s. */
+  /** How often to check for claims on rows that no worker holds any more. Default 30 s. */
   repair?: Duration
-  /** PostgreSQL: a connection that is dead is noticed within that time, and replaced. Default 20 s. */
+  /** PostgreSQL: how long until a dead connection is detected and replaced. Default 20 s. */
   query?: Duration
-  /** How often to look for finished tasks that need not be kept any more. Default 1 min. */
+  /** How often to remove finished tasks that are past the retention. Default 1 min. */
   prune?: Duration
 }
 
 export interface WorkOptions {
-  /** Default: the queues of the tasks given to openGleaner; none if `discoveries` are named. */
+  /** The queues to serve. Default: the queues of the tasks passed to openGleaner; none if you pass `discoveries` here. */
   queues?: readonly string[]
-  /** Default: all that were given to openGleaner; none if `queues` are named. */
+  /** The discoveries to serve. Default: all that were passed to openGleaner; none if you pass `queues` here. */
   discoveries?: readonly string[]
-  /** Items at the same time; default 10. */
+  /** How many items run at the same time. Default 10. */
   concurrency?: number
   capabilities?: Capabilities
-  /** Resource errors in a row after which the worker gives up; default 10. */
+  /** The worker stops after this many resource errors in a row. Default 10. */
   resourceErrorLimit?: number
 }
 
 export interface RunningWorker {
   readonly id: string
-  /** Nothing of its own in flight, and a claim found nothing due that it may run. */
+  /** Resolves when the worker has no item in flight and found no due item that it may run. */
   drained(options?: { includeDelayed?: boolean }): Promise<void>
-  /** Finishes what runs, within `drain` (10 s); what is unfinished then goes back and costs no attempt. */
+  /** Stops the worker. Running items get the time `drain` (10 s) to finish. Unfinished items go back and lose no attempt. */
   stop(options?: { drain?: Duration }): Promise<void>
-  /** Its phase, what it runs, what it has counted, what it lacks: as it is now. */
+  /** The phase, items in flight, counters and resources of the worker, as of now. */
   snapshot(): WorkerSnapshot
-  /** Told when its phase changes; the answer unsubscribes. */
+  /** Calls the listener when the phase changes. Returns a function that unsubscribes. */
   onPhase(listener: OnPhase): () => void
-  /** Why it gave up, after too many resource errors in a row; null while it has not. Then it has stopped, or is about to. */
+  /** Why the worker gave up after too many resource errors in a row, and stops by itself. Null while it has not given up. */
   readonly failed: GleanerError | null
 }
 
@@ -143,10 +143,10 @@ export interface Gleaner {
     inputs: readonly NoInfer<I>[],
     options?: EnqueueManyOptions<NoInfer<I>>,
   ): Promise<Handle<R>[]>
-  /** Inside a transaction of your own: the task exists when it commits. */
+  /** Enqueues inside your own transaction. The task exists when the transaction commits. */
   within(db: NodeSqliteTx | SqliteTx): { enqueue: EnqueueNow }
   within(client: PostgresTx): { enqueue: Enqueue }
-  /** The handle of a task that was enqueued earlier, here or elsewhere. */
+  /** The handle of a task that this or another process enqueued earlier. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
   work(options?: WorkOptions): RunningWorker
   readonly tasks: TaskManagement
@@ -154,15 +154,15 @@ export interface Gleaner {
   /** Rows of your own tables that need work. */
   readonly discoveries: DiscoveryManagement
   readonly workers: WorkerManagement
-  /** What recurs. */
+  /** Schedules: tasks with `every`. */
   readonly schedules: ScheduleManagement
-  /** Depth, rates, errors and durations: over all, per queue and per task. */
+  /** Depth, rates, errors and durations: in total, per queue and per task. */
   metrics(options?: MetricsOptions): Promise<Metrics>
   readonly maintenance: MaintenanceManagement
-  /** Nothing is claimed any more, from any queue, by any process. What runs goes on. Answered when nothing more starts. */
+  /** Pauses everything: no process claims any item. Running items continue. Resolves when no further item can start. */
   pause(): Promise<void>
   resume(): Promise<void>
-  /** The answer unsubscribes. */
+  /** Listens to an event. Returns a function that unsubscribes. */
   on<E extends keyof Events>(event: E, listener: (event: Events[E]) => void): () => void
   /** Stops the workers of this process, then closes the database. */
   close(): Promise<void>

@@ -18,19 +18,19 @@ export interface ProgressOption {
 }
 
 export interface MaintenanceManagement {
-  /** A whole, verified copy of the database as of now, while everybody goes on. Never half a file under that name. */
+  /** Copies the database as of now and verifies the copy, while all processes continue. The file appears under its name only when it is complete. */
   backup(path: string, options?: { overwrite?: boolean } & ProgressOption): Promise<Backup>
-  /** Those that were made, or failed; the last ones first. On PostgreSQL they are not ours, and there are none. */
+  /** Backups that were made or failed, the newest first. Empty on PostgreSQL, where you back up with its own tools. */
   backups(): Promise<BackupRecord[]>
-  /** Checks the backup, closes this Gleaner, and puts the backup in place of its database. Refused while others use it. */
+  /** Verifies the backup, closes this Gleaner, and replaces its database with the backup. Refused while another process has the database open. */
   restore(path: string, options?: ProgressOption): Promise<void>
-  /** What is not as it must be; empty when all is well. */
+  /** Checks the database and returns every problem found. Empty when the database is sound. */
   check(): Promise<Finding[]>
-  /** Statistics for the planner, and free space given back where that is quick, or with `vacuum: true`. */
+  /** Refreshes the statistics of the query planner, and returns free space to the disk if that is quick or if you pass `vacuum: true`. */
   optimize(options?: { vacuum?: boolean }): Promise<Optimized>
-  /** The write-ahead log into the file. On PostgreSQL the server sees to it. */
+  /** Copies the write-ahead log into the database file. Does nothing on PostgreSQL, whose server does this itself. */
   checkpoint(): Promise<Checkpointed>
-  /** Removes finished tasks now: by the `retention` of this Gleaner, or by what is given here. */
+  /** Removes finished tasks now, by the options passed here or else by the `retention` of this Gleaner. */
   prune(
     options?: RetentionOptions,
     watch?: { onProgress?: (soFar: { removed: number }) => void },
@@ -74,21 +74,24 @@ export function maintenanceManagement({ store, pruner, retention, close }: Caret
 
 export function checkPath(verb: string, path: unknown): string {
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return path
-  throw new InputError(`${verb}: ${shown(path)} is no path`, { code: 'BAD_OPTION', hint: 'Name a file.' })
+  throw new InputError(`${verb}: ${shown(path)} is not a path`, {
+    code: 'BAD_OPTION',
+    hint: 'Pass the path of a file.',
+  })
 }
 
 export function known<O extends object>(verb: string, options: O, names: readonly string[]): O {
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown === undefined) return options
-  throw new InputError(`${verb}: there is no option ${shown(unknown)}`, {
+  throw new InputError(`${verb} has no option ${shown(unknown)}`, {
     code: 'BAD_OPTION',
-    hint: `There are: ${names.join(', ')}.`,
+    hint: `Valid options: ${names.join(', ')}.`,
   })
 }
 
 function checkFlag(what: string, value: unknown): void {
   if (typeof value === 'boolean') return
-  throw new InputError(`${what}: ${shown(value)} is not possible`, {
+  throw new InputError(`${what}: ${shown(value)} is not valid`, {
     code: 'BAD_OPTION',
     hint: 'Use true or false.',
   })

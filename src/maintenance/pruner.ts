@@ -97,7 +97,7 @@ export class Pruner {
       return step
     } catch (error) {
       if (!this.#isStopped && !this.#isTroubled)
-        this.#options.onProblem('finished tasks cannot be removed now; it is tried again', error)
+        this.#options.onProblem('could not remove finished tasks; the next pass retries', error)
       this.#isTroubled = true
       return null
     }

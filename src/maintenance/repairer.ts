@@ -44,7 +44,8 @@ export class Repairer {
       await this.#once()
     } catch (error) {
       // The next look, here or elsewhere, goes on.
-      if (!this.#isStopped) this.#options.onProblem('could not look over claims on rows', error)
+      if (!this.#isStopped)
+        this.#options.onProblem('could not check the claims on rows; the next pass retries', error)
     }
     if (!this.#isStopped) this.#cancel = this.#clock.after(this.#options.everyMs, () => void this.#again())
   }

@@ -4,8 +4,8 @@ import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { checkPath, known, type ProgressOption } from './manage.ts'
 
 /**
- * Puts a backup in place of a database that nobody has open: `restoreBackup('./app.backup', { database: 'sqlite:./app.db' })`.
- * The database need not exist. Killed at any moment, it leaves the old one or the new one.
+ * Replaces a database with a backup: `restoreBackup('./app.backup', { database: 'sqlite:./app.db' })`. No process may have the database
+ * open. The database need not exist. If the process dies at any moment, either the old or the new database is in place.
  */
 export async function restoreBackup(
   path: string,

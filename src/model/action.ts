@@ -1,19 +1,19 @@
-/** Who may do what over HTTP: a viewer looks, an operator also changes. */
+/** Roles over HTTP: a viewer reads, an operator also makes changes. */
 export const ROLES = ['viewer', 'operator'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Something an operator asked for. */
+/** A change that an operator requested. */
 export interface NewAction {
-  /** What: `tasks.cancel`. */
+  /** The kind of change, for example `tasks.cancel`. */
   action: string
-  /** Of which task, queue, worker …; null: of none in particular. */
+  /** The task, queue, worker … that it concerns. Null: none in particular. */
   target: string | null
   role: Role
-  /** As the server that the API is part of calls him; null: it does not tell people apart. */
+  /** The name of the user, from the server that the API is mounted in. Null: the server does not identify users. */
   user: string | null
-  /** The address it came from. */
+  /** The network address of the request. */
   address: string | null
-  /** Plain data: the filter of a bulk change, for instance. */
+  /** Plain data, for example the filter of a bulk change. */
   details: unknown
 }
 

@@ -1,12 +1,12 @@
-/** A resource that a live worker waits for, and what it does not claim meanwhile. */
+/** A resource that is unavailable to a live worker, and the items that the worker does not claim for this reason. */
 export interface Holdup {
   resource: string
   reason: string
-  /** When it is looked for again. */
+  /** When the worker probes the resource again. */
   until: number
-  /** The names of tasks and discoveries. */
+  /** The names of the tasks and discoveries that need it. */
   holds: readonly string[]
-  /** It is no resource: the worker itself is paused and claims nothing. `reason` says by what. */
+  /** Not a resource: the worker itself is paused and claims nothing. `reason` says why. */
   paused?: true
 }
 

@@ -18,24 +18,24 @@ export function isQueue(queue: string): boolean {
   return !queue.startsWith(':')
 }
 
-/** What happened to the tasks of one name in one queue, in one minute or since it was last written down. */
+/** What happened to the tasks of one name in one queue, in one minute or since the counters were last written. */
 export interface Measured {
   queue: string
   name: string
   enqueued: number
   completed: number
-  /** For good. */
+  /** Tasks that failed for good. */
   failed: number
-  /** Attempts that failed, after which the task is tried again. */
+  /** Attempts that failed and are followed by another attempt. */
   retried: number
   durations: Histogram
-  /** How often what went wrong. Left out: nothing did. */
+  /** How often each kind of problem happened. Omitted when none did. */
   incidents?: ReadonlyMap<Incident, number>
 }
 
 /**
- * Why an attempt failed; `fenced`: what a worker wrote after its claim was lost, which was refused. Of workers: `claims`, items;
- * `conflicts`, what somebody else took first; `lost`, those that were gone; `rescued`, what these held and others got back.
+ * Why an attempt failed. `fenced`: writes that were refused because the worker had lost its claim. About workers: `claims`, items claimed;
+ * `conflicts`, items that another worker claimed first; `lost`, workers that were gone; `rescued`, items of lost workers that went back.
  */
 export type Incident = FailureKind | 'fenced' | 'claims' | 'conflicts' | 'lost' | 'rescued'
 
@@ -62,14 +62,14 @@ function nothing(queue: string, name: string): Measured {
   return { queue, name, enqueued: 0, completed: 0, failed: 0, retried: 0, durations: new Map() }
 }
 
-/** What there is now of one name in one queue. */
+/** The unfinished tasks of one name in one queue. */
 export interface Present {
   queue: string
   name: string
   scheduled: number
   queued: number
   running: number
-  /** Since when the one that waits longest does. */
+  /** When the longest waiting task began to wait. */
   waitingSince: number | null
 }
 
@@ -80,26 +80,26 @@ export interface Readings {
 }
 
 export interface Gauges {
-  /** Tasks that are there now and unfinished. */
+  /** Unfinished tasks, as of now. */
   depth: { scheduled: number; queued: number; running: number }
-  /** For how long the one that waits longest has been waiting; null when none waits. */
+  /** How long the longest waiting task has waited. Null when no task waits. */
   oldestWaitingMs: number | null
   perMinute: { enqueued: number; completed: number; failed: number; retried: number }
-  /** The share of attempts that failed, from 0 to 1; null when there was none. */
+  /** The share of attempts that failed, from 0 to 1. Null when there was no attempt. */
   errorRate: number | null
-  /** How long attempts took, in ms, true to 5 %; null when there was none. */
+  /** The durations of attempts in ms, exact to 5 %. Null when there was no attempt. */
   durationMs: { p50: number; p95: number; p99: number } | null
 }
 
 export interface Metrics extends Gauges {
   asOf: number
-  /** What rates, error rate and durations are of: from then until now, whole minutes but for the last. */
+  /** Rates, error rate and durations cover the time from here until now: whole minutes, except for the last. */
   since: number
   queues: (Gauges & { queue: string })[]
   tasks: (Gauges & { queue: string; name: string })[]
-  /** What was done of rows; it is no part of the other numbers. How many wait is told by `discoveries.stats`. */
+  /** Rows that were done. They are not part of the other numbers. `discoveries.stats` returns how many rows wait. */
   discoveries: (Omit<Gauges, 'depth' | 'oldestWaitingMs'> & { name: string })[]
-  /** Each minute since then, over all tasks; those without anything have no entry. */
+  /** Each minute since then, for all tasks. A minute without any event has no entry. */
   minutes: { minute: number; enqueued: number; completed: number; failed: number; retried: number }[]
 }
 

@@ -3,13 +3,13 @@ import type { Counts } from './task.ts'
 
 export const STRATEGIES = ['fifo', 'lifo', 'priority', 'weighted'] as const
 
-/** Who is next among those that wait. `weighted`: the chance to be next is proportional to 1 / priority. */
+/** Which waiting task runs next. `weighted`: the chance of each task is proportional to 1 / priority. */
 export type Strategy = (typeof STRATEGIES)[number]
 
-/** How a queue is ordered. */
+/** The order of a queue. */
 export interface Ordering {
   strategy: Strategy
-  /** With `priority`: waiting that long is worth one step. Null: it is worth nothing. */
+  /** With `priority`: a task that has waited this long moves up by one priority step. Null: waiting changes nothing. */
   ageingMs: number | null
 }
 

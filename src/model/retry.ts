@@ -1,4 +1,4 @@
-/** When a failed attempt is tried again. */
+/** When the next attempt follows a failed one. */
 
 export type Backoff = 'fixed' | 'linear' | 'exponential'
 

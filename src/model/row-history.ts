@@ -1,13 +1,13 @@
 import { flowsIn, type Level, levelAt, shareWithin } from './level.ts'
 import { RANGES, type Range, rangeStart } from './metrics-history.ts'
 
-/** How it went with the rows of a discovery in one step of time; null: nobody had looked yet. */
+/** The rows of a discovery in one step of time. Null: no count was made yet. */
 export interface RowStep {
-  /** When it began. */
+  /** When the step began. */
   at: number
-  /** Rows that were not done at its end, without those that are quarantined. */
+  /** Rows that were not done at the end of the step, without quarantined rows. */
   left: number | null
-  /** Rows that came to need work. */
+  /** Rows that began to need work in the step. */
   came: number | null
   done: number | null
 }
@@ -15,7 +15,7 @@ export interface RowStep {
 export interface RowHistory {
   asOf: number
   stepMs: number
-  /** Rows that were ever done. */
+  /** Rows done since the discovery was first declared. */
   doneEver: number
   steps: RowStep[]
 }

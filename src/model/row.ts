@@ -6,19 +6,19 @@ export const ROW_STATES = ['waiting', 'claimed', 'backing-off', 'quarantined'] a
 export type RowState = (typeof ROW_STATES)[number]
 
 export interface RowRecord {
-  /** The key as text; of several columns a JSON array without spaces, as `JSON.stringify` writes it. */
+  /** The key as text. For several columns: a JSON array without spaces, as `JSON.stringify` writes it. */
   key: string
   state: RowState
   attempts: number
   crashes: number
   error: Failure | null
-  /** Who holds it. */
+  /** The worker that holds the row. */
   worker: string | null
-  /** Since when it is in this state; null for a waiting row, of which nobody knows. */
+  /** When the row entered this state. Null for a waiting row, for which this is unknown. */
   since: number | null
-  /** When a row that backs off is tried again. */
+  /** When a row that backs off runs again. */
   nextAt: number | null
-  /** Its last attempts that did not end well, the oldest first. */
+  /** The last attempts that did not complete, the oldest first. */
   history: readonly RowAttempt[]
 }
 
@@ -53,7 +53,7 @@ export function rowCounts(
   return { waiting: eligible - claimed - kept, claimed, backingOff: kept - quarantined, quarantined, asOf }
 }
 
-/** A value of a user's column. */
+/** A value of a column in your table. */
 export type ColumnValue = string | number | bigint | boolean | null | Date | Uint8Array
 /** Columns by name: a row as it was read, or what `done` wants to be written. */
 export type RowValues = Record<string, ColumnValue>

@@ -1,6 +1,6 @@
 import { cancelled, decide, type Held, returned, type Transition } from './outcome.ts'
 
-/** Why a session ended. `lease`: nobody knows what became of its worker. */
+/** Why a session ended. `lease`: the worker stopped renewing it, for an unknown reason. */
 export type EndCause = 'crash' | 'stop' | 'lease'
 
 /** What whoever ends a session knows of it. */

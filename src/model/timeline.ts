@@ -1,6 +1,6 @@
 import type { Health, LastExit, Phase, WorkerRecord, WorkerStatus } from './worker.ts'
 
-/** A stretch of a worker's life in which nothing about it changed. */
+/** A period in which the state of a worker did not change. */
 export interface Stretch {
   from: number
   status: WorkerStatus
@@ -9,14 +9,14 @@ export interface Stretch {
   pid: number | null
 }
 
-/** From before anybody here looked: what was written down is how it was, not what it did. */
+/** A period before this process began to watch. Only the health was recorded. */
 export interface Recorded {
   from: number
   to: number
   health: Health
 }
 
-/** What a worker did, and how its processes ended: the newest last. A stretch lasts until the next one begins. */
+/** The states of a worker, and the exits of its processes, the newest last. Each state lasts until the next one begins. */
 export interface Lane {
   worker: string
   recorded: Recorded[]

@@ -1,4 +1,4 @@
-/** What a worker process does just now, as it says itself in its frames. */
+/** The phase of a worker process, from its frames. */
 export const PHASES = [
   'initializing',
   'loading_models',
@@ -10,7 +10,7 @@ export const PHASES = [
 ] as const
 export type Phase = (typeof PHASES)[number]
 
-/** What the owner of a worker says of it: all that the health monitor knows. */
+/** The health of a worker, as its owner reports it to the health monitor. */
 export const HEALTHS = ['pending', 'healthy', 'unhealthy', 'failed'] as const
 export type Health = (typeof HEALTHS)[number]
 
@@ -28,7 +28,7 @@ export interface CurrentItem {
   /** `<task or discovery>/<id or key>`. */
   item: string
   since: number
-  /** When its time-out is over; null: nobody said. */
+  /** When its time-out passes. Null: unknown. */
   deadline: number | null
 }
 
@@ -36,9 +36,9 @@ export interface LastExit {
   at: number
   code: number | null
   signal: string | null
-  /** Why, and what followed from it, for people. */
+  /** The cause of the exit and what followed, as a sentence. */
   reason: string
-  /** What it was at when it was last heard. */
+  /** The phase in the last frame before the exit. */
   phase: Phase | null
   rss: number | null
 }
@@ -50,11 +50,11 @@ export interface WorkerRecord {
   status: WorkerStatus
   health: Health
   phase: Phase | null
-  /** Why it backs off: what it waits for; null: it does not, or it does not say. */
+  /** Why the worker backs off. Null: it does not back off, or it reports no reason. */
   reason: string | null
   pid: number | null
   host: string
-  /** Which life of it this is: a later one has a larger number. */
+  /** The number of this process of the worker. It grows with each restart. */
   incarnation: number | null
   current: CurrentItem[]
   restarts: { recent: number; total: number }

@@ -107,7 +107,7 @@ export class Recurring {
       return Math.min(nextInMs ?? this.#options.restMs, this.#options.restMs)
     } catch (error) {
       if (!this.#stopped && !this.#troubled)
-        this.#options.onProblem('what recurs cannot be enqueued now; it is tried again', error)
+        this.#options.onProblem('could not enqueue scheduled tasks; the next pass retries', error)
       this.#troubled = true
       return RETRY_MS
     }

@@ -8,13 +8,13 @@ import type { Occurrences } from './recurring.ts'
 import type { Registry } from './registry.ts'
 
 export interface ScheduleManagement {
-  /** By name; also those that are no longer in anybody's code, and therefore stand still. */
+  /** All schedules, ordered by name. A schedule without a task in any process enqueues nothing, and is listed too. */
   list(): Promise<ScheduleRecord[]>
-  /** No occurrence is enqueued any more, by any process. What was enqueued goes on. */
+  /** No process enqueues further occurrences. Tasks that were enqueued before continue. */
   pause(name: string): Promise<void>
-  /** Goes on with the next occurrence; those of the pause are not made up for. */
+  /** Continues with the next occurrence. Occurrences that fell into the pause are skipped. */
   resume(name: string): Promise<void>
-  /** One now, whatever the time, paused or not. `created: false`: its last task is unfinished, and this is its handle. */
+  /** Enqueues one occurrence now, even if the schedule is paused. `created: false`: the last task is unfinished, and this is its handle. */
   trigger(name: string): Promise<Handle<unknown>>
 }
 
@@ -45,6 +45,6 @@ export function scheduleManagement(
 function unknown(name: string): InputError {
   return new InputError(`there is no schedule ${shown(name)}`, {
     code: 'UNKNOWN_SCHEDULE',
-    hint: 'It has the name of a task with `every`; to trigger it, that task must be among `tasks` of this process.',
+    hint: 'A schedule has the name of a task with `every`. To trigger it, add that task to the `tasks` of this process.',
   })
 }

@@ -17,38 +17,38 @@ export interface Counting {
 /** What must be true of a database at every moment, in SQL that both stores understand. */
 const EVERYWHERE: readonly Flaw[] = [
   {
-    what: 'a task is held by a session that is over',
+    what: 'a task is held by a session that has ended',
     sql: `SELECT t.id, t.session FROM gleaner.tasks t LEFT JOIN gleaner.sessions s ON s.id = t.session
           WHERE t.fence IS NOT NULL AND (s.id IS NULL OR s.ended_at IS NOT NULL)`,
   },
   {
-    what: 'a task runs that nobody holds',
+    what: 'a task is running, and no worker holds it',
     sql: `SELECT id FROM gleaner.tasks WHERE status = 'running' AND fence IS NULL`,
   },
   {
-    what: 'a task is held that is neither queued nor running',
+    what: 'a task is held, and is neither queued nor running',
     sql: `SELECT id, status FROM gleaner.tasks WHERE fence IS NOT NULL AND status NOT IN ('queued', 'running')`,
   },
   {
-    what: 'a task has finished, or not, and its time says otherwise',
+    what: 'the status of a task contradicts its finish time',
     sql: `SELECT id, status FROM gleaner.tasks
           WHERE (finished_at IS NOT NULL) <> (status IN ('completed', 'failed', 'cancelled'))`,
   },
   {
-    what: 'a task has more attempts than it may have, or less than none',
+    what: 'a task has more attempts than its maximum, or fewer than 0',
     sql: 'SELECT id, attempts, max_attempts FROM gleaner.tasks WHERE attempts > max_attempts OR attempts < 0',
   },
   {
-    what: 'a task that waits has no place in its queue, or no time',
+    what: 'a queued task has no rank, or a scheduled task has no time',
     sql: `SELECT id, status FROM gleaner.tasks
           WHERE (status = 'queued' AND rank IS NULL) OR (status = 'scheduled' AND run_after IS NULL)`,
   },
   {
-    what: 'a task of a lane that does not exist',
+    what: 'a task belongs to a lane that does not exist',
     sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
   },
   {
-    what: 'a lane with a key that has no turnstile, or a turnstile that has no lane or gate',
+    what: 'a lane of a limit key has no entry for that key, or such an entry has no lane or limit counter',
     sql: `SELECT l.id FROM gleaner.lanes l WHERE limit_key <> ''
             AND NOT EXISTS (SELECT 1 FROM gleaner.turnstiles t WHERE t.lane = l.id AND t.gate = l.key_gate)
           UNION ALL SELECT t.lane FROM gleaner.turnstiles t
@@ -57,12 +57,12 @@ const EVERYWHERE: readonly Flaw[] = [
              OR NOT EXISTS (SELECT 1 FROM gleaner.gates g WHERE g.id = t.gate)`,
   },
   {
-    what: 'a row is claimed by a session that is over',
+    what: 'a row is claimed by a session that has ended',
     sql: `SELECT c.discovery, c.row_key, c.session FROM gleaner.claims c LEFT JOIN gleaner.sessions s ON s.id = c.session
           WHERE s.id IS NULL OR s.ended_at IS NOT NULL`,
   },
   {
-    what: 'a claim or a ledger entry of no discovery',
+    what: 'a claim or a ledger entry belongs to no discovery',
     sql: ['claims', 'ledger']
       .map(
         (table) => `SELECT '${table}' AS part, p.discovery, p.row_key FROM gleaner.${table} p
@@ -71,13 +71,13 @@ const EVERYWHERE: readonly Flaw[] = [
       .join(' UNION ALL '),
   },
   {
-    what: 'a quarantined row has an end, or one that backs off has none',
+    what: 'a quarantined row has a time for its next attempt, or a row that backs off has none',
     sql: `SELECT discovery, row_key, blocked_until FROM gleaner.ledger
           WHERE (CAST(quarantined AS integer) = 1) <> (blocked_until = ${NEVER})`,
   },
   // Not a key: one that was taken for ever outlives its task.
   {
-    what: 'a log line or attempt of no task',
+    what: 'a log line or an attempt belongs to no task',
     sql: ['logs', 'attempts']
       .map(
         (table) => `SELECT '${table}' AS part, p.task FROM gleaner.${table} p
@@ -95,7 +95,7 @@ export function flawsToLookFor(own: readonly Flaw[], counting: Counting): Flaw[]
 /** The counters of each lane, compared with its rows. */
 function miscounts(counting: Counting): Flaw[] {
   return ['created', 'scheduled', ...FINISHED_STATUSES].map((counter) => ({
-    what: `a lane has other ${counter} tasks than it counts`,
+    what: `a lane counts another number of ${counter} tasks than it has`,
     sql: `SELECT c.name, c.${counter} AS counted, count(t.id) AS present
           FROM (${counting.lanes}) c LEFT JOIN gleaner.tasks t
             ON t.lane = c.id AND ${counter === 'created' ? counting.created : `t.status = '${counter}'`}

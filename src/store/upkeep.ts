@@ -43,11 +43,11 @@ export interface Pruned {
   turn: number | null
 }
 
-/** Something that must not be, with some of the rows that show it. */
+/** A problem in the database, with some rows that show it. */
 export interface Finding {
   what: string
   examples: readonly Record<string, unknown>[]
-  /** It was repaired, and is not so any more. */
+  /** The check has repaired the problem. */
   repaired?: true
 }
 
@@ -57,20 +57,20 @@ export interface OptimizeOptions {
 }
 
 export interface Optimized {
-  /** The file was written anew, without its free space. */
+  /** True: the file was rewritten without its free space. */
   vacuumed: boolean
-  /** Inside the file, for new tasks to fill; on PostgreSQL nobody tells. */
+  /** Free space inside the file, which new tasks will use. Null on PostgreSQL, where it is unknown. */
   freeBytes: number | null
 }
 
 export interface Checkpointed {
-  /** False: somebody still reads what is in the log; the rest follows later. */
+  /** False: another process still reads from the log, and the rest follows later. */
   complete: boolean
 }
 
 export interface UpkeepProgress {
   phase: 'copying' | 'verifying'
-  /** Of this phase, from 0 to 1. */
+  /** The progress of this phase, from 0 to 1. */
   fraction: number
 }
 
@@ -82,7 +82,7 @@ export interface BackupOptions {
 export interface Backup {
   path: string
   bytes: number
-  /** Everything that was acknowledged before is in it. */
+  /** The backup holds everything that was acknowledged before this time. */
   startedAt: number
 }
 
@@ -90,7 +90,7 @@ export interface BackupRecord {
   path: string
   startedAt: number
   tookMs: number
-  /** Null: it failed. One that did not was opened and checked. */
+  /** The size of the backup, which was opened and checked. Null: the backup failed. */
   bytes: number | null
   error: string | null
 }

@@ -16,18 +16,18 @@ import { asError } from '../thrown.ts'
 import { AttemptSpan } from './attempt-span.ts'
 
 export interface OpenTelemetryOptions {
-  /** Default: the global one. */
+  /** The tracer provider. Default: the global one. */
   tracerProvider?: TracerProvider
   /**
-   * What an attempt is to whoever enqueued the task: `'child'` (default): a part of the same trace; `'link'`: a trace of its own
-   * that points there, for tasks that run hours later.
+   * How an attempt relates to the trace of the enqueue. `'child'` (default): it is part of that trace. `'link'`: it starts its own trace
+   * with a link to that one, for tasks that run hours later.
    */
   attempts?: 'child' | 'link'
 }
 
 const SYSTEM = { 'messaging.system': 'gleaner' }
 
-/** Spans from `enqueue` to the end of each attempt, across processes. Without an SDK it does nothing. */
+/** Creates spans from `enqueue` to the end of each attempt, across processes. Without an OpenTelemetry SDK it does nothing. */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const { tracerProvider, attempts = 'child' } = options
   // The global provider may be registered later: what it gives until then passes calls on.

@@ -5,36 +5,36 @@ import type { Failure, LogLevel } from '../model/task.ts'
 import type { NewLogLine } from '../store/contract.ts'
 import { messageOf } from '../thrown.ts'
 
-/** What is told of a task or a row. The id of a row is `<discovery>/<key>`, and its name the discovery's. */
+/** The item of an event: a task or a row. The id of a row is `<discovery>/<key>`, and its name is the name of the discovery. */
 export interface TaskEvent {
   id: string
   name: string
-  /** Null for a row. */
+  /** The queue of the task. Null for a row. */
   queue: string | null
   attempt: number
   maxAttempts: number
   worker: string | null
 }
 
-/** What `gleaner.on` tells, about work of this process. How an attempt ended is told after it was committed. */
+/** The events of `gleaner.on`, about work of this process. An event about the end of an attempt follows its commit. */
 export interface Events {
   started: TaskEvent
   completed: TaskEvent & { durationMs: number }
   failed: TaskEvent & { durationMs: number; error: Failure }
   retrying: TaskEvent & { durationMs: number; error: Failure; afterMs: number }
   cancelled: TaskEvent
-  /** Handed back unfinished, or asked for another time. The attempt was returned. */
+  /** The item went back unfinished, or its handler asked to run later. It lost no attempt. */
   returned: TaskEvent
-  /** The claim was in other hands: what the handler did was refused. */
+  /** Another worker holds the claim now, so the database refused the outcome of this run. */
   'claim-lost': TaskEvent
-  /** A row was edited while it was worked on: nothing was written, and it stays to be done. */
+  /** A row was edited during its run. Nothing was written, and the row stays eligible. */
   changed: TaskEvent & { times: number; backsOffMs: number | null }
-  /** A row was deleted, or ceased to need work, while it was worked on: nothing was written. */
+  /** A row was deleted during its run, or no longer needs work. Nothing was written. */
   gone: TaskEvent
   progress: TaskEvent & { fraction: number; message: string | null }
-  /** A line of `ctx.log`. Those of tasks are also stored; a row is the only state there is of it. */
+  /** A line of `ctx.log`. Lines of tasks are also stored. Lines of rows are not. */
   log: TaskEvent & { level: LogLevel; message: string; details: unknown }
-  /** A worker of some process is gone, and this process gave back what it held. */
+  /** A worker of any process is gone, and this process returned its items. */
   'worker-lost': {
     worker: string
     cause: EndCause
@@ -42,9 +42,9 @@ export interface Events {
     blamed: string | null
     workerBroken: boolean
   }
-  /** A worker of this process gave up: too many resource errors in a row. */
+  /** A worker of this process gave up after too many resource errors in a row. */
   'worker-failed': { worker: string; error: GleanerError }
-  /** Something that is nobody's task: a database that is away, a hook that threw. */
+  /** A problem that belongs to no task, for example a database that cannot be reached or a hook that threw. */
   problem: { message: string; error: unknown }
 }
 

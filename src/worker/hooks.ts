@@ -3,11 +3,11 @@ import type { Failure } from '../model/task.ts'
 import type { Tracing } from '../queue/tracing.ts'
 import type { TaskEvent } from './events.ts'
 
-/** For error trackers and tracing. */
+/** Callbacks for error trackers and tracing. */
 export interface Hooks {
-  /** Every failed attempt, after it was committed. `final`: it is not tried again. */
+  /** Called for each failed attempt, after its commit. `final`: no attempt follows. */
   onFailure?: (failure: Failure, task: TaskEvent & { final: boolean }) => void
-  /** Wraps every run; must call `next` and return (or throw) what it gives. */
+  /** Wraps every run. Call `next`, and return or throw what it returns or throws. */
   aroundRun?: (ctx: Context, next: () => Promise<unknown>) => unknown
 }
 

@@ -1,46 +1,46 @@
 import type { GleanerError } from '../errors.ts'
 import type { CurrentItem, Phase } from '../model/worker.ts'
 
-/** A worker as it is at this moment: plain data, but for the error. Times are wall time in milliseconds. */
+/** The state of a worker at this moment: plain data, except for the error. Times are wall time in milliseconds. */
 export interface WorkerSnapshot {
   id: string
   phase: Phase
-  /** Why it backs off: what it waits for; null: it does not. */
+  /** Why the worker backs off. Null: it does not. */
   reason: string | null
   phaseSince: number
-  /** What its handlers run, or wait for a resource to run, the oldest first. */
+  /** Items in flight, or waiting for a resource, the oldest first. */
   current: HeldItem[]
   counters: WorkerCounters
-  /** Of its last runs, the latest counting for a fifth; null before the first. */
+  /** The moving average duration of its runs. The latest run has a weight of one fifth. Null before the first run. */
   averageMs: number | null
   sources: SourceAverage[]
   resources: ResourceSnapshot[]
-  /** Why it ended by itself; null while it has not. */
+  /** Why the worker gave up. Null while it has not. */
   failed: GleanerError | null
 }
 
-/** An item in a worker's hands. Its deadline is null while it waits for a resource. */
+/** An item that a worker holds. The deadline is null while it waits for a resource. */
 export interface HeldItem extends CurrentItem {
   fence: number
 }
 
-/** Since the worker began. The names are those of the health frames' `metrics`. */
+/** Counters since the worker began. They have the names of `metrics` in health frames. */
 export interface WorkerCounters {
-  /** Times it looked for something to do. */
+  /** How often the worker asked for items. */
   discovery_attempts: number
-  /** Items that somebody else took before it could. */
+  /** Items that another worker claimed first. */
   claim_conflicts: number
-  /** Runs that ended, well or badly, and were its own to settle. */
+  /** Runs that this worker ended and settled, both successes and failures. */
   processed: number
-  /** Of these, the ones that failed. */
+  /** Runs that failed, out of `processed`. */
   errors: number
-  /** Resource errors in a row; a success begins anew. */
+  /** Resource errors in a row. A success resets it to 0. */
   consecutive_errors: number
-  /** Writes that were refused, because the claim was in other hands. */
+  /** Writes that the database refused because the worker had lost the claim. */
   fenced_writes: number
 }
 
-/** Where work comes from: a task on a queue, or a discovery. */
+/** The average of one source of work: a task on a queue, or a discovery. */
 export interface SourceAverage {
   /** `<queue>/<task>`, or the name of a discovery. */
   source: string
@@ -51,10 +51,10 @@ export interface SourceAverage {
 export interface ResourceSnapshot {
   name: string
   state: 'unloaded' | 'loading' | 'loaded' | 'unloading' | 'unavailable'
-  /** Runs that use it now, of all workers of this process. */
+  /** Runs of all workers in this process that use it now. */
   users: number
-  /** Why it is unavailable. */
+  /** Why the resource is unavailable. */
   reason: string | null
-  /** When it is looked for again. */
+  /** When the worker probes the resource again. */
   until: number | null
 }

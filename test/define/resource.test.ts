@@ -60,7 +60,7 @@ describe('a resource is refused', () => {
     const tasks = [model, other].map((resource, n) =>
       defineTask({ name: `task${n}`, uses: { resource }, run: () => {} }),
     )
-    await expect(openTestGleaner({ tasks })).rejects.toThrow('two resources are called model')
+    await expect(openTestGleaner({ tasks })).rejects.toThrow('two different resources have the name model')
     // The same one may be used by many.
     const twice = [1, 2].map((n) => defineTask({ name: `task${n}`, uses: { model }, run: () => {} }))
     await (await openTestGleaner({ tasks: twice })).close()

@@ -53,38 +53,47 @@ async function populated(world: World): Promise<World> {
 
 /** Done to a task that a worker holds. Check repairs the first two, so each needs a task of its own. */
 const TO_HELD: [what: string, sql: string][] = [
-  ['a task is held by a session that is over', 'UPDATE gleaner.sessions SET ended_at = 1'],
+  ['a task is held by a session that has ended', 'UPDATE gleaner.sessions SET ended_at = 1'],
   [
-    'a fence beyond the sequence',
+    'a fence is higher than the sequence of fences',
     'UPDATE gleaner.tasks SET fence = 1125899906842624 WHERE fence IS NOT NULL',
   ],
-  ['a task runs that nobody holds', `UPDATE gleaner.tasks SET fence = NULL WHERE status = 'running'`],
+  [
+    'a task is running, and no worker holds it',
+    `UPDATE gleaner.tasks SET fence = NULL WHERE status = 'running'`,
+  ],
 ]
 
 /** One after the other: each can still be seen after those before it. */
 const EVERYWHERE: [what: string, sql: string][] = [
-  ['a lane has other completed tasks than it counts', 'UPDATE gleaner.lanes SET completed = completed + 1'],
-  ['a lane has other scheduled tasks than it counts', 'UPDATE gleaner.lanes SET scheduled = scheduled - 1'],
   [
-    'a task has finished, or not, and its time says otherwise',
+    'a lane counts another number of completed tasks than it has',
+    'UPDATE gleaner.lanes SET completed = completed + 1',
+  ],
+  [
+    'a lane counts another number of scheduled tasks than it has',
+    'UPDATE gleaner.lanes SET scheduled = scheduled - 1',
+  ],
+  [
+    'the status of a task contradicts its finish time',
     `UPDATE gleaner.tasks SET finished_at = NULL WHERE status = 'failed'`,
   ],
-  ['a log line or attempt of no task', `DELETE FROM gleaner.tasks WHERE status = 'failed'`],
-  ['a task that waits has no place in its queue, or no time', 'UPDATE gleaner.tasks SET rank = NULL'],
-  ['a task of a lane that does not exist', 'UPDATE gleaner.tasks SET lane = 4711'],
+  ['a log line or an attempt belongs to no task', `DELETE FROM gleaner.tasks WHERE status = 'failed'`],
+  ['a queued task has no rank, or a scheduled task has no time', 'UPDATE gleaner.tasks SET rank = NULL'],
+  ['a task belongs to a lane that does not exist', 'UPDATE gleaner.tasks SET lane = 4711'],
   [
-    'a row is claimed by a session that is over',
+    'a row is claimed by a session that has ended',
     `INSERT INTO gleaner.discoveries (name, source) VALUES ('d', '{}');
      INSERT INTO gleaner.claims (discovery, row_key, session, fence, row_version, attempt, claimed_at)
        VALUES ('d', '1', 1, 1, 'v', 1, 0)`,
   ],
   [
-    'a quarantined row has an end, or one that backs off has none',
+    'a quarantined row has a time for its next attempt, or a row that backs off has none',
     `INSERT INTO gleaner.ledger (discovery, row_key, row_version, attempts, crashes, changes, suspect, quarantined,
        blocked_until, history, since)
      VALUES ('d', '1', 'v', 1, 0, 0, CAST(0 AS boolean), CAST(1 AS boolean), 5, '[]', 0)`,
   ],
-  ['a claim or a ledger entry of no discovery', 'DELETE FROM gleaner.discoveries'],
+  ['a claim or a ledger entry belongs to no discovery', 'DELETE FROM gleaner.discoveries'],
 ]
 
 async function holdAnother(world: World): Promise<void> {
@@ -130,12 +139,15 @@ describe('a check on SQLite', () => {
     const { world, harm } = await PLACES[0]![1]()
     for (const [what, sql] of [
       [
-        'a batch counts others than the tasks that are held by it',
+        'a batch counts another number of tasks than workers hold in it',
         'UPDATE gleaner.batches SET unsettled = 9',
       ],
-      ['a task is held that no batch of its session lists', 'DELETE FROM gleaner.batches'],
-      ['an input of no task', `INSERT INTO gleaner.inputs VALUES (4711, '1')`],
-      ['a task without its input', 'DELETE FROM gleaner.inputs'],
+      [
+        'a task is held, and no batch of its session lists it, so that it would never go back',
+        'DELETE FROM gleaner.batches',
+      ],
+      ['an input belongs to no task', `INSERT INTO gleaner.inputs VALUES (4711, '1')`],
+      ['a task has no input', 'DELETE FROM gleaner.inputs'],
     ]) {
       await harm(sql!)
       expect((await world.store.check()).map((finding) => finding.what)).toContain(what)

@@ -10,8 +10,8 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: (schema) => `
--- What somebody holds now. The batches say where to look, a task's own row whether it is still so. OFFSET 0 keeps the planner, which
--- believes that nothing runs, from beginning with a walk over all tasks.
+-- The tasks that workers hold now. The batches list candidates, and the row of each task decides. The planner assumes that nothing
+-- runs, and OFFSET 0 keeps it from scanning all tasks first.
 CREATE VIEW ${schema}.held AS
 SELECT t.* FROM ${schema}.batches b CROSS JOIN LATERAL unnest(b.tasks) one(id)
 CROSS JOIN LATERAL (SELECT * FROM ${schema}.tasks WHERE id = one.id AND fence = b.fence OFFSET 0) t;
@@ -54,18 +54,18 @@ FROM ${schema}.lanes l
 JOIN ${schema}.finished f ON f.lane = l.id AND f.status = 'failed'
 CROSS JOIN LATERAL unnest(f.tasks) one(id)
 JOIN ${schema}.tasks t ON t.id = one.id
--- No text of PostgreSQL holds a NUL, and its JSON refuses to make one.
+-- A text of PostgreSQL holds no NUL, and its JSON functions fail on \\u0000.
 CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '?')::json AS error) e;
 
--- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
+-- The first rank of each lane's queue. 'timed': a rank is first + priority * 2^42 + time, or first + time.
 CREATE VIEW ${schema}.lane_ranks AS
 SELECT l.id AS lane, l.queue,
        CASE coalesce(q.era, 0) ${ERA_CASES} END AS first,
        coalesce(q.strategy <> 'weighted' AND q.ageing_ms IS NULL, true) AS timed
 FROM ${schema}.lanes l LEFT JOIN ${schema}.queues q ON q.name = l.queue;
 
--- Where ranks tell the time, the walk steps from priority to priority instead of over all tasks; elsewhere it looks at
--- the next thousand of each lane.
+-- If ranks contain the time, the query steps from priority to priority instead of over all tasks. Otherwise it reads
+-- the next thousand tasks of each lane.
 CREATE VIEW ${schema}.lane_oldest AS
 WITH RECURSIVE head (lane, first, place) AS (
   SELECT r.lane, r.first, (SELECT min(rank) FROM ${schema}.tasks

@@ -3,38 +3,54 @@ import { isInstanceOf, messageOf, property } from '../../../thrown.ts'
 import type { Queryable } from './sql.ts'
 
 const NOT_REACHED =
-  'The server cannot be reached. Check that it runs, and its host and port in the database URL.'
+  'The server cannot be reached. Check that it runs, and check the host and port in the database URL.'
 
 /** By the code, or by the words where the driver gives no code. */
 const MEANINGS: readonly [pattern: RegExp, code: ErrorCode, hint: string][] = [
-  [/^(28P01|28000)$/, 'STORE_FAILED', 'The server refused the user or its password. Check the database URL.'],
+  [
+    /^(28P01|28000)$/,
+    'STORE_FAILED',
+    'The server refused the user or the password. Check both in the database URL.',
+  ],
   [
     /^3D000$/,
     'STORE_FAILED',
-    'Create the database first (CREATE DATABASE …), or correct its name in the URL.',
+    'Create the database with CREATE DATABASE, or correct its name in the database URL.',
   ],
-  [/^42501$/, 'STORE_FAILED', 'The user needs CREATE on the database, or an existing schema that it owns.'],
-  [/^(53100|53200)$/, 'STORE_FULL', 'The server has no room left. Nothing was written.'],
+  [
+    /^42501$/,
+    'STORE_FAILED',
+    'Grant the user CREATE on the database, or create a schema that the user owns.',
+  ],
+  [
+    /^(53100|53200)$/,
+    'STORE_FULL',
+    'The server has no disk space or memory left. Nothing was written. Free some, then retry.',
+  ],
   [
     /^53300$/,
     'STORE_BUSY',
-    'The server has no connection left for this user. Each process opens up to poolSize + 2: use a smaller poolSize, or raise max_connections, or the CONNECTION LIMIT of the role or database.',
+    'The server has no connection left for this user. Each process opens up to poolSize + 2. Use a smaller poolSize, or raise max_connections or the CONNECTION LIMIT of the role or database.',
   ],
-  [/^(55P03|57014)$/, 'STORE_BUSY', 'Somebody holds a lock for long; see pg_stat_activity and pg_locks.'],
+  [
+    /^(55P03|57014)$/,
+    'STORE_BUSY',
+    'Another transaction holds a lock for too long. Find it in pg_stat_activity and pg_locks.',
+  ],
   [
     /^timeout exceeded when trying to connect$/,
     'STORE_BUSY',
-    'All connections of the pool are taken: use a greater poolSize.',
+    'All connections of the pool are in use. Use a larger postgres.poolSize.',
   ],
   [
     /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_)/,
     'STORE_FAILED',
-    "The server's certificate was not accepted: give its authority as postgres: { ssl: { ca } }.",
+    "Gleaner does not trust the server's certificate. Pass the certificate of its authority as postgres: { ssl: { ca } }.",
   ],
   [
     /^The server does not support SSL connections$/,
     'STORE_FAILED',
-    'Turn TLS on in the server, or leave ssl and sslmode away.',
+    'Turn on TLS in the server, or remove postgres.ssl and the sslmode of the database URL.',
   ],
   [
     /^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ECONNRESET|EPIPE|57P0[1235]|08\w\w\w)$/,
@@ -44,7 +60,7 @@ const MEANINGS: readonly [pattern: RegExp, code: ErrorCode, hint: string][] = [
   [
     /^25006$/,
     'STORE_AWAY',
-    'The server accepts no writes. If it is a standby, name all servers in the URL: Gleaner finds the primary. If the provider made the database read-only because its disk is full, free some space; then set default_transaction_read_only to off.',
+    'The server accepts no writes. If it is a standby, name all servers in the database URL, and Gleaner finds the primary. If the provider made the database read-only because the disk is full, free some space, then set default_transaction_read_only to off.',
   ],
 ]
 
@@ -151,7 +167,7 @@ function storeError(error: Error): StoreError {
   ]
   // A name with several addresses fails with one error for each, and no words of its own.
   const hasWords = textIn(error, 'message') !== '' || property(error, 'errors') !== undefined
-  const words = hasWords ? messageOf(error) : 'no connection'
+  const words = hasWords ? messageOf(error) : 'the connection failed'
   return new StoreError(`PostgreSQL: ${words}${code === '' ? '' : ` (${code})`}`, {
     code: meant as ErrorCode,
     hint,

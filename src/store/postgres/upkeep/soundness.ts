@@ -5,17 +5,17 @@ import type { Sql } from '../server/sql.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
-    what: 'a task is held, and in no batch of its session: nobody would give it back',
+    what: 'a task is held, and no batch of its session lists it, so that it would never go back',
     sql: `SELECT id, fence FROM gleaner.tasks t WHERE fence IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM gleaner.batches b WHERE b.fence = t.fence AND b.session = t.session AND t.id = ANY(b.tasks))`,
   },
   {
-    what: 'a batch of a session that is over',
+    what: 'a batch belongs to a session that has ended',
     sql: `SELECT fence, session FROM gleaner.batches
           WHERE session NOT IN (SELECT id FROM gleaner.sessions WHERE ended_at IS NULL)`,
   },
   {
-    what: 'a task is finished and not found as such, found more than once, or found and not finished',
+    what: 'a finished task is missing from the list of finished tasks or is in it twice, or an unfinished task is in it',
     sql: `SELECT coalesce(t.id, f.id) AS id, t.status, f.status AS found FROM
             (SELECT * FROM gleaner.tasks WHERE finished_at IS NOT NULL) t
             FULL JOIN (SELECT lane, status, finished_at, pg_catalog.unnest(tasks) AS id FROM gleaner.finished) f
@@ -25,25 +25,25 @@ export const FLAWS: readonly Flaw[] = [
           SELECT id, NULL, 'twice' FROM (SELECT pg_catalog.unnest(tasks) AS id FROM gleaner.finished) f GROUP BY id HAVING pg_catalog.count(*) > 1`,
   },
   {
-    what: 'what the indexes know of a task is not what its status says',
+    what: 'the indexed columns of a task contradict its status',
     sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
           WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status = 'scheduled')
             OR ${ACTIVE_KEY_WITHOUT_MARK} IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
   },
   {
-    what: 'a fence beyond the sequence',
+    what: 'a fence is higher than the sequence of fences',
     sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence > (SELECT last_value FROM gleaner.fence)',
   },
   // The limit of a queue is compared with what is held now and then: it may have come while others claimed without it.
   {
-    what: 'a limit counts others than the tasks that are held under it',
+    what: 'a limit counts another number of tasks than workers hold under it',
     sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE scope LIKE 'key/%'
             AND held - (SELECT coalesce(pg_catalog.sum(freed), 0) FROM gleaner.gate_news n WHERE n.gate = g.id) <> (
             SELECT pg_catalog.count(*) FROM gleaner.tasks h JOIN gleaner.lanes l ON l.id = h.lane
             WHERE h.fence IS NOT NULL AND l.key_gate = g.id)`,
   },
   {
-    what: 'a key has something to give that nobody would look for',
+    what: 'a limit key has room and waiting tasks, and no worker would check it',
     sql: `SELECT t.lane FROM gleaner.turnstiles t JOIN gleaner.gates g ON g.id = t.gate
           WHERE NOT ready AND wake_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM gleaner.gate_news n WHERE n.gate = g.id)
@@ -52,11 +52,11 @@ export const FLAWS: readonly Flaw[] = [
                           AND NOT suspect)`,
   },
   {
-    what: 'a tally of a lane that does not exist',
+    what: 'a counter entry belongs to a lane that does not exist',
     sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',
   },
   {
-    what: 'an index that is not valid',
+    what: 'an index is not valid',
     sql: `SELECT indexrelid::regclass::text AS name FROM pg_index
           WHERE indrelid IN ('gleaner.tasks'::regclass, 'gleaner.logs'::regclass, 'gleaner.attempts'::regclass,
             'gleaner.forever_keys'::regclass, 'gleaner.sessions'::regclass, 'gleaner.lanes'::regclass, 'gleaner.batches'::regclass,

@@ -41,15 +41,15 @@ export function isLikeBetterSqlite3(connection: unknown): boolean {
 function fileOf(db: SqliteDatabase): string {
   const file = db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").pluck().get() as string
   if (file !== '') return file
-  throw new InputError('database: the connection is to a database in memory', {
+  throw new InputError('database: the connection has its database in memory', {
     code: 'BAD_CONFIG',
-    hint: 'Nobody else can open it: give a connection to a file.',
+    hint: 'Gleaner opens connections of its own, which cannot reach a database in memory. Pass a connection to a file.',
   })
 }
 
 function unknown(): InputError {
-  return new InputError('database: the SQLite library of this connection is unknown', {
+  return new InputError('database: Gleaner does not know the SQLite library of this connection', {
     code: 'BAD_CONFIG',
-    hint: "Give a connection of better-sqlite3 or node:sqlite; or name the file and the library: { database: 'sqlite:…', sqlite: { driver: { module: '/path/to/it' } } }.",
+    hint: "Pass a connection of better-sqlite3 or node:sqlite, or name the file and the library: { database: 'sqlite:…', sqlite: { driver: { module: '/path/to/library' } } }.",
   })
 }

@@ -8,12 +8,12 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: `
--- What somebody holds now. The batches say where to look, a task's own row whether it is still so.
+-- The tasks that workers hold now. The batches list candidates, and the row of each task decides.
 CREATE VIEW gleaner_held AS
 SELECT t.* FROM gleaner_batches b CROSS JOIN json_each(b.tasks) one
 CROSS JOIN gleaner_tasks t ON t.id = one.value AND t.fence = b.fence AND t.session = b.session;
 
--- Tasks per lane and status, exact.
+-- Exact counts of tasks per lane and status.
 CREATE VIEW gleaner_lane_counts AS
 SELECT l.id AS lane, l.queue, l.name,
        l.scheduled - coalesce(due.n, 0) AS scheduled,
@@ -38,7 +38,7 @@ SELECT c.queue,
 FROM gleaner_lane_counts c LEFT JOIN gleaner_queues q ON q.name = c.queue
 GROUP BY c.queue;
 
--- Finished tasks per minute, of the last hour.
+-- Finished tasks per minute in the last hour.
 CREATE VIEW gleaner_throughput AS
 SELECT l.queue, l.name, t.status, t.finished_at / 60000 * 60000 AS minute, count(*) AS tasks
 FROM gleaner_lanes l
@@ -52,7 +52,7 @@ SELECT t.id, l.queue, l.name, t.error ->> 'kind' AS kind, t.error ->> 'message' 
 FROM gleaner_lanes l
 JOIN gleaner_tasks t ON t.lane = l.id AND t.status = 'failed' AND t.finished_at IS NOT NULL;
 
--- Where the ranks of each lane's queue begin; 'timed': a rank is their begin + priority * 2^42 + time, or begin + time.
+-- The first rank of each lane's queue. 'timed': a rank is first + priority * 2^42 + time, or first + time.
 CREATE VIEW gleaner_lane_ranks AS
 SELECT l.id AS lane, l.queue,
        CASE q.era WHEN 1 THEN 4503599627370496 WHEN 2 THEN -9007199254740992 WHEN 3 THEN -4503599627370496 ELSE 0 END
@@ -60,8 +60,8 @@ SELECT l.id AS lane, l.queue,
        coalesce(q.strategy <> 'weighted' AND q.ageing_ms IS NULL, 1) AS timed
 FROM gleaner_lanes l LEFT JOIN gleaner_queues q ON q.name = l.queue;
 
--- Since when the longest waiting task of each lane waits. Where ranks tell the time, the walk steps from priority to
--- priority instead of over all tasks; elsewhere it looks at the next thousand of each lane.
+-- When the longest waiting task of each lane began to wait. If ranks contain the time, the query steps from priority to
+-- priority instead of over all tasks. Otherwise it reads the next thousand tasks of each lane.
 CREATE VIEW gleaner_lane_oldest AS
 WITH RECURSIVE head (lane, first, place) AS (
   SELECT r.lane, r.first, (SELECT min(rank) FROM gleaner_tasks

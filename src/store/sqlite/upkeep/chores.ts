@@ -96,5 +96,7 @@ function closedFiles(chore: Chore): string[] {
 
 function failureOf(last: FromChore | undefined): StoreError {
   if (last !== undefined && 'error' in last) return new StoreError(last.error.message, last.error)
-  return new StoreError('the thread of a chore ended early', { code: 'STORE_FAILED' })
+  return new StoreError('the thread of a maintenance job ended before the job was done', {
+    code: 'STORE_FAILED',
+  })
 }

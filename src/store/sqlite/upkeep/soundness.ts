@@ -5,31 +5,31 @@ import { isDamaged } from '../file/sql-errors.ts'
 
 export const FLAWS: readonly Flaw[] = [
   {
-    what: 'an input of no task',
+    what: 'an input belongs to no task',
     sql: `SELECT task FROM gleaner.inputs i WHERE NOT EXISTS (SELECT 1 FROM gleaner.tasks t WHERE t.id = i.task)`,
   },
   {
-    what: 'a task without its input',
+    what: 'a task has no input',
     sql: `SELECT id FROM gleaner.tasks t
           WHERE input = '' AND NOT EXISTS (SELECT 1 FROM gleaner.inputs i WHERE i.task = t.id)`,
   },
   {
-    what: 'a task is held that no batch of its session lists',
+    what: 'a task is held, and no batch of its session lists it, so that it would never go back',
     sql: 'SELECT id, fence FROM gleaner.tasks WHERE fence IS NOT NULL AND id NOT IN (SELECT id FROM gleaner.held)',
   },
   {
-    what: 'a batch counts others than the tasks that are held by it',
+    what: 'a batch counts another number of tasks than workers hold in it',
     sql: `SELECT fence, unsettled FROM gleaner.batches b WHERE unsettled = 0
             OR unsettled <> (SELECT count(*) FROM gleaner.held h WHERE h.fence = b.fence)`,
   },
   {
-    what: 'a limit counts others than the tasks that are held under it',
+    what: 'a limit counts another number of tasks than workers hold under it',
     sql: `SELECT g.scope, g.held FROM gleaner.gates g WHERE held <> (
             SELECT count(*) FROM gleaner.held h JOIN gleaner.lanes l ON l.id = h.lane
             WHERE l.queue_gate = g.id OR l.key_gate = g.id)`,
   },
   {
-    what: 'a key has something to give that nobody would look for',
+    what: 'a limit key has room and waiting tasks, and no worker would check it',
     sql: `SELECT t.lane FROM gleaner.turnstiles t JOIN gleaner.gates g ON g.id = t.gate
           WHERE ready = 0 AND wake_at IS NULL
             AND held < coalesce((SELECT concurrency FROM gleaner.limits WHERE scope = g.limit_scope), held + 1)
@@ -37,7 +37,7 @@ export const FLAWS: readonly Flaw[] = [
                           AND suspect = 0)`,
   },
   {
-    what: 'a fence beyond the sequence',
+    what: 'a fence is higher than the sequence of fences',
     sql: `SELECT CAST(id AS TEXT) AS id, fence FROM gleaner.tasks
           WHERE fence > (SELECT value FROM gleaner.meta WHERE key = 'fence')
           UNION ALL SELECT discovery || '/' || row_key, fence FROM gleaner.claims
