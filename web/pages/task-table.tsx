@@ -9,11 +9,9 @@ export interface TaskTableProps {
   selectable: boolean
   selected: ReadonlySet<string>
   onSelect: (selected: ReadonlySet<string>) => void
-  /** Somebody points at it, or not any more. */
-  onHold: (held: boolean) => void
 }
 
-export function TaskTable({ tasks, selectable, selected, onSelect, onHold }: TaskTableProps) {
+export function TaskTable({ tasks, selectable, selected, onSelect }: TaskTableProps) {
   const areAll = tasks.length > 0 && tasks.every(({ id }) => selected.has(id))
   const toggle = (id: string) => {
     const next = new Set(selected)
@@ -43,7 +41,7 @@ export function TaskTable({ tasks, selectable, selected, onSelect, onHold }: Tas
           <th className="right">When</th>
         </tr>
       </thead>
-      <tbody onPointerEnter={() => onHold(true)} onPointerLeave={() => onHold(false)}>
+      <tbody>
         {tasks.map((task) => (
           <tr key={task.id} data-selected={selected.has(task.id) || undefined}>
             {selectable && (

@@ -43,7 +43,13 @@ export function TasksPage() {
       </PageHead>
       <StatusTabs />
       <TaskFilters />
-      <section className="panel" aria-label="Tasks">
+      {/* The foot belongs to it: its button must not vanish while the pointer is on its way to it. */}
+      <section
+        className="panel"
+        aria-label="Tasks"
+        onPointerEnter={() => hold(true)}
+        onPointerLeave={() => hold(false)}
+      >
         {items.length > 0 && (
           <BulkBar filter={filter} tasks={items} selected={selected} onClear={() => setSelected(new Set())} />
         )}
@@ -52,13 +58,7 @@ export function TasksPage() {
             items.length === 0 && next === null ? (
               <NoTasks isFiltered={words !== '{}'} />
             ) : (
-              <TaskTable
-                tasks={items}
-                selected={selected}
-                onSelect={setSelected}
-                onHold={hold}
-                selectable={mayAct}
-              />
+              <TaskTable tasks={items} selected={selected} onSelect={setSelected} selectable={mayAct} />
             )
           }
         </Answered>

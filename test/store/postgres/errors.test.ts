@@ -47,6 +47,20 @@ async function refusal(place: Place, database: string, options: object = {}): Pr
   return error
 }
 
+/** One message of PostgreSQL's protocol. */
+function serverMessage(type: string, body: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(body.length + 4)
+  return Buffer.concat([Buffer.from(type), length, body])
+}
+
+const AUTHENTICATED = serverMessage('R', Buffer.alloc(4))
+const READY = serverMessage('Z', Buffer.from('I'))
+
+function endedWith(code: string, message: string): Buffer {
+  return serverMessage('E', Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`))
+}
+
 /** A server that does with a connection whatever `serve` does. */
 async function strangeServer(place: Place, serve: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
@@ -159,6 +173,15 @@ describe('opening', () => {
   test('a server that speaks something else is a typed error', async ({ place }) => {
     const url = await strangeServer(place, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     expect(await refusal(place, url, { connectTimeout: '2s' })).toBeInstanceOf(StoreError)
+  })
+
+  test('a server that ends a connection together with its greeting is a typed error', async ({ place }) => {
+    const url = await strangeServer(place, (socket) =>
+      socket.once('data', () =>
+        socket.end(Buffer.concat([AUTHENTICATED, READY, endedWith('57P01', 'terminating connection')])),
+      ),
+    )
+    expect(await refusal(place, url, { connectTimeout: '2s' })).toMatchObject({ code: 'STORE_AWAY' })
   })
 
   test('with TLS at a server that has none says so', async ({ place }) => {

@@ -15,6 +15,12 @@ interface Internals {
 
 /** The driver's client, which can be sent elsewhere before it connects, and which always ends. */
 export class Client extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super(config)
+    // The server may end a connection in a moment in which no other listener is registered. The next query fails then.
+    this.on('error', () => {})
+  }
+
   /** Instead of to the server that its URL names. */
   pointTo(address: Address): void {
     Object.assign(this, address)

@@ -262,7 +262,6 @@ export class Database {
     const client = await this.#connections.open(false).catch((error) => {
       throw driverFailed(error)
     })
-    client.on('error', () => {})
     ;(client as unknown as ServerConnection).isUnhurried = true
     try {
       if (this.#hasSession) await client.query('SET statement_timeout = 0')

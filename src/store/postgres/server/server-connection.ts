@@ -83,18 +83,12 @@ export class ServerConnection extends Client implements Watched {
   async #greet(address: Address): Promise<void> {
     const { servers, isPooled } = this.#network
     if (isPooled && servers.target === 'any') return
-    const ignore = () => {}
-    this.on('error', ignore)
-    try {
-      const { rows } = await this.query(
-        isPooled ? WRITABLE : `${WRITABLE}, ${keptAlive(this.internals.processID)}`,
-      )
-      servers.refuseUnfit(address, rows[0])
-      this.isWritable = !rows[0].standby && !rows[0].read_only
-      if (rows[0].pid === this.internals.processID && !isPooled) this.backend = rows[0].pid
-    } finally {
-      this.off('error', ignore)
-    }
+    const { rows } = await this.query(
+      isPooled ? WRITABLE : `${WRITABLE}, ${keptAlive(this.internals.processID)}`,
+    )
+    servers.refuseUnfit(address, rows[0])
+    this.isWritable = !rows[0].standby && !rows[0].read_only
+    if (rows[0].pid === this.internals.processID && !isPooled) this.backend = rows[0].pid
   }
 
   cut(why: Error): void {

@@ -121,7 +121,6 @@ export class Servers {
 export function pointedAt(address: Address, config: pg.ClientConfig): Client {
   const client = new Client({ ...config, query_timeout: config.connectionTimeoutMillis })
   client.pointTo(address)
-  client.on('error', () => {})
   return client
 }
 
