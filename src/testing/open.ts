@@ -18,7 +18,8 @@ import { ManualClock } from './manual-clock.ts'
 import { Passage } from './passage.ts'
 import { recordsOf } from './records.ts'
 import { Runs } from './runs.ts'
-import type { SqliteConnection, TestGleaner, TestGleanerOptions } from './test-gleaner.ts'
+import type { TestGleaner, TestGleanerOptions } from './test-gleaner.ts'
+import { withTransactions } from './transactions.ts'
 
 const RUN_LIMIT = 10_000
 /** Less than the 5 s after which most test runners give up, with less to say. */
@@ -45,9 +46,8 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   calls.watch((resource, call) => runs.track({ name: `resource ${resource}` }, call), bell.ring)
   // Nothing outlives the process anyway: there is no disk to wait for.
   const memory = { path: ':memory:', clock, durability: 'normal' } as const
-  const connection = new Connection(memory.path, { library: 'better-sqlite3' })
-  // A connection of better-sqlite3 itself, as the test is promised.
-  const db = connection.raw as unknown as SqliteConnection
+  const connection = new Connection(memory.path)
+  const db = withTransactions(connection.raw)
   const store = await openSqliteStoreOn(connection, memory)
   setup(db)
   const gate = new Gate(store, bell.ring)

@@ -14,7 +14,7 @@ export interface TestGleanerOptions extends Omit<GleanerOptions, 'database' | 'p
   patience?: Duration
 }
 
-/** The part of a better-sqlite3 connection that a test needs. */
+/** The part of a connection that a test needs, in the words of better-sqlite3. */
 export interface SqliteConnection extends SqliteTx {
   exec(sql: string): unknown
   transaction<A extends unknown[], T>(

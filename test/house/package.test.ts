@@ -140,6 +140,41 @@ describe('in an empty project', () => {
     expect(run(process.execPath, 'moves-time.js')).toEqual({ status: 0, stdout: '[3600000]\n', stderr: '' })
   })
 
+  test('nothing native is installed: without better-sqlite3 the SQLite library is the one of Node', () => {
+    const native = readdirSync(join(project, 'node_modules'), { recursive: true, encoding: 'utf8' }).filter(
+      (path) => /\.node$|binding\.gyp$/.test(path),
+    )
+    expect(native).toEqual([])
+    write(
+      'transactions.js',
+      `import { defineTask } from 'gleaner'
+       import { openTestGleaner } from 'gleaner/testing'
+
+       const note = defineTask({
+         name: 'note',
+         run: (text, ctx) => ctx.complete(text, (tx) => tx.prepare('INSERT INTO notes VALUES (?)').run(text)),
+       })
+       await using t = await openTestGleaner({ tasks: [note], setup: (db) => db.exec('CREATE TABLE notes (text)') })
+       const enqueue = t.db.transaction((text) => t.within(t.db).enqueue(note, text))
+       const failing = t.db.transaction((text) => {
+         enqueue(text)
+         throw new Error('undone')
+       })
+       t.db.transaction(() => {
+         enqueue('kept')
+         try { failing('inner') } catch {}
+       }).immediate()
+       try { failing.immediate('outer') } catch {}
+       await t.runUntilIdle()
+       console.log(JSON.stringify(t.db.prepare('SELECT text FROM notes').all()))`,
+    )
+    expect(run(process.execPath, 'transactions.js')).toEqual({
+      status: 0,
+      stdout: '[{"text":"kept"}]\n',
+      stderr: '',
+    })
+  })
+
   test('no tracer is installed; who wants one installs it', () => {
     expect(existsSync(join(project, 'node_modules/@opentelemetry'))).toBe(false)
     write('traced.js', `import 'gleaner/telemetry'`)

@@ -4,11 +4,9 @@
  */
 export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string }
 
-export const DEFAULT_LIBRARY: SqliteLibrary = 'better-sqlite3'
-
 export interface SqliteSettings {
   /**
-   * The SQLite library. Default 'better-sqlite3'. If the app opens the same file, it must be the app's: `{ module: path }` names
+   * The SQLite library. Default: better-sqlite3 if the app has installed it, otherwise `node:sqlite`. If the app opens the same file, it must be the app's: `{ module: path }` names
    * another copy, or anything with the same interface.
    */
   driver?: SqliteLibrary

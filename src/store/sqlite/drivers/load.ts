@@ -3,14 +3,14 @@ import { resolve } from 'node:path'
 import { GleanerError, InputError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import { betterSqlite3 } from './better-sqlite3.ts'
-import { DEFAULT_LIBRARY, type SqliteDriver, type SqliteLibrary, type SqliteSettings } from './driver.ts'
+import type { SqliteDriver, SqliteLibrary, SqliteSettings } from './driver.ts'
 import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
 
 /** The first that can look at a log without copying it (`wal_checkpoint(NOOP)`). */
 const SQLITE_MIN = [3, 51, 0] as const
 
 const require = createRequire(import.meta.url)
-let standard = DEFAULT_LIBRARY
+let standard: SqliteLibrary | undefined
 
 /** For everything that this thread opens without naming a library. */
 export function setStandardLibrary(library: SqliteLibrary): void {
@@ -20,7 +20,7 @@ export function setStandardLibrary(library: SqliteLibrary): void {
 const loaded = new Map<string, SqliteDriver>()
 
 /** Loads the library, once in each thread. */
-export function loadDriver(library: SqliteLibrary = standard): SqliteDriver {
+export function loadDriver(library: SqliteLibrary = standardLibrary()): SqliteDriver {
   const key = nameOf(library)
   let driver = loaded.get(key)
   if (driver === undefined) {
@@ -28,6 +28,12 @@ export function loadDriver(library: SqliteLibrary = standard): SqliteDriver {
     loaded.set(key, driver)
   }
   return driver
+}
+
+/** better-sqlite3 runs many small tasks faster; the library of Node needs no installation (decision 46). */
+function standardLibrary(): SqliteLibrary {
+  standard ??= ownBetterSqlite3() === null ? 'node:sqlite' : 'better-sqlite3'
+  return standard
 }
 
 export function nameOf(library: SqliteLibrary): string {
@@ -58,7 +64,7 @@ export function checkLibrary(value: unknown, where: string, folder = '.'): Sqlit
   }
 }
 
-/** What this process would `require('better-sqlite3')` to be Gleaner's own; null: there is none. */
+/** The better-sqlite3 that is installed beside Gleaner; null: there is none. */
 export function ownBetterSqlite3(): string | null {
   try {
     return require.resolve('better-sqlite3')
@@ -103,7 +109,10 @@ function recentEnough(driver: SqliteDriver): SqliteDriver {
     `${nameOf(driver.library)} is SQLite ${version}, Gleaner needs ${SQLITE_MIN.join('.')}`,
     {
       code: 'BAD_CONFIG',
-      hint: "Update the library; 'node:sqlite' comes with Node, so update that.",
+      hint:
+        driver.library === 'node:sqlite'
+          ? 'Use Node 24, or install better-sqlite3: npm install better-sqlite3'
+          : 'Update the library: npm install better-sqlite3@latest',
     },
   )
 }
