@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { defineResource, defineTask, ResourceError } from '../../src/index.ts'
 import { say } from '../journeys/program.ts'
@@ -85,8 +85,11 @@ export const escaping = defineTask({
   run: async ({ waits }, ctx) => {
     const script = 'setsid sleep 600 >/dev/null 2>&1 & echo $!'
     const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
-    const [pid] = await once(shell.stdout, 'data')
-    say('escaped', { child: Number(String(pid)), pid: process.pid })
+    const child = Number(String((await once(shell.stdout, 'data'))[0]))
+    // Until then it still has the shell's name, and its group.
+    while (readFileSync(`/proc/${child}/comm`, 'utf8') !== 'sleep\n')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    say('escaped', { child, pid: process.pid })
     if (!waits) return
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   },
