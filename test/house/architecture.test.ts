@@ -187,10 +187,16 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       says: [`${path}:1  a grab-bag name  [no-grab-bags] a name that says what is inside`],
     }),
   ),
-  'short-files': [
+  'short-functions': [
     {
-      plan: { 'src/queue/long.ts': '//\n'.repeat(301) },
-      says: ['src/queue/long.ts:301  301 lines  [short-files] at most 300 lines in a file'],
+      plan: { 'src/queue/long.ts': `export function long() {\n${'  //\n'.repeat(49)}}` },
+      says: ['src/queue/long.ts:1  a function of 51 lines  [short-functions] at most 50 lines in a function'],
+    },
+  ],
+  'few-parameters': [
+    {
+      plan: { 'src/queue/many.ts': 'export const many = (a, b, c, d, e) => [a, b, c, d, e]' },
+      says: ['src/queue/many.ts:1  a function with 5 parameters  [few-parameters] at most 4'],
     },
   ],
 }

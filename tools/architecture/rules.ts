@@ -1,5 +1,6 @@
 import { findCycles, findPath } from './graph.ts'
 import { isAbove, type Room, roomOf, roomsAbove } from './rooms.ts'
+import type { FoundFunction } from './source.ts'
 import { looksLikeSql } from './sql.ts'
 import type { ResolvedImport, SourceFile, Tree } from './tree.ts'
 
@@ -16,7 +17,8 @@ export interface Violation {
 type Finding = Omit<Violation, 'rule'>
 type Rule = (tree: Tree) => Finding[]
 
-const LINES_MAX = 300
+const FUNCTION_LINES_MAX = 50
+const PARAMETERS_MAX = 4
 const DRIVERS = ['better-sqlite3', 'pg', 'node:sqlite']
 const NOT_BEHIND_THE_DOOR: readonly (Room | undefined)[] = [
   'http',
@@ -145,16 +147,37 @@ export const RULES: Record<string, Rule> = {
         expected: 'a name that says what is inside',
       })),
 
-  'short-files': eachFile('src', (file) =>
-    file.lineCount > LINES_MAX
-      ? [
-          {
-            ...at(file, `${file.lineCount} lines`, `at most ${LINES_MAX} lines in a file`),
-            line: file.lineCount,
-          },
-        ]
-      : [],
+  'short-functions': withinBudget('short-functions', ({ lines }) =>
+    lines > FUNCTION_LINES_MAX
+      ? [`a function of ${lines} lines`, `at most ${FUNCTION_LINES_MAX} lines in a function`]
+      : undefined,
   ),
+
+  'few-parameters': withinBudget('few-parameters', ({ parameters }) =>
+    parameters > PARAMETERS_MAX
+      ? [
+          `a function with ${parameters} parameters`,
+          `at most ${PARAMETERS_MAX}: context travels as one named value`,
+        ]
+      : undefined,
+  ),
+}
+
+/** The code still breaks these rules in a number of places, which may only get smaller (budgets.json). */
+function withinBudget(
+  rule: string,
+  check: (found: FoundFunction) => [found: string, expected: string] | undefined,
+): Rule {
+  const find = eachFile('src', (file) =>
+    file.functions.flatMap((one) => {
+      const broken = check(one)
+      return broken ? [{ file: file.path, line: one.line, found: broken[0], expected: broken[1] }] : []
+    }),
+  )
+  return (tree) => {
+    const all = find(tree)
+    return all.length > (tree.budgets[rule] ?? 0) ? all : []
+  }
 }
 
 function eachFile(folder: string, check: (file: SourceFile) => Finding[]): Rule {

@@ -26,10 +26,17 @@ interface Text {
   line: number
 }
 
+/** A function or method with a body. */
+export interface FoundFunction {
+  line: number
+  lines: number
+  parameters: number
+}
+
 export interface Source {
   imports: Import[]
   texts: Text[]
-  lineCount: number
+  functions: FoundFunction[]
   syntaxError: Text | undefined
 }
 
@@ -44,11 +51,17 @@ export function knownStart(text: string): string {
 export function readSource(path: string, code: string): Source {
   const imports: Import[] = []
   const texts: Text[] = []
+  const functions: FoundFunction[] = []
   const lineAt = lineFinder(code)
   const add = (specifier: string, kind: ImportKind, node: Node) =>
     imports.push({ specifier, kind, line: lineAt(node.start) })
   const addAll = (expressions: Argument[], kind: ImportKind, node: Node) => {
     for (const specifier of expressions.flatMap(possibleTexts)) add(specifier, kind, node)
+  }
+
+  const addFunction = ({ start, end, params }: Node & { params: unknown[] }) => {
+    const line = lineAt(start)
+    functions.push({ line, lines: lineAt(end) - line + 1, parameters: params.length })
   }
 
   const { program, errors } = parseSync(path, code)
@@ -58,6 +71,9 @@ export function readSource(path: string, code: string): Source {
     ExportNamedDeclaration(node) {
       if (node.source) add(node.source.value, kindOf(node.exportKind), node)
     },
+    FunctionDeclaration: addFunction,
+    FunctionExpression: addFunction,
+    ArrowFunctionExpression: addFunction,
     TSImportType: (node) => add(node.source.value, 'type', node),
     ImportExpression: (node) => addAll([node.source], 'dynamic', node),
     NewExpression(node) {
@@ -77,7 +93,7 @@ export function readSource(path: string, code: string): Source {
   return {
     imports,
     texts,
-    lineCount: code.split('\n').length - (code.endsWith('\n') ? 1 : 0),
+    functions,
     syntaxError: errors[0] && {
       value: errors[0].message,
       line: lineAt(errors[0].labels[0]?.start ?? 0),
@@ -119,5 +135,15 @@ function templateText(node: TemplateLiteral): string {
 }
 
 function lineFinder(code: string): (offset: number) => number {
-  return (offset) => code.slice(0, offset).split('\n').length
+  const starts = [0]
+  for (let at = code.indexOf('\n'); at >= 0; at = code.indexOf('\n', at + 1)) starts.push(at + 1)
+  return (offset) => {
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return low + 1
+  }
 }

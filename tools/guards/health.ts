@@ -2,10 +2,7 @@ import type { Guard } from './guard.ts'
 
 const MONITOR = 'test/health/monitor.test.ts'
 
-const STORES = [
-  { store: 'sqlite', old: ['WHERE at < ? OR id', 'WHERE at < ? AND id'] },
-  { store: 'postgres', old: ['WHERE at < $2 OR id', 'WHERE at < $2 AND id'] },
-] as const
+const STORES = ['sqlite', 'postgres'] as const
 
 export const HEALTH: readonly Guard[] = [
   {
@@ -43,12 +40,12 @@ export const HEALTH: readonly Guard[] = [
     replace: 'if (this.#waiting.length === 0) return',
     test: { file: MONITOR, title: 'a database that is away costs notes, never memory or the monitoring' },
   },
-  ...STORES.map(({ store, old }) => ({
+  ...STORES.map((store) => ({
     name: `${store}: an old history goes`,
     promise: 'The history of health does not grow for ever.',
-    file: `src/store/${store}/sessions/health.ts`,
-    find: old[0],
-    replace: old[1],
+    file: 'src/store/scripts/health.ts',
+    find: '\n              OR id <=',
+    replace: '\n              AND id <=',
     test: {
       file: `test/store/${store}.conformance.test.ts`,
       title: 'health history > what is too old is taken away, a few at a time',

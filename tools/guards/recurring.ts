@@ -1,45 +1,28 @@
 import type { Guard } from './guard.ts'
 
-const STORES = [
-  {
-    store: 'sqlite',
-    schedules: 'src/store/sqlite/schedules/schedules.ts',
-    conformance: 'test/store/sqlite.conformance.test.ts',
-    own: 'test/store/sqlite/schedules.test.ts',
-    due: ['AND next_at = ? AND paused = 0', 'AND (next_at = ? OR 1) AND paused = 0'],
-    paused: ['next_at = ? AND paused = 0 AND', 'next_at = ? AND'],
-    same: ['AND every = ? AND', 'AND (every = ? OR 1) AND'],
-    overlap: [' || isUnderWay(db, row.name)) continue', ') continue'],
-    trigger: ['if (isUnderWay(db, task.name)) return', 'if (row.name === null) return'],
-    unchanged: [
-      'row?.every !== every || row.timezone !== timezone',
-      'row?.every !== name || every !== timezone',
-    ],
-    resumed: ['paused ? row.next_at : nextOccurrence(row, now)', 'row.next_at'],
-    resumedTwice: ['if (Boolean(row.paused) === paused) return true', ''],
-    anew: ['timezone = excluded.timezone, next_at = excluded.next_at`', 'timezone = excluded.timezone`'],
-  },
-  {
-    store: 'postgres',
-    schedules: 'src/store/postgres/schedules/schedules.ts',
-    conformance: 'test/store/postgres.conformance.test.ts',
-    own: 'test/store/postgres/schedules.test.ts',
-    due: ['AND next_at = $3 AND NOT paused', 'AND (next_at = $3 OR true) AND NOT paused'],
-    paused: ['next_at = $3 AND NOT paused AND', 'next_at = $3 AND'],
-    same: ['AND every = $4 AND', 'AND (every = $4 OR true) AND'],
-    overlap: [' || (await isUnderWay(sql, row.name))) continue', ') continue'],
-    trigger: ['if (await isUnderWay(sql, task.name)) return', 'if (row.name === null) return'],
-    unchanged: [
-      '       WHERE (s.every, s.timezone) IS DISTINCT FROM (excluded.every, excluded.timezone)`',
-      '`',
-    ],
-    resumed: ['paused ? row.next_at : nextOccurrence(row, row.now)', 'row.next_at'],
-    resumedTwice: ['if (row.paused === paused) return true', ''],
-    anew: ['timezone = excluded.timezone, next_at = excluded.next_at\n', 'timezone = excluded.timezone\n'],
-  },
-] as const
+const SCHEDULES = {
+  due: ['AND next_at = ${row.next_at} AND NOT paused', 'AND NOT paused'],
+  paused: ['next_at = ${row.next_at} AND NOT paused\n', 'next_at = ${row.next_at}\n'],
+  same: ['AND every = ${row.every} AND', 'AND'],
+  overlap: [' || (yield* isUnderWay(row.name))) continue', ') continue'],
+  trigger: ['if (yield* isUnderWay(task.name)) return', 'if (row.name === null) return'],
+  unchanged: [
+    '\n      WHERE s.every <> excluded.every OR s.timezone IS DISTINCT FROM excluded.timezone`',
+    '`',
+  ],
+  resumed: ['paused ? row.next_at : nextOccurrence(row, yield* db.time())', 'row.next_at'],
+  resumedTwice: ['if (Boolean(row.paused) === paused) return true', ''],
+  anew: ['timezone = excluded.timezone, next_at = excluded.next_at\n', 'timezone = excluded.timezone\n'],
+} as const
 
-/** The same promises, kept by each store in its own words. */
+const STORES = (['sqlite', 'postgres'] as const).map((store) => ({
+  ...SCHEDULES,
+  store,
+  conformance: `test/store/${store}.conformance.test.ts`,
+  own: `test/store/${store}/schedules.test.ts`,
+}))
+
+/** The same promises on each database. */
 const IN_STORES: Guard[] = STORES.flatMap((store) => {
   const guard = (
     [find, replace]: readonly [string, string],
@@ -50,7 +33,7 @@ const IN_STORES: Guard[] = STORES.flatMap((store) => {
   ): Guard => ({
     name: `${store.store}: ${name}`,
     promise,
-    file: store.schedules,
+    file: 'src/store/scripts/schedules.ts',
     find,
     replace,
     test: { file, title },
@@ -89,20 +72,18 @@ const IN_STORES: Guard[] = STORES.flatMap((store) => {
       'Somebody who triggers by hand does not get two at a time.',
       'a trigger while the last task is unfinished makes no second one, and names it',
     ),
-    store.store === 'sqlite'
-      ? guard(
-          store.unchanged,
-          'an unchanged schedule keeps its time',
-          'A restart does not lose what is due.',
-          'planning again what has not changed leaves it as it is, due or not',
-        )
-      : guard(
-          store.unchanged,
-          'an unchanged schedule keeps its time',
-          'Processes that start together do not lose what is due.',
-          'a schedule that another process has planned, and missed since, is not planned away',
-          store.own,
-        ),
+    // The test of this race needs two connections that write at the same time.
+    ...(store.store === 'postgres'
+      ? [
+          guard(
+            store.unchanged,
+            'an unchanged schedule keeps its time',
+            'Processes that start together do not lose what is due.',
+            'a schedule that another process has planned, and missed since, is not planned away',
+            store.own,
+          ),
+        ]
+      : []),
     guard(
       store.resumed,
       'a pause is not made up for',

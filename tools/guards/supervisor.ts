@@ -43,33 +43,17 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
   guard(
     `${store}: one gets the office`,
     'There is one supervisor per database and name.',
-    store === 'sqlite'
-      ? [
-          `src/store/sqlite/sessions/supervision.ts`,
-          'WHERE term = ? RETURNING term',
-          'WHERE ? IS NULL OR 1 RETURNING term',
-        ]
-      : [
-          `src/store/postgres/sessions/supervision.ts`,
-          'WHERE s.term = $7 RETURNING term',
-          'WHERE s.term = $7 OR true RETURNING term',
-        ],
+    [
+      'src/store/scripts/supervision.ts',
+      'WHERE s.term = ${replaces} RETURNING term',
+      'WHERE s.term > 0 RETURNING term',
+    ],
     [`test/store/${store}.conformance.test.ts`, 'of two who want the same office one gets it'],
   ),
   guard(
     `${store}: who lost the office is not heard`,
     'A supervisor that was replaced while it slept does not overwrite what its successor says.',
-    store === 'sqlite'
-      ? [
-          `src/store/sqlite/sessions/supervision.ts`,
-          'WHERE name = ? AND term = ?',
-          'WHERE name = ? AND term >= ?',
-        ]
-      : [
-          `src/store/postgres/sessions/supervision.ts`,
-          'WHERE name = $4 AND term = $5',
-          'WHERE name = $4 AND term >= $5',
-        ],
+    ['src/store/scripts/supervision.ts', 'AND term = ${term}`', 'AND term >= ${term}`'],
     [`test/store/${store}.conformance.test.ts`, 'whoever lost the office cannot report any more'],
   ),
   guard(

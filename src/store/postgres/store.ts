@@ -2,6 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
+import { recurring } from '../scripts/schedules.ts'
+import { supervision } from '../scripts/supervision.ts'
+import { native } from '../sql/script.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { insight } from './manage/insight.ts'
@@ -20,11 +23,11 @@ import {
 import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { advanceRaces } from './order/races.ts'
 import { postgresRows } from './rows/index.ts'
-import { recurring } from './schedules/recurring.ts'
 import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
 import { migrate } from './server/migrate.ts'
 import type { PostgresOptions } from './server/options.ts'
+import { postgresScripts } from './server/scripts.ts'
 import type { Manner } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
@@ -38,7 +41,6 @@ import {
   markUseful,
   readLiveSessions,
 } from './sessions/sessions.ts'
-import { supervision } from './sessions/supervision.ts'
 import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
@@ -143,7 +145,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
   const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
-  const common = { database, sql, memory, clockMs, serverTime, now, promised, read, write, spread }
+  const scripts = postgresScripts({ sql, clockMs, read, write, spread })
+  const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
   const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
   return {
@@ -248,7 +251,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
       return answer
     },
-    ...supervision({ sql, clockMs, read, write }),
+    ...supervision(scripts),
     ...insight(shared),
     endings: (ids) => read(() => readEndings(sql, ids)),
 
@@ -277,7 +280,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       spread({ kind: 'work' })
     },
     limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
-    ...recurring(shared),
+    ...recurring(scripts, {
+      prepare: (tasks) => read(() => lanes.learn(tasks)),
+      insert: (task) =>
+        native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
+    }),
 
     onChange(listener) {
       listeners.add(listener)

@@ -1,12 +1,16 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import { recurring } from '../scripts/schedules.ts'
+import { supervision } from '../scripts/supervision.ts'
+import { native } from '../sql/script.ts'
 import type { SqliteLibrary } from './drivers/driver.ts'
 import { loadDriver } from './drivers/load.ts'
 import { refuseSecondLibrary } from './drivers/second-library.ts'
 import { Checkpoints } from './file/checkpoints.ts'
 import { Connection, type Durability } from './file/connection.ts'
 import { migrate } from './file/migrate.ts'
+import { sqliteScripts } from './file/scripts.ts'
 import { FileWatch, SyncTeller } from './file/watch.ts'
 import { Writer } from './file/writer.ts'
 import { changedLimits, planLimits } from './limits/gates.ts'
@@ -19,10 +23,8 @@ import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
 import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
-import { recurring } from './schedules/recurring.ts'
 import { advanceLeaseClock } from './sessions/lease-clock.ts'
 import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions/sessions.ts'
-import { supervision } from './sessions/supervision.ts'
 import { advanceRaces } from './tasks/claim.ts'
 import { complete } from './tasks/complete.ts'
 import { runEffects } from './tasks/effects.ts'
@@ -123,6 +125,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     tell(told)
     return answer
   }
+  const scripts = sqliteScripts({ db, now: clock.now, promised, read, write, tell })
   const intake = new Intake(
     (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), intended)),
     () => tell({ kind: 'work' }),
@@ -224,8 +227,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         () => removeTask(db, id),
         (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
       ),
-    ...supervision({ db, now: clock.now, promised, read, write }),
-    ...insight({ db, memory, now: clock.now, promised, read, write, tell }),
+    ...supervision(scripts),
+    ...insight({ db, memory, scripts, now: clock.now, promised, read, write, tell }),
     endings: (ids) => read(() => readEndings(db, ids)),
 
     listQueues: () => read(() => listQueues(db, memory, clock.now())),
@@ -251,7 +254,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       )
     },
     limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
-    ...recurring({ db, now: clock.now, intended, read, writeAndTell }),
+    ...recurring(scripts, {
+      prepare: async () => {},
+      insert: (task) => native(() => insertTasks(db, [task], clock.now(), intended)[0]!),
+    }),
 
     onChange(listener) {
       listeners.add(listener)

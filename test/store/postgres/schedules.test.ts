@@ -1,25 +1,31 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import type { NewTask } from '../../../src/store/contract.ts'
 import { QueueBook } from '../../../src/store/postgres/order/queue-book.ts'
 import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
+import { Database } from '../../../src/store/postgres/server/database.ts'
+import { driveOn, postgresDialect } from '../../../src/store/postgres/server/scripts.ts'
+import { ServerLife } from '../../../src/store/postgres/server/server-life.ts'
+import type { Sql } from '../../../src/store/postgres/server/sql.ts'
+import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
+import { insertTasks } from '../../../src/store/postgres/tasks/enqueue.ts'
+import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
+import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
+import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
+import { Runners } from '../../../src/store/runners.ts'
 import {
   changedSchedules,
   dueSchedules,
   fireSchedules,
   planSchedules,
-} from '../../../src/store/postgres/schedules/schedules.ts'
-import { Database } from '../../../src/store/postgres/server/database.ts'
-import { ServerLife } from '../../../src/store/postgres/server/server-life.ts'
-import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
-import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
-import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
-import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
-import { Runners } from '../../../src/store/runners.ts'
+} from '../../../src/store/scripts/schedules.ts'
+import { native } from '../../../src/store/sql/script.ts'
 import { Turns } from '../../../src/store/turns.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const task = newTask()
+const db = postgresDialect(() => null)
 const hourly = { name: 'job', every: '1h', timezone: null }
 
 /** A schedule that is due, since long ago. */
@@ -93,10 +99,16 @@ async function scene(place: Place) {
   }
   await lanes.learn([task])
   await queues.known()
-  const { due } = await dueSchedules(database.sql, [task], null)
+  const { due } = await driveOn(database.sql, dueSchedules(db, [task]))
   expect(due).toHaveLength(1)
+  const inserting = (one: NewTask) =>
+    native(async (own: Sql) => (await insertTasks(own, memory, [one], null, null))[0]!)
   const write = async () =>
-    (await database.transaction((own) => fireSchedules(own, memory, due, [task], null))).fired
+    (
+      await database.transaction((own) =>
+        driveOn(own, fireSchedules(db, { due, tasks: [task] }, { insert: inserting })),
+      )
+    ).fired
   return { store, write }
 }
 
@@ -139,8 +151,8 @@ test('a schedule that another process has planned, and missed since, is not plan
 }) => {
   const database = openDatabase(place)
   await place.store()
-  const changed = await changedSchedules(database.sql, [hourly])
+  const changed = await driveOn(database.sql, changedSchedules([hourly]))
   const at = await dueAt(place)
-  await database.transaction((own) => planSchedules(own, changed, null))
+  await database.transaction((own) => driveOn(own, planSchedules(db, changed)))
   expect(await place.rows('SELECT next_at::float8 AS at FROM gleaner.schedules')).toEqual([{ at }])
 })

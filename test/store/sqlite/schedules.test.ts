@@ -1,10 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { dueSchedules, fireSchedules } from '../../../src/store/scripts/schedules.ts'
+import { native } from '../../../src/store/sql/script.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
+import { driveOn, sqliteDialect } from '../../../src/store/sqlite/file/scripts.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { QueueBook } from '../../../src/store/sqlite/order/queue-book.ts'
-import { dueSchedules, fireSchedules } from '../../../src/store/sqlite/schedules/schedules.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import type { Intended } from '../../../src/store/sqlite/tasks/enqueue.ts'
+import { type Intended, insertTasks } from '../../../src/store/sqlite/tasks/enqueue.ts'
 import { laneId } from '../../../src/store/sqlite/tasks/lanes.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
@@ -21,13 +23,15 @@ async function scene() {
   await store.planSchedules([{ name: 'job', every: '10s', timezone: null }])
   clock.advance(10_000)
   const db = new Statements(connect(path), loadDriver())
-  const { due } = dueSchedules(db, [task], clock.now())
+  const dialect = sqliteDialect(clock.now)
+  const { due } = driveOn(db, dueSchedules(dialect, [task]))
   expect(due).toHaveLength(1)
   const intended: Intended = {
     laneOf: (given) => laneId(db, given),
     queues: new QueueBook(db, Math.random),
   }
-  const write = () => fireSchedules(db, due, [task], clock.now(), intended).fired
+  const insert = (one: typeof task) => native(() => insertTasks(db, [one], clock.now(), intended)[0]!)
+  const write = () => driveOn(db, fireSchedules(dialect, { due, tasks: [task] }, { insert })).fired
   return { db, store, write }
 }
 

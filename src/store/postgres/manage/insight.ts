@@ -1,14 +1,15 @@
 import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
+import { actions } from '../../scripts/actions.ts'
+import { healthHistory } from '../../scripts/health.ts'
+import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
-import { noteHealth, readHealth } from '../sessions/health.ts'
 import { noteHoldups } from '../sessions/sessions.ts'
 import { holdsAhead } from '../tasks/held-ahead.ts'
 import { rowid } from '../tasks/task-records.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
-import { actions } from './actions.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import { levels } from './levels.ts'
@@ -17,6 +18,7 @@ import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 export interface InsightServices {
   sql: Sql
   memory: Memory
+  scripts: Scripts
   clockMs: () => number | null
   serverTime: (sql: Sql) => Promise<number>
   read: <T>(work: () => Promise<T>) => Promise<T>
@@ -26,10 +28,11 @@ export interface InsightServices {
 
 /** The verbs for whoever looks after many tasks. */
 export function insight(services: InsightServices): Insight {
-  const { sql, memory, clockMs, serverTime, read, write, spread } = services
+  const { sql, memory, scripts, clockMs, serverTime, read, write, spread } = services
   const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
   return {
-    ...actions(services),
+    ...actions(scripts),
+    ...healthHistory(scripts),
     ...levels({ sql, nowOf, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
     async changeTasks(step) {
@@ -49,8 +52,6 @@ export function insight(services: InsightServices): Insight {
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
     demand: () => read(() => readDemand(sql, clockMs())),
     holdsAhead: (of) => read(() => holdsAhead(sql, of)),
-    noteHealth: (notes) => write(async (own) => noteHealth(own, notes, await nowOf(own)), { durable: false }),
-    healthHistory: (filter, page) => read(() => readHealth(sql, filter, page)),
     readMetrics: (windowMs) =>
       read(async () => {
         const now = await nowOf(sql)

@@ -1,13 +1,14 @@
 import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
+import { actions } from '../../scripts/actions.ts'
+import { healthHistory } from '../../scripts/health.ts'
+import type { Scripts } from '../../sql/scripts.ts'
 import type { Durability } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
-import { noteHealth, readHealth } from '../sessions/health.ts'
 import { noteHoldups } from '../sessions/sessions.ts'
 import { holdsAhead } from '../tasks/held-ahead.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
-import { actions } from './actions.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import { levels } from './levels.ts'
@@ -16,6 +17,7 @@ import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 export interface InsightServices {
   db: Statements
   memory: Memory
+  scripts: Scripts
   now: () => number
   promised: Durability
   read: <T>(look: () => T) => Promise<T>
@@ -24,9 +26,10 @@ export interface InsightServices {
 }
 
 /** The verbs for whoever looks after many tasks. */
-export function insight({ db, memory, now, promised, read, write, tell }: InsightServices): Insight {
+export function insight({ db, memory, scripts, now, promised, read, write, tell }: InsightServices): Insight {
   return {
-    ...actions({ db, now, promised, read, write }),
+    ...actions(scripts),
+    ...healthHistory(scripts),
     ...levels({ db, now, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
     async changeTasks(step) {
@@ -42,8 +45,6 @@ export function insight({ db, memory, now, promised, read, write, tell }: Insigh
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
     holdsAhead: (of) => read(() => holdsAhead(db, of)),
-    noteHealth: (notes) => write('normal', () => noteHealth(db, notes, now())),
-    healthHistory: (filter, page) => read(() => readHealth(db, filter, page)),
     readMetrics: (windowMs) =>
       read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
     readTotals: () => read(() => readTotals(db)),
