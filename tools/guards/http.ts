@@ -221,8 +221,8 @@ export const HTTP: readonly Guard[] = [
     name: 'http: who lists workers takes no lock',
     promise: 'Watching slows nobody down.',
     file: 'src/store/sqlite/store.ts',
-    find: 'liveSessions: () => read(() => readLiveSessions(db, clock.now())),',
-    replace: "liveSessions: () => write('normal', () => readLiveSessions(db, clock.now())),",
+    find: 'liveSessions: () => scripts.read(',
+    replace: 'liveSessions: () => scripts.writeCheaply(',
     test: {
       file: 'test/http/turns.test.ts',
       title: 'who only looks waits for nobody who writes: on SQLite everybody else would wait for him',

@@ -396,7 +396,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
+    file: 'src/store/scripts/sessions.ts',
     find: '  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
@@ -407,8 +407,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a broken worker is forgiven for',
     promise: 'No task is charged for a worker that crashes on everything.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
-    find: '  forgive(db, verdict.forgiven)\n',
+    file: 'src/store/scripts/sessions.ts',
+    find: '  yield* forgive(db, holdings, forgiven)\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -418,7 +418,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a useful worker is not broken',
     promise: 'A worker that completes tasks is not stopped for a row of bad ones.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
+    file: 'src/store/scripts/sessions.ts',
     find: "cause === 'crash' && sessions.every((one) => one.completed === 0)",
     replace: "cause === 'crash'",
     test: {
@@ -807,10 +807,10 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a session gives everything back in one transaction',
     promise: 'A sweeper that is killed half-way does not make suspects into culprits.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
-    find: 'apply(db, memory, task, transition, now, tally)',
+    file: 'src/store/sqlite/sessions/holdings.ts',
+    find: 'for (const task of items) apply(db, memory, task, transitions.get(task.id)!, now, tally)\n',
     replace:
-      "db.sql('COMMIT').run()\n    db.sql('BEGIN IMMEDIATE').run()\n    apply(db, memory, task, transition, now, tally)",
+      "for (const task of items) {\n                db.sql('COMMIT').run()\n                db.sql('BEGIN IMMEDIATE').run()\n                apply(db, memory, task, transitions.get(task.id)!, now, tally)\n              }\n",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title:
@@ -1067,9 +1067,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a crash is of the whole process',
     promise: 'Who runs in another worker of the process that died is not charged.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
-    find: "cause === 'crash' ? sessionsOfProcess(db, id) : [session]",
-    replace: '[session]',
+    file: 'src/store/scripts/sessions.ts',
+    find: "lockSessions(db, id, cause === 'crash')",
+    replace: 'lockSessions(db, id, false)',
     test: {
       file: 'test/journeys/crashes.test.ts',
       title: 'whoever runs in another worker of the process that died is not charged, either',
@@ -1188,7 +1188,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a renewed session is not ended',
     promise: 'A worker that renewed in the last moment keeps its work.',
-    file: 'src/store/postgres/sessions/sessions.ts',
+    file: 'src/store/scripts/sessions.ts',
     find: '  if (known?.renewals !== undefined && known.renewals !== session.renewals) return null\n',
     replace: '',
     test: {
@@ -1199,8 +1199,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a broken worker is forgiven for',
     promise: 'No task is charged for a worker that crashes on everything.',
-    file: 'src/store/postgres/sessions/sessions.ts',
-    find: '  await forgive(sql, verdict.forgiven)\n',
+    file: 'src/store/scripts/sessions.ts',
+    find: '  yield* forgive(db, holdings, forgiven)\n',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
@@ -1210,7 +1210,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a useful worker is not broken',
     promise: 'A worker that completes tasks is not stopped for a row of bad ones.',
-    file: 'src/store/postgres/sessions/sessions.ts',
+    file: 'src/store/scripts/sessions.ts',
     find: "cause === 'crash' && sessions.every((one) => one.completed === 0)",
     replace: "cause === 'crash'",
     test: {
@@ -1450,9 +1450,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a crash is of the whole process',
     promise: 'Who runs in another worker of the process that died is not charged.',
-    file: 'src/store/postgres/sessions/sessions.ts',
-    find: "lockSessions(sql, id, cause === 'crash')",
-    replace: 'lockSessions(sql, id, false)',
+    file: 'src/store/scripts/sessions.ts',
+    find: "lockSessions(db, id, cause === 'crash')",
+    replace: 'lockSessions(db, id, false)',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a crash ends all sessions of the process, and what they held is judged together',

@@ -228,7 +228,7 @@ export const MAINTENANCE: Guard[] = [
     name: 'a backup holds no live worker',
     promise: 'What workers of the original hold waits in the copy, although their processes are alive.',
     file: 'src/store/sqlite/upkeep/backup.ts',
-    find: "endSession(db, memory, Number(id), 'stop', undefined, now)",
+    find: "driveOn(db, endSession(dialect, holdings, { id: Number(id), cause: 'stop' }))",
     replace: 'Number(id)',
     test: {
       file: BACKUP,

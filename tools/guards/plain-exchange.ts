@@ -72,7 +72,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: who ends a session waits for effects',
     promise: 'Effects and the end of their session do not wait for each other.',
-    file: 'src/store/postgres/sessions/sessions.ts',
+    file: 'src/store/postgres/sessions/live.ts',
     find: 'FROM gleaner.sessions WHERE id = $1 FOR KEY SHARE`',
     replace: 'FROM gleaner.sessions WHERE id = $1`',
     test: {

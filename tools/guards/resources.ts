@@ -258,10 +258,8 @@ export const RESOURCES: readonly Guard[] = [
     guard(
       `${store}: holdups end with their session`,
       'A worker that is gone holds up nothing.',
-      `src/store/${store}/sessions/sessions.ts`,
-      store === 'sqlite'
-        ? ['SET holdups = ? WHERE id = ? AND', 'SET holdups = ? WHERE (id = ? OR 1) AND']
-        : ['SET holdups = $2 WHERE id = $1 AND', 'SET holdups = $2 WHERE (id = $1 OR true) AND'],
+      'src/store/scripts/sessions.ts',
+      ['SET holdups = ${text} WHERE id = ${session} AND', 'SET holdups = ${text} WHERE'],
       [
         `test/store/${store}.conformance.test.ts`,
         'what was said ends with the session, and is told to other stores',

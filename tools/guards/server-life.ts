@@ -59,8 +59,8 @@ export const SERVER_LIFE: readonly Guard[] = [
   {
     name: 'sqlite: a session begins with new fences',
     promise: 'A fence is never given out twice.',
-    file: 'src/store/sqlite/sessions/sessions.ts',
-    find: '  reserveFences(db)\n',
+    file: 'src/store/sqlite/store.ts',
+    find: '        reserveFences(db)\n',
     replace: '',
     test: {
       file: 'test/store/sqlite/fences-after-power-cut.test.ts',

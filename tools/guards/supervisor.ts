@@ -24,17 +24,7 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
   guard(
     `${store}: since when rows wait`,
     'Rows that wait now are not taken for those that waited an hour ago.',
-    store === 'sqlite'
-      ? [
-          `src/store/sqlite/rows/waits.ts`,
-          'WHERE discovery NOT IN (SELECT value FROM json_each(?))',
-          'WHERE ? IS NULL',
-        ]
-      : [
-          `src/store/postgres/rows/waits.ts`,
-          'WHERE discovery <> ALL ($1::text[])',
-          'WHERE discovery = ALL ($1::text[])',
-        ],
+    ['src/store/scripts/row-waits.ts', 'WHERE NOT discovery ${db.oneOf(waiting)}', 'WHERE discovery IS NULL'],
     [
       `test/store/${store}.conformance.test.ts`,
       'since when rows wait is known from the first look that found some to the first that found none',

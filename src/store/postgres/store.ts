@@ -2,7 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
+import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
+import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
@@ -27,20 +29,14 @@ import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
 import { migrate } from './server/migrate.ts'
 import type { PostgresOptions } from './server/options.ts'
-import { postgresScripts } from './server/scripts.ts'
+import { driveOn, postgresScripts } from './server/scripts.ts'
 import type { Manner } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
 import { isWork, type Saying, Wakeups } from './server/wakeups.ts'
 import { noteCompared } from './sessions/comparing.ts'
-import { advanceLeaseClock } from './sessions/lease-clock.ts'
-import {
-  endSession,
-  insertSession,
-  liveUntilCommit,
-  markUseful,
-  readLiveSessions,
-} from './sessions/sessions.ts'
+import { postgresHoldings } from './sessions/holdings.ts'
+import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/live.ts'
 import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
@@ -146,6 +142,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
   const scripts = postgresScripts({ sql, clockMs, read, write, spread })
+  const holdings = postgresHoldings(memory)
   const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
   const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
@@ -158,16 +155,19 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
 
     async openSession(session) {
-      const { id, life } = await write((own) => insertSession(own, session, clockMs()), { durable: true })
+      const { id, life } = await write(async (own) => {
+        await commitDurably(own)
+        return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
+      })
       memory.life.opened(id, life ?? (await memory.life.begin()))
       return id
     },
-    liveSessions: () => read(() => readLiveSessions(sql, clockMs())),
-    advanceLeaseClock: (leaseMs) => read(() => advanceLeaseClock(sql, leaseMs, clockMs())),
+    liveSessions: () => scripts.read(() => readLiveSessions(scripts.db)),
+    // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
+    advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
     async endSession(id, cause, known) {
-      const end = await write((own) => endSession(own, memory, rowid(id), cause, known, clockMs()), {
-        durable: false,
-      })
+      const which = { id: Number(rowid(id)), cause, known }
+      const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
       batches.ended(rowid(id))
       memory.life.ended(id)
       if (end === null) return null

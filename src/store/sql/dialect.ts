@@ -9,6 +9,8 @@ export interface Dialect {
   time(): Script<number>
   /** Locks the selected rows until the end of the transaction. On SQLite the transaction holds the only write lock. */
   readonly forUpdate: Fragment
+  /** The same for one table of a join. */
+  forUpdateOf(alias: string): Fragment
   /** `= one of these`, to be written behind a column. */
   oneOf(values: readonly (string | number)[]): Fragment
 }

@@ -1,7 +1,9 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
+import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import type { SqliteLibrary } from './drivers/driver.ts'
@@ -10,7 +12,7 @@ import { refuseSecondLibrary } from './drivers/second-library.ts'
 import { Checkpoints } from './file/checkpoints.ts'
 import { Connection, type Durability } from './file/connection.ts'
 import { migrate } from './file/migrate.ts'
-import { sqliteScripts } from './file/scripts.ts'
+import { driveOn, sqliteScripts } from './file/scripts.ts'
 import { FileWatch, SyncTeller } from './file/watch.ts'
 import { Writer } from './file/writer.ts'
 import { changedLimits, planLimits } from './limits/gates.ts'
@@ -23,9 +25,9 @@ import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
 import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
-import { advanceLeaseClock } from './sessions/lease-clock.ts'
-import { endSession, insertSession, isLive, markUseful, readLiveSessions } from './sessions/sessions.ts'
-import { advanceRaces } from './tasks/claim.ts'
+import { sqliteHoldings } from './sessions/holdings.ts'
+import { isLive, markUseful } from './sessions/live.ts'
+import { advanceRaces, reserveFences } from './tasks/claim.ts'
 import { complete } from './tasks/complete.ts'
 import { runEffects } from './tasks/effects.ts'
 import { type Intended, insertTasks } from './tasks/enqueue.ts'
@@ -126,6 +128,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     return answer
   }
   const scripts = sqliteScripts({ db, now: clock.now, promised, read, write, tell })
+  const holdings = sqliteHoldings(memory)
   const intake = new Intake(
     (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), intended)),
     () => tell({ kind: 'work' }),
@@ -146,16 +149,31 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   return {
     remote: false,
     ...upkeep,
-    ...sqliteRows({ connection, memory: memory.rows, ours, now: clock.now, promised, read, write, tell }),
+    ...sqliteRows({
+      connection,
+      memory: memory.rows,
+      scripts,
+      ours,
+      now: clock.now,
+      promised,
+      read,
+      write,
+      tell,
+    }),
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
     // On disk before its first claim: see `reserveFences`.
-    openSession: (session) => write('full', () => insertSession(db, session, clock.now())),
-    liveSessions: () => read(() => readLiveSessions(db, clock.now())),
-    advanceLeaseClock: (leaseMs) => write('normal', () => advanceLeaseClock(db, clock.now(), leaseMs)),
+    openSession: (session) =>
+      write('full', () => {
+        reserveFences(db)
+        return driveOn(db, insertSession(scripts.db, session))
+      }),
+    liveSessions: () => scripts.read(() => readLiveSessions(scripts.db)),
+    advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),
     async endSession(id, cause, known) {
-      const end = await write('normal', () => endSession(db, memory, rowid(id), cause, known, clock.now()))
+      const which = { id: rowid(id), cause, known }
+      const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
       if (end === null) return null
       const { ended, freed, ...answer } = end
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })

@@ -2,11 +2,11 @@ import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
+import { noteHoldups } from '../../scripts/sessions.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
-import { noteHoldups } from '../sessions/sessions.ts'
 import { holdsAhead } from '../tasks/held-ahead.ts'
 import { rowid } from '../tasks/task-records.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
@@ -47,7 +47,7 @@ export function insight(services: InsightServices): Insight {
       return answer
     },
     noteHoldups: (session, holdups) =>
-      write((own) => noteHoldups(own, rowid(session), holdups), { durable: false }),
+      scripts.writeCheaply(() => noteHoldups(Number(rowid(session)), holdups)),
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
     demand: () => read(() => readDemand(sql, clockMs())),

@@ -2,6 +2,8 @@ import type { RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import { areSameWaits } from '../../row-waits.ts'
+import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
+import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Manner } from '../server/settings.ts'
@@ -20,11 +22,11 @@ import { Polling } from './polling.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { repairRows } from './repair.ts'
 import { QUIETLY, RowTurns } from './services.ts'
-import { noteWaits, readWaits } from './waits.ts'
 import { addWakeTriggers } from './wake-trigger.ts'
 
 export interface RowsOf {
   database: Database
+  scripts: Scripts
   memory: Memory
   clockMs: () => number | null
   now: (sql: Sql) => Promise<number>
@@ -41,7 +43,7 @@ export interface RowsOf {
 
 /** The verbs for work found in the user's own tables. */
 export function postgresRows(shared: RowsOf): Rows {
-  const { database, clockMs, now, read, write, spread } = shared
+  const { database, scripts, clockMs, now, read, write, spread } = shared
   const book = shared.memory.discoveries
   const { sql, ofUser } = database
   let wakes = 0
@@ -98,9 +100,9 @@ export function postgresRows(shared: RowsOf): Rows {
         ),
       ),
     async noteWaiting(discoveries) {
-      const waits = await read(() => readWaits(sql))
+      const waits = await scripts.read(readWaits)
       if (areSameWaits(discoveries, waits)) return waits
-      return write(async (own) => noteWaits(own, discoveries, await now(own)))
+      return scripts.writeCheaply(() => noteWaits(scripts.db, discoveries))
     },
     listRows: (discovery, filter, page) =>
       read(() =>

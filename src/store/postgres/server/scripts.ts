@@ -43,6 +43,7 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
       return clockMs() ?? (yield* one<{ now: number }>(statement`SELECT gleaner.now_ms() AS now`))!.now
     },
     forUpdate: verbatim('FOR UPDATE'),
+    forUpdateOf: (alias) => verbatim(`FOR UPDATE OF ${alias}`),
     oneOf: (values) => statement`= ANY(${values})`,
   }
 }

@@ -1,11 +1,13 @@
 import type { Renewer } from '../../renewal.ts'
+import { renewSessions } from '../../scripts/renewing.ts'
 import type { Database } from '../server/database.ts'
 import type { PostgresOptions } from '../server/options.ts'
-import type { Sql } from '../server/sql.ts'
-import { advanceLeaseClock } from './lease-clock.ts'
+import { driveOn, postgresDialect } from '../server/scripts.ts'
 
 /** A busy server may take that long. */
 const LIMIT_MIN_MS = 4_000
+/** The server's clock decides. */
+const DIALECT = postgresDialect(() => null)
 
 /**
  * Renews sessions on a connection of its own, in a thread of its own. The driver is loaded when the first of them is due, a third of
@@ -30,21 +32,11 @@ export function openPostgresRenewer(options: PostgresOptions, leaseMs: number): 
         opening = undefined
         throw error
       })
-      return renewSessions((await opening).sql, sessions, leaseMs)
+      return driveOn((await opening).sql, renewSessions(DIALECT, sessions, leaseMs))
     },
     async close() {
       const database = await opening
       await database?.close()
     },
   }
-}
-
-async function renewSessions(sql: Sql, sessions: readonly string[], leaseMs: number): Promise<string[]> {
-  const leaseTime = await advanceLeaseClock(sql, leaseMs, null)
-  const rows = await sql.rows<{ id: string }>(
-    `UPDATE gleaner.sessions SET renewals = renewals + 1, renewed_at = gleaner.now_ms(), lease_time = $2
-     WHERE id = ANY($1::bigint[]) AND ended_at IS NULL RETURNING id::text AS id`,
-    [sessions, leaseTime],
-  )
-  return rows.map((row) => row.id)
 }

@@ -42,6 +42,7 @@ export function sqliteDialect(now: () => number): Dialect {
       return now()
     },
     forUpdate: verbatim(''),
+    forUpdateOf: () => verbatim(''),
     oneOf: (values) => sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   }
 }

@@ -2,11 +2,11 @@ import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
+import { noteHoldups } from '../../scripts/sessions.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Durability } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
-import { noteHoldups } from '../sessions/sessions.ts'
 import { holdsAhead } from '../tasks/held-ahead.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
 import { changeTasks } from './bulk.ts'
@@ -41,7 +41,7 @@ export function insight({ db, memory, scripts, now, promised, read, write, tell 
       if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
       return answer
     },
-    noteHoldups: (session, holdups) => write('normal', () => noteHoldups(db, Number(session), holdups)),
+    noteHoldups: (session, holdups) => scripts.writeCheaply(() => noteHoldups(Number(session), holdups)),
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
     holdsAhead: (of) => read(() => holdsAhead(db, of)),

@@ -4,8 +4,10 @@ import { aside } from '../../aside.ts'
 import type { Change, Rows } from '../../contract.ts'
 import { areSameWaits } from '../../row-waits.ts'
 import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
+import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
-import { isLive, markUseful } from '../sessions/sessions.ts'
+import { isLive, markUseful } from '../sessions/live.ts'
 import { runEffects } from '../tasks/effects.ts'
 import type { OurDatabase } from '../tasks/within.ts'
 import { doChore } from '../upkeep/chores.ts'
@@ -21,11 +23,11 @@ import { isPlanned, lookOverAll, writePlan } from './plan.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { forgetOutdated, repairRows } from './repair.ts'
 import { settleRow } from './settle.ts'
-import { noteWaits, readWaits } from './waits.ts'
 
 export interface RowServices {
   connection: Connection
   memory: RowMemory
+  scripts: Scripts
   ours: OurDatabase
   now: () => number
   promised: Durability
@@ -43,7 +45,7 @@ function shown({ kind: _, ...answer }: Look & { kind: 'nothing' }) {
 
 /** The verbs for work found in the user's own tables. */
 export function sqliteRows(services: RowServices): Rows {
-  const { connection, memory, ours, now, promised, read, write, tell } = services
+  const { connection, memory, scripts, ours, now, promised, read, write, tell } = services
   const db = connection.statements
   const { book } = memory
   registerDigest(connection.raw)
@@ -152,9 +154,9 @@ export function sqliteRows(services: RowServices): Rows {
       return aside(counts, discovery, () => doChore(chore, undefined, connection.driver.library))
     },
     async noteWaiting(discoveries) {
-      const waits = await read(() => readWaits(db))
+      const waits = await scripts.read(readWaits)
       if (areSameWaits(discoveries, waits)) return waits
-      return write('normal', () => noteWaits(db, discoveries, now()))
+      return scripts.writeCheaply(() => noteWaits(scripts.db, discoveries))
     },
     listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
     getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),

@@ -1,7 +1,7 @@
 import type { RowWant } from '../../rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { isLive } from '../sessions/sessions.ts'
+import { isLive } from '../sessions/live.ts'
 import type { DiscoveryBook, Known } from './book.ts'
 import { waitingSuspects } from './claim.ts'
 import { isAnyBehind, walkedBehind } from './find.ts'

@@ -4,7 +4,7 @@ import { NOTHING_OPEN, type Opening, openLanes, opensAt } from '../file/opening.
 import type { Statements } from '../file/statements.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
-import { isLive, markUseful } from '../sessions/sessions.ts'
+import { isLive, markUseful } from '../sessions/live.ts'
 import { advanceRaces, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
 import { type Completion, completeAll } from './complete.ts'
 import { Tally } from './tally.ts'

@@ -4,11 +4,13 @@ import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { StoreError } from '../../../errors.ts'
 import { isRunning } from '../../../process-identity.ts'
+import { endSession, readLiveSessions } from '../../scripts/sessions.ts'
 import type { Backup, UpkeepProgress } from '../../upkeep.ts'
 import { Connection } from '../file/connection.ts'
 import { createFileFor } from '../file/new-file.ts'
+import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { emptyMemory } from '../memory.ts'
-import { endSession, readLiveSessions } from '../sessions/sessions.ts'
+import { sqliteHoldings } from '../sessions/holdings.ts'
 import type { Chore } from './chores.ts'
 import { COMPANIONS, isSameFile, syncFile } from './database-files.ts'
 import { verifyBackup } from './verify.ts'
@@ -104,10 +106,12 @@ async function settle(partial: string, now: number): Promise<void> {
   try {
     const db = copy.statements
     const memory = emptyMemory(db, Math.random)
+    const holdings = sqliteHoldings(memory)
+    const dialect = sqliteDialect(() => now)
     await copy.transaction(() => {
       memory.queues.knowing()
-      for (const { id } of readLiveSessions(db, now))
-        endSession(db, memory, Number(id), 'stop', undefined, now)
+      for (const { id } of driveOn(db, readLiveSessions(dialect)))
+        driveOn(db, endSession(dialect, holdings, { id: Number(id), cause: 'stop' }))
     })
     copy.raw.pragma('journal_mode = DELETE')
   } finally {

@@ -1,0 +1,46 @@
+import type { Holdings } from '../../scripts/sessions.ts'
+import { native } from '../../sql/script.ts'
+import type { Memory } from '../memory.ts'
+import { leaveRaces } from '../order/races.ts'
+import { forgiveRows, giveRowsBack, takeRowsFrom } from '../rows/giving-back.ts'
+import type { Sql } from '../server/sql.ts'
+import { Tally } from '../tasks/tally.ts'
+import { allHeldBy, applyAll } from '../tasks/transition.ts'
+
+export function postgresHoldings(memory: Memory): Holdings {
+  return {
+    tasks: (sessions) =>
+      native(async (sql: Sql) => {
+        const items = await allHeldBy(sql, sessions)
+        return {
+          items,
+          giveBack: (transitions, now) =>
+            native(async () => {
+              const tally = new Tally()
+              const decided = items.map((task) => ({ task, transition: transitions.get(task.id)! }))
+              await applyAll(sql, memory, decided, now, tally)
+              await tally.write(sql)
+              return tally.slots.write(sql)
+            }),
+        }
+      }),
+    rows: (sessions) =>
+      native(async (sql: Sql) => {
+        const claims = await takeRowsFrom(sql, sessions)
+        return {
+          items: claims.map(({ held, session }) => ({ ...held, session })),
+          giveBack: (transitions, now) =>
+            native(async () => {
+              await giveRowsBack(sql, memory.discoveries, claims, transitions, now)
+              return false
+            }),
+        }
+      }),
+    forgiveRows: (ids) => native((sql: Sql) => forgiveRows(sql, ids)),
+    forget: (sessions) =>
+      native(async (sql: Sql) => {
+        await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [sessions])
+        await leaveRaces(sql, sessions)
+      }),
+  }
+}
