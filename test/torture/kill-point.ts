@@ -4,49 +4,116 @@ import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { Journey } from '../../src/store/postgres/server/journey.ts'
+import { ServerConnection } from '../../src/store/postgres/server/server-connection.ts'
 import { say } from '../journeys/program.ts'
 
 /**
- * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): counts the statements that
- * the process gives to its database, and kills it before the one that was asked for. The engine knows nothing of it.
+ * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): reports the statements that
+ * the process gives to its database, and kills it at the gap that was asked for. The engine does not know of it.
+ *
+ * Which statements an operation consists of must not depend on time, or a kill hits another gap than the one that was asked for.
+ * So what the process does on its own account is held back until the operation is over (see `holdBackground`), and setting up a
+ * connection is no step, because the pool decides when it needs one.
  */
-interface Plan {
-  /** Which thread's statements count; any thread beside the main one is meant by the other. */
+export interface Plan {
+  /** The thread whose statements count. `keeper` stands for any thread but the main one. */
   thread: 'main' | 'keeper'
-  /** Killed before this one, from 1. None: the statements are told instead. */
-  at?: number
+  /** Where to kill. Without it the process lives, and only reports its steps. */
+  at?: Gap
+  /** The first step takes that long, as on a busy machine: timers become due during the operation. */
+  stallMs?: number
+}
+
+/** Between two steps that come one after the other. */
+export interface Gap {
+  /** Null: nothing has been asked yet. */
+  before: string | null
+  next: string
+  /** These two steps may follow each other several times: the how manieth time, from 1. */
+  nth: number
 }
 
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
-/**
- * Statements that no operation consists of. Timers decide when the process asks for changes and announces them; the
- * pool decides when it opens a connection, and so when that connection asks which server it reached.
- */
-const NO_STEP = /^PRAGMA data_version|^SELECT (pg_catalog\.)?(pg_notify|pg_backend_pid)/
+/** Another process may have committed: events of the file system decide when it is asked. */
+const NO_STEP = /^PRAGMA data_version/
 
-let armed = false
-let steps = 0
+let phase: 'before' | 'armed' | 'over' = 'before'
+let before: string | null = null
+let times = 0
+/** Statements without an answer, and connections that are being opened. */
+let underWay = 0
 
 /** From here on, statements are steps. */
 export function arm(): void {
-  armed = true
+  phase = 'armed'
 }
 
 /** The operation is over. The gap behind its last step is a place to be killed at, too. */
 export function disarm(): void {
   step('(the end)')
-  armed = false
+  phase = 'over'
+}
+
+/** A chain of statements asks the next one as soon as the last one is answered. */
+export async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) {
+    await new Promise(setImmediate)
+    if (underWay > 0) turns = 0
+  }
+}
+
+function isUnderWay(waitedFor: unknown): void {
+  underWay += 1
+  const done = () => {
+    underWay -= 1
+  }
+  Promise.resolve(waitedFor).then(done, done)
 }
 
 function step(sql: string): void {
-  if (!armed || plan === undefined || NO_STEP.test(sql)) return
-  steps += 1
-  if (plan.at === undefined) say('step', { sql })
-  if (steps !== plan.at) return
+  if (phase !== 'armed' || plan === undefined || NO_STEP.test(sql)) return
+  say('step', { sql })
+  const { at, stallMs } = plan
+  if (before === null && stallMs !== undefined) sleep(stallMs)
+  if (at !== undefined && before === at.before && sql === at.next) times += 1
+  before = sql
+  if (at === undefined || times < at.nth) return
   process.kill(process.pid, 'SIGKILL')
   // The kernel may take a moment, in which nothing must happen.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  sleep(Number.POSITIVE_INFINITY)
+}
+
+/** The whole thread. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+/**
+ * A timer that the process does not stay alive for belongs to the background: sums, metrics, beats, notifications. No operation
+ * waits for one, so none fires before the operation is over.
+ */
+function holdBackground(): void {
+  const start = { setTimeout, setInterval }
+  const isHeld = (timer: NodeJS.Timeout) => phase !== 'over' && !timer.hasRef()
+  function later(
+    callback: (...values: unknown[]) => void,
+    ms?: number,
+    ...values: unknown[]
+  ): NodeJS.Timeout {
+    const timer = start.setTimeout(() => (isHeld(timer) ? timer.refresh() : callback(...values)), ms)
+    return timer
+  }
+  function often(
+    callback: (...values: unknown[]) => void,
+    ms?: number,
+    ...values: unknown[]
+  ): NodeJS.Timeout {
+    const timer = start.setInterval(() => (isHeld(timer) ? undefined : callback(...values)), ms)
+    return timer
+  }
+  Object.defineProperties(later, Object.getOwnPropertyDescriptors(start.setTimeout))
+  Object.assign(globalThis, { setTimeout: later, setInterval: often })
 }
 
 function watchSqlite(): void {
@@ -97,19 +164,37 @@ function watchFiles(): void {
   syncBuiltinESMExports()
 }
 
-/** Every statement passes here, a pool's as well; those of a journey together: it leaves in one piece, or not at all. */
+/** Every statement passes here, a pool's as well. A journey is one step: it leaves in one piece, or not at all. */
 function watchPostgres(): void {
+  const connecting = watchConnecting()
   const client = pg.Client.prototype as { query: (...parameters: any[]) => unknown }
   const original = client.query
   client.query = function (...parameters) {
     const [asked] = parameters
     const sql = asked instanceof Journey ? partsOf(asked).join(';\n') : (asked.text ?? asked)
-    if (sql !== '') step(sql)
-    return original.apply(this, parameters)
+    if (sql !== '' && !connecting.has(this)) step(sql)
+    const answered = original.apply(this, parameters)
+    isUnderWay(asked instanceof Journey ? asked.over : answered)
+    return answered
   }
 }
 
-/** Without what begins and ends its transaction. */
+/** The connections that are being set up. */
+function watchConnecting(): WeakSet<object> {
+  const connecting = new WeakSet<object>()
+  const connection = ServerConnection.prototype as { connect: (...parameters: any[]) => unknown }
+  const original = connection.connect
+  connection.connect = function (callback) {
+    connecting.add(this)
+    const connected = (original.call(this) as Promise<unknown>).finally(() => connecting.delete(this))
+    isUnderWay(connected)
+    if (callback === undefined) return connected
+    connected.then(() => callback(null), callback)
+  }
+  return connecting
+}
+
+/** Without what begins and ends its transaction. Of a notification nothing is left: timers decide when it is sent. */
 function partsOf({ statements }: Journey): string[] {
   return statements
     .map(({ text }) => text)
@@ -120,6 +205,7 @@ if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
   watchSqlite()
   watchPostgres()
   watchFiles()
+  holdBackground()
   // A keeper has no program of ours in it that could say when it begins.
   if (!isMainThread) arm()
 }

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { openGleaner } from '../../src/index.ts'
 import { Child, type Said } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
 import { BOTH } from './ground/both.ts'
 import { countTasks, type Ground, read } from './ground/ground.ts'
+import { PostgresGround } from './ground/postgres.ts'
 import { flawsOf } from './ground/soundness.ts'
+import type { Gap, Plan } from './kill-point.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import { EFFECTS, plain, tasks, withLimited } from './tasks.ts'
 
@@ -25,7 +27,10 @@ const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.
 
 describe.each(BOTH)('on %s, killed at any point of', (database, open) => {
   let kills = 0
-  afterAll(() => console.log(`${database}: ${kills} kills at named points`))
+  let missed = 0
+  afterAll(() =>
+    console.log(`${database}: ${kills} kills at named points, ${missed} runs that did not come to theirs`),
+  )
 
   for (const operation of OPERATIONS) {
     test(operation.name, { timeout: 600_000 }, async ({ place }) => {
@@ -39,13 +44,30 @@ describe.each(BOTH)('on %s, killed at any point of', (database, open) => {
       const queue = points.values()
       await Promise.all(
         Array.from({ length: LANES }, async () => {
-          for (const at of queue) {
-            if (await killAt(place, operation, await ground.copy(), { before, steps, at })) kills += 1
+          for (const number of queue) {
+            if (await killAt(place, operation, await ground.copy(), { before, steps, number })) kills += 1
+            else missed += 1
           }
         }),
       )
     })
   }
+})
+
+/** The sums of the counters are then due, which every process writes down every two seconds. */
+const STALL_MS = 2_500
+
+test('what is killed between does not depend on how fast the machine is', async ({ place }) => {
+  const ground = await PostgresGround.fresh(inject('postgresUrl'))
+  onTestFinished(() => ground.clear())
+  const operation = OPERATIONS.find(
+    ({ name }) => name === 'enqueuing the first tasks of two keys with a limit',
+  )!
+  const [quick, slow] = await Promise.all([
+    dryRun(place, operation, ground),
+    dryRun(place, operation, ground, { stallMs: STALL_MS }),
+  ])
+  expect(slow).toEqual(quick)
 })
 
 /** The database as it is before the operation, to be copied for each kill. */
@@ -71,30 +93,49 @@ async function prepare(
   await ground.rows(EFFECTS)
 }
 
-function start(place: Place, operation: Operation, { database }: Ground, at?: number): Child {
-  const env = {
-    NODE_OPTIONS: `--import ${PRELOAD}`,
-    GLEANER_KILL_POINT: JSON.stringify({ thread: operation.thread ?? 'main', at }),
-  }
+function start(
+  place: Place,
+  operation: Operation,
+  { database }: Ground,
+  how: Omit<Plan, 'thread'> = {},
+): Child {
+  const plan: Plan = { thread: operation.thread ?? 'main', ...how }
+  const env = { NODE_OPTIONS: `--import ${PRELOAD}`, GLEANER_KILL_POINT: JSON.stringify(plan) }
   return place.keep(new Child(join(PROGRAMS, 'operation.ts'), { name: operation.name, database }, env))
 }
 
 /** The statements of the operation, in order: what can be killed between is found out, not listed by hand. */
-async function dryRun(place: Place, operation: Operation, template: Ground): Promise<string[]> {
+async function dryRun(
+  place: Place,
+  operation: Operation,
+  template: Ground,
+  how?: Pick<Plan, 'stallMs'>,
+): Promise<string[]> {
   const ground = await template.copy()
-  const child = start(place, operation, ground)
-  const steps = () => child.all('step').map(({ sql }) => sql as string)
+  const child = start(place, operation, ground, how)
   if (operation.thread === 'keeper') {
     // A renewal, and the next as far as its write.
     const renews = ({ sql }: Said) => /^\s*UPDATE \S+sessions/.test(sql)
     await child.hears('step', renews)
     await child.next('step', renews)
     await child.kill()
-    return steps()
+    return stepsOf(child)
   }
   expect(await child.ended, child.errors).toEqual({ code: 0, signal: null })
   expect(await flawsOf(ground)).toEqual([])
-  return steps()
+  return stepsOf(child)
+}
+
+function stepsOf(child: Child): string[] {
+  return child.all('step').map(({ sql }) => sql)
+}
+
+/** Of the step with this number. */
+function gapOf(steps: readonly string[], number: number): Gap {
+  const pairs = steps.map((next, index) => ({ before: steps[index - 1] ?? null, next }))
+  const { before, next } = pairs[number - 1]!
+  const alike = pairs.slice(0, number).filter((pair) => pair.before === before && pair.next === next)
+  return { before, next, nth: alike.length }
 }
 
 function pointsOf(ground: Ground, { varies, some }: Operation, steps: string[]): number[] {
@@ -119,7 +160,8 @@ interface KillPoint {
   /** How many tasks there are before the operation. */
   before: number
   steps: readonly string[]
-  at: number
+  /** Killed before this step, from 1. */
+  number: number
 }
 
 /** False: it came to its end before, which only one may whose steps vary. */
@@ -127,12 +169,13 @@ async function killAt(
   place: Place,
   operation: Operation,
   ground: Ground,
-  { before, steps, at }: KillPoint,
+  { before, steps, number }: KillPoint,
 ): Promise<boolean> {
-  const point = `killed at ${at} of ${steps.length}, before ${steps[at - 1]}`
-  const child = start(place, operation, ground, at)
+  const point = `killed at ${number} of ${steps.length}, before ${steps[number - 1]}`
+  const child = start(place, operation, ground, { at: gapOf(steps, number) })
   const ended = await child.ended
-  // With timers a run may be shorter than the first was: a run without a kill then, which must be sound, too.
+  if (!operation.varies) expect(stepsOf(child), point).toEqual(steps.slice(0, number))
+  // A run may never come to this gap: then it was not killed, and must be sound, too.
   if (operation.varies && ended.code === 0) expect(child.all('survived'), point).toHaveLength(1)
   else expect(ended.signal, `${point}: ${child.errors}`).toBe('SIGKILL')
   await ground.deserted()

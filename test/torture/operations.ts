@@ -30,6 +30,8 @@ export interface RunContext {
   database: string
   begin: () => void
   end: () => void
+  /** Resolves when no statement is under way, such as those that a worker begins with. */
+  quiet: () => Promise<void>
   acknowledge: (promise: { exists?: string[]; status?: Record<string, string>; paused?: boolean }) => void
 }
 
@@ -153,17 +155,18 @@ export const OPERATIONS: Operation[] = [
   {
     name: 'ctx.complete',
     some: 8,
-    // On a busy machine a timer of the store has its turn between its steps.
-    varies: true,
-    prepare: (gleaner) => gleaner.enqueue(effect),
-    run: withGleaner(async (gleaner, { begin, end, acknowledge }) => {
-      const { items } = await gleaner.tasks.list()
+    prepare: (gleaner) => gleaner.enqueue(plain),
+    run: withGleaner(async (gleaner, { quiet, begin, end, acknowledge }) => {
+      const worker = gleaner.work({ concurrency: 1 })
+      await worker.drained()
+      await quiet()
       gleaner.on('started', begin)
-      gleaner.on('completed', () => {
+      gleaner.on('completed', ({ id }) => {
         end()
-        acknowledge({ status: { [items[0]!.id]: 'completed' } })
+        acknowledge({ status: { [id]: 'completed' } })
       })
-      await gleaner.work({ concurrency: 1 }).drained()
+      await gleaner.enqueue(effect)
+      await worker.drained()
     }),
   },
   {
@@ -171,7 +174,7 @@ export const OPERATIONS: Operation[] = [
     // What ends at the same moment is handed in by one exchange, or by two.
     varies: true,
     prepare: (gleaner) => gleaner.enqueueMany(held, Array(3).fill(undefined)),
-    run: withGleaner(async (gleaner, { begin, end }) => {
+    run: withGleaner(async (gleaner, { quiet, begin, end }) => {
       let running = 0
       const all = new Promise<void>((resolve) =>
         gleaner.on('started', () => {
@@ -181,6 +184,7 @@ export const OPERATIONS: Operation[] = [
       )
       const worker = gleaner.work({ concurrency: 3 })
       await all
+      await quiet()
       begin()
       await worker.stop({ drain: 1 })
       end()

@@ -1,5 +1,5 @@
 import { argument, say } from '../../journeys/program.ts'
-import { arm, disarm } from '../kill-point.ts'
+import { arm, disarm, quiet } from '../kill-point.ts'
 import { OPERATIONS } from '../operations.ts'
 
 /** Runs one operation. The same module is preloaded, so that `arm` is the one that counts. */
@@ -9,6 +9,7 @@ await operation.run({
   database,
   begin: arm,
   end: disarm,
+  quiet,
   acknowledge: (promise) => say('acknowledged', promise),
 })
 say('survived')
