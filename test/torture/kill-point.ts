@@ -6,6 +6,8 @@ import pg from 'pg'
 import { Journey } from '../../src/store/postgres/server/journey.ts'
 import { ServerConnection } from '../../src/store/postgres/server/server-connection.ts'
 import { say } from '../journeys/program.ts'
+import { holdBackground } from './background.ts'
+import { type Gap, GapFinder } from './gaps.ts'
 
 /**
  * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): reports the statements that
@@ -24,23 +26,13 @@ export interface Plan {
   stallMs?: number
 }
 
-/** Between two steps that come one after the other. */
-export interface Gap {
-  /** Null: nothing has been asked yet. */
-  before: string | null
-  next: string
-  /** These two steps may follow each other several times: the how manieth time, from 1. */
-  nth: number
-}
-
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
 /** Another process may have committed: events of the file system decide when it is asked. */
 const NO_STEP = /^PRAGMA data_version/
 
 let phase: 'before' | 'armed' | 'over' = 'before'
-let before: string | null = null
-let times = 0
+const gaps = new GapFinder()
 /** Statements without an answer, and connections that are being opened. */
 let underWay = 0
 
@@ -75,10 +67,9 @@ function step(sql: string): void {
   if (phase !== 'armed' || plan === undefined || NO_STEP.test(sql)) return
   say('step', { sql })
   const { at, stallMs } = plan
-  if (before === null && stallMs !== undefined) sleep(stallMs)
-  if (at !== undefined && before === at.before && sql === at.next) times += 1
-  before = sql
-  if (at === undefined || times < at.nth) return
+  if (gaps.gap === undefined && stallMs !== undefined) sleep(stallMs)
+  gaps.next(sql)
+  if (at === undefined || !gaps.isAt(at)) return
   process.kill(process.pid, 'SIGKILL')
   // The kernel may take a moment, in which nothing must happen.
   sleep(Number.POSITIVE_INFINITY)
@@ -87,33 +78,6 @@ function step(sql: string): void {
 /** The whole thread. */
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-}
-
-/**
- * A timer that the process does not stay alive for belongs to the background: sums, metrics, beats, notifications. No operation
- * waits for one, so none fires before the operation is over.
- */
-function holdBackground(): void {
-  const start = { setTimeout, setInterval }
-  const isHeld = (timer: NodeJS.Timeout) => phase !== 'over' && !timer.hasRef()
-  function later(
-    callback: (...values: unknown[]) => void,
-    ms?: number,
-    ...values: unknown[]
-  ): NodeJS.Timeout {
-    const timer = start.setTimeout(() => (isHeld(timer) ? timer.refresh() : callback(...values)), ms)
-    return timer
-  }
-  function often(
-    callback: (...values: unknown[]) => void,
-    ms?: number,
-    ...values: unknown[]
-  ): NodeJS.Timeout {
-    const timer = start.setInterval(() => (isHeld(timer) ? undefined : callback(...values)), ms)
-    return timer
-  }
-  Object.defineProperties(later, Object.getOwnPropertyDescriptors(start.setTimeout))
-  Object.assign(globalThis, { setTimeout: later, setInterval: often })
 }
 
 function watchSqlite(): void {
@@ -205,7 +169,7 @@ if (plan !== undefined && plan.thread === (isMainThread ? 'main' : 'keeper')) {
   watchSqlite()
   watchPostgres()
   watchFiles()
-  holdBackground()
+  holdBackground(() => phase !== 'over')
   // A keeper has no program of ours in it that could say when it begins.
   if (!isMainThread) arm()
 }

@@ -3,11 +3,12 @@ import { afterAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { openGleaner } from '../../src/index.ts'
 import { Child, type Said } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
+import { gapOf } from './gaps.ts'
 import { BOTH } from './ground/both.ts'
 import { countTasks, type Ground, read } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { flawsOf } from './ground/soundness.ts'
-import type { Gap, Plan } from './kill-point.ts'
+import type { Plan } from './kill-point.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import { EFFECTS, plain, tasks, withLimited } from './tasks.ts'
 
@@ -128,14 +129,6 @@ async function dryRun(
 
 function stepsOf(child: Child): string[] {
   return child.all('step').map(({ sql }) => sql)
-}
-
-/** Of the step with this number. */
-function gapOf(steps: readonly string[], number: number): Gap {
-  const pairs = steps.map((next, index) => ({ before: steps[index - 1] ?? null, next }))
-  const { before, next } = pairs[number - 1]!
-  const alike = pairs.slice(0, number).filter((pair) => pair.before === before && pair.next === next)
-  return { before, next, nth: alike.length }
 }
 
 function pointsOf(ground: Ground, { varies, some }: Operation, steps: string[]): number[] {

@@ -1,37 +1,36 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type Gap, GapFinder } from '../gaps.ts'
 
 /** Where, of everything that is sent for one answer: before it is sent; in the middle of it; done, and not yet answered. */
 export type Moment = 'before' | 'within' | 'unanswered'
 
 export interface KillPoint {
-  /** Of the steps since `begin`, from 1. */
-  step: number
+  /** Of the steps since `begin`; null: no step, the server is killed when the operation is over. */
+  gap: Gap | null
   moment: Moment
 }
 
-/** Statements that are sent together, and answered together. */
-export interface Step {
-  sql: string[]
-}
-
-/** Waking others and renewing: timers send these, and no operation waits for them. */
+/** Waking others, renewing, and the greeting of a new connection: clocks and pools decide when these are sent. */
 const NO_STEP =
-  /^\s*(SELECT (pg_catalog\.)?set_config\('synchronous_commit', 'off', true\), (pg_catalog\.)?pg_notify|LISTEN)|UPDATE \S+sessions SET renew/i
+  /^\s*(SELECT (pg_catalog\.)?(set_config\('synchronous_commit', 'off', true\), (pg_catalog\.)?pg_notify|pg_backend_pid\(\) AS pid)|LISTEN)|UPDATE \S+sessions SET renew/i
 
 /**
  * Stands between the engine and its server, and understands what they say to each other: it counts the steps of an operation, and
  * calls `kill` in the middle of one. What the server said before its death and had not been passed on is lost.
  */
 export class MessageProxy {
-  readonly steps: Step[] = []
+  /** Statements that are sent together, and answered together. */
+  readonly steps: string[][] = []
   /** Called with the backend that serves the step. */
   kill: (backend: number) => Promise<void> = async () => {}
   readonly #server: Server
   readonly #upstream: number
   readonly #connections = new Set<Connection>()
+  #gaps = new GapFinder()
   #point: KillPoint | undefined
   #counting = false
+  #isMet = false
   #killed: Promise<void> | undefined
 
   static async before(port: number): Promise<MessageProxy> {
@@ -57,9 +56,11 @@ export class MessageProxy {
   /** For the next operation. */
   reset(): void {
     this.steps.length = 0
+    this.#gaps = new GapFinder()
     this.#point = undefined
     this.#killed = undefined
     this.#counting = false
+    this.#isMet = false
   }
 
   /** From here on, what is sent are steps. */
@@ -73,6 +74,16 @@ export class MessageProxy {
     this.#counting = false
   }
 
+  /** The operation came to the point. */
+  get isMet(): boolean {
+    return this.#isMet
+  }
+
+  /** Between `begin` and the end, or the death of the server. */
+  get isCounting(): boolean {
+    return this.#counting && this.#killed === undefined
+  }
+
   /** Settled when the server has been killed and `kill` has returned; undefined: the point was not reached. */
   get killed(): Promise<void> | undefined {
     return this.#killed
@@ -80,10 +91,13 @@ export class MessageProxy {
 
   /** What is to happen to this step. */
   next(sql: string[]): Moment | undefined {
-    if (!this.#counting || this.#killed !== undefined || sql.every((text) => NO_STEP.test(text)))
-      return undefined
-    this.steps.push({ sql })
-    return this.steps.length === this.#point?.step ? this.#point.moment : undefined
+    if (!this.isCounting || sql.every((text) => NO_STEP.test(text))) return undefined
+    this.steps.push(sql)
+    this.#gaps.next(nameOf(sql))
+    const { gap = null, moment } = this.#point ?? {}
+    if (gap === null || !this.#gaps.isAt(gap)) return undefined
+    this.#isMet = true
+    return moment
   }
 
   strike(backend: number): void {
@@ -95,6 +109,11 @@ export class MessageProxy {
     this.#server.close()
     for (const connection of this.#connections) connection.cut()
   }
+}
+
+/** Of a step, for `Gap`. */
+export function nameOf(sql: readonly string[]): string {
+  return sql.join(';\n')
 }
 
 /** A message; the first of a connection has no type. */
