@@ -5,6 +5,7 @@ import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { type ForeignOptions, ForeignProgram, type ProgramEnd } from './foreign-program.ts'
 import { doneByProgram, rowsDoneByProgram } from './foreign-tasks.ts'
+import { primaryGroupOf } from './primary-group.ts'
 
 export interface Hosted {
   /** Of the engine's options, those of what the program does. */
@@ -33,7 +34,8 @@ export async function hostProgram(
 ): Promise<Hosted | null> {
   if (pool === undefined) return null
   const { tasks = [], discoveries = [] } = config.engine
-  const { command, uid, gid } = pool
+  const { command, uid } = pool
+  const gid = pool.gid ?? (uid === undefined ? undefined : await primaryGroupOf(uid))
   const program = await ForeignProgram.start({
     command,
     cwd: dirname(config.path),

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -74,18 +75,18 @@ for m in told():
   expect((await start.ended).code).toBe(0)
 })
 
-test('a program gets nothing of the environment but what it needs and what the pool names', {
+test('a program gets nothing of the environment but what it needs and what the pool names, and no group of the supervisor', {
   timeout: 60_000,
 }, async () => {
   const isRoot = process.getuid?.() === 0
   const script = `${PRELUDE}
 for m in told():
     if m["type"] == "stop": break
-    say("done", m["id"], result={"env": sorted(os.environ), "hf": os.environ.get("HF_HOME"), "uid": os.getuid()})`
+    say("done", m["id"], result={"env": sorted(os.environ), "hf": os.environ.get("HF_HOME"), "ids": [os.getuid(), os.getgid(), *os.getgroups()]})`
   const folder = folderWith({
     'gleaner.config.ts': CONFIG.replace('discoveries: [files],', '').replace(
       /pools: .*/,
-      `pools: { py: { command: ['python3', '-c', ${JSON.stringify(script)}], queues: ['py'], env: ['HF_HOME']${isRoot ? ', uid: 65534, gid: 65534' : ''} } },`,
+      `pools: { py: { command: ['python3', '-c', ${JSON.stringify(script)}], queues: ['py'], env: ['HF_HOME']${isRoot ? ', uid: 65534' : ''} } },`,
     ),
   })
   const job = defineTask({ name: 'job', queue: 'py' })
@@ -100,12 +101,12 @@ for m in told():
     { cwd: folder, env: { ...env, GLEANER_DATABASE: `sqlite:${join(folder, 'app.db')}` } },
     'start',
   )
-  const result = (await (await app.enqueue(job)).result(WAIT)) as { env: string[]; hf: string; uid: number }
+  const result = (await (await app.enqueue(job)).result(WAIT)) as { env: string[]; hf: string; ids: number[] }
   const expected = /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|HF_HOME|GLEANER_(COMPONENT_ID|PROCESS|PROGRAM))$/
   expect(result.env.filter((name) => !expected.test(name))).toEqual([])
   expect(result.env).toEqual(expect.arrayContaining(['PATH', 'LC_ALL', 'HF_HOME', 'GLEANER_COMPONENT_ID']))
   expect(result.hf).toBe('/models')
-  expect(result.uid).toBe(isRoot ? 65534 : process.getuid?.())
+  if (isRoot) expect(result.ids).toEqual([65534, Number(execFileSync('id', ['-g', '65534']))])
   start.signal('SIGTERM')
   expect((await start.ended).code).toBe(0)
 })
