@@ -3,8 +3,16 @@ import type { Authorize, Authorized } from '../config/types.ts'
 import { shown } from '../define/names.ts'
 import { ROLES, type Role } from '../model/action.ts'
 import { Problem } from './problem.ts'
-import { cookieOf, hostOf, isForwarded, isLoopback, isOwnName, isSameHost } from './request-origin.ts'
-import { type KnownToken, TokenList } from './tokens.ts'
+import {
+  cookieOf,
+  hostOf,
+  isForwarded,
+  isLoopback,
+  isOwnName,
+  isSameHost,
+  KEY_HEADER,
+} from './request-origin.ts'
+import { type BrowserSession, type KnownToken, TokenList } from './tokens.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
 export interface AccessOptions {
@@ -80,7 +88,8 @@ export class Access {
       if (known !== null) return callerWith(known, address)
     }
     const cookie = cookieOf(request)
-    const signedIn = cookie === null ? null : this.#tokens.byCookie(cookie)
+    const key = request.headers.get(KEY_HEADER) ?? ''
+    const signedIn = cookie === null ? null : this.#tokens.bySession({ cookie, key })
     if (bearer === null && signedIn !== null) return { ...callerWith(signedIn, address), signedIn: true }
     const authorized = (await this.#authorize?.(request)) ?? null
     if (authorized !== null) return callerFrom(authorized, address)
@@ -96,11 +105,11 @@ export class Access {
     return { role: 'viewer', user: null, address, signedIn: false, queues: [], actions: [] }
   }
 
-  /** What the browser shall keep so that it need not keep the token. */
-  async signIn(token: string, { address }: Visit): Promise<string> {
+  /** What the browser keeps instead of the token. */
+  async signIn(token: string, { address }: Visit): Promise<BrowserSession> {
     const known = this.#tokens.byToken(token)
     if (known === null) throw await this.#wrongToken(address)
-    return known.cookie
+    return known.session
   }
 
   async #wrongToken(address: string | null): Promise<Problem> {

@@ -27,6 +27,9 @@ export function isSameHost(origin: string, request: Request): boolean {
   return page !== null && page.host !== '' && page.host === urlOf(`http://${fullHostOf(request)}`)?.host
 }
 
+/** The header of a signed-in browser, beside its cookie. */
+export const KEY_HEADER = 'gleaner-key'
+
 export function cookieOf(request: Request): string | null {
   const name = cookieName(request)
   for (const pair of (request.headers.get('cookie') ?? '').split(';')) {

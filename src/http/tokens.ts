@@ -7,21 +7,30 @@ export interface KnownToken {
   name: string | null
   role: Role
   queues: readonly string[] | null
-  /** What the browser keeps instead of the token. */
+  session: BrowserSession
+}
+
+/**
+ * What a browser keeps instead of the token. It sends a cookie to every port of the host, also to the server of another user. Only
+ * pages of this server's own port can read the key, so that a session needs both.
+ */
+export interface BrowserSession {
   cookie: string
+  key: string
 }
 
 /** Compares a secret with all known ones, in a time that does not depend on the secret. */
 export class TokenList {
-  readonly #tokens: { known: KnownToken; digest: Buffer; cookieDigest: Buffer }[]
+  readonly #tokens: { known: KnownToken; digest: Buffer; sessionDigest: Buffer }[]
 
   constructor(tokens: Tokens = []) {
     this.#tokens = checkTokens(tokens, 'tokens').map(({ name, role, token, queues }) => {
       const cookie = digestOf(`cookie of ${token}`).toString('base64url')
+      const session = { cookie, key: digestOf(`key of ${token}`).toString('base64url') }
       return {
-        known: { name, role, queues: queues ?? null, cookie },
+        known: { name, role, queues: queues ?? null, session },
         digest: digestOf(token),
-        cookieDigest: digestOf(cookie),
+        sessionDigest: digestOf(secretOf(session)),
       }
     })
   }
@@ -34,16 +43,20 @@ export class TokenList {
     return this.#find(secret, 'digest')
   }
 
-  byCookie(secret: string): KnownToken | null {
-    return this.#find(secret, 'cookieDigest')
+  bySession(session: BrowserSession): KnownToken | null {
+    return this.#find(secretOf(session), 'sessionDigest')
   }
 
-  #find(secret: string, field: 'digest' | 'cookieDigest'): KnownToken | null {
+  #find(secret: string, field: 'digest' | 'sessionDigest'): KnownToken | null {
     const digest = digestOf(secret)
     let found: KnownToken | null = null
     for (const token of this.#tokens) if (timingSafeEqual(token[field], digest)) found = token.known
     return found
   }
+}
+
+function secretOf({ cookie, key }: BrowserSession): string {
+  return `${cookie} ${key}`
 }
 
 /** Digests have one length, so that they can be compared in constant time. */

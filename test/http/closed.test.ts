@@ -88,13 +88,13 @@ test('a browser signs in once, and a script cannot read what it keeps', async ()
     ask(url, '/api/v1/session', { method: 'POST', body: { token }, headers })
   expect(await signIn('not-the-token-of-the-admin')).toMatchObject({ status: 401 })
   expect(await signIn(ADMIN.token, { origin: 'http://evil.example' })).toMatchObject({ status: 403 })
-  const { status, headers } = await signIn(ADMIN.token)
-  expect(status).toBe(204)
+  const { status, headers, body } = await signIn(ADMIN.token)
+  expect(status).toBe(200)
   const [pair, ...attributes] = headers.get('set-cookie')!.split('; ')
   expect(pair).toMatch(new RegExp(`^gleaner-${port}=`))
-  expect(pair).not.toContain(ADMIN.token)
+  expect(`${pair}${body.key}`).not.toContain(ADMIN.token)
   expect(attributes).toEqual(expect.arrayContaining(['HttpOnly', 'SameSite=Strict']))
-  const cookie = { cookie: `other=1; ${pair}` }
+  const cookie = { cookie: `other=1; ${pair}`, 'gleaner-key': body.key as string }
   expect(await ask(url, '/api/v1/info', { headers: cookie })).toMatchObject({
     body: { role: 'operator', user: 'admin', signedIn: true },
   })
@@ -106,6 +106,18 @@ test('a browser signs in once, and a script cannot read what it keeps', async ()
   expect(out.headers.get('set-cookie')).toMatch(new RegExp(`^gleaner-${port}=; Max-Age=0;`))
   // What the browser keeps is not a token.
   expect(await ask(url, '/api/v1/info', { token: pair!.split('=')[1]! })).toMatchObject({ status: 401 })
+})
+
+test('the cookie alone opens nothing: browsers send it to every port of the host', async () => {
+  const { url } = await openServer({ tokens: [ADMIN] })
+  const signedIn = await ask(url, '/api/v1/session', { method: 'POST', body: { token: ADMIN.token } })
+  const [cookie] = signedIn.headers.get('set-cookie')!.split(';')
+  for (const key of [undefined, '', 'a-guess', cookie!.split('=')[1]!]) {
+    const headers = { cookie: cookie!, ...(key === undefined ? {} : { 'gleaner-key': key }) }
+    expect(await ask(url, '/api/v1/info', { headers }), key).toMatchObject({ status: 401 })
+  }
+  const key = { 'gleaner-key': signedIn.body.key as string }
+  expect(await ask(url, '/api/v1/info', { headers: key })).toMatchObject({ status: 401 })
 })
 
 test('wrong tokens are slowed down and logged, and right ones never wait for them', async () => {

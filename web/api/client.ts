@@ -1,7 +1,7 @@
 import { readExactly, writeExactly } from '../../src/exact-json.ts'
 import type { ErrorBody, Info } from '../../src/http/wire.ts'
 import { API } from './place.ts'
-import { setSession } from './session.ts'
+import { keepKey, keyOfSession, setSession } from './session.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
@@ -29,6 +29,8 @@ export async function ask<T>(path: string, method: Method = 'GET', body?: unknow
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   if (init.body !== undefined && init.body !== null) headers.set('content-type', 'application/json')
+  const key = keyOfSession()
+  if (key !== null) headers.set('gleaner-key', key)
   const response = await fetch(`${API}${path}`, { ...init, headers }).catch((error) => {
     if (init.signal?.aborted) throw error
     throw new ApiError({ code: 'OFFLINE', message: 'the server does not answer', hint: 'Is it running?' })
@@ -51,12 +53,18 @@ export async function introduce(): Promise<void> {
 
 /** Throws if the token is not known. */
 export async function signIn(token: string): Promise<void> {
-  await ask('/session', 'POST', { token })
+  await openSession(token)
   await introduce()
+}
+
+async function openSession(token: string): Promise<void> {
+  const { key } = await ask<{ key: string }>('/session', 'POST', { token })
+  keepKey(key)
 }
 
 export async function signOut(): Promise<void> {
   await ask('/session', 'DELETE')
+  keepKey(null)
   setSession({ info: null, refused: true })
 }
 
@@ -65,5 +73,5 @@ export async function signInByAddress(): Promise<void> {
   const [, token] = /^#token=([\x21-\x7e]+)$/.exec(location.hash) ?? []
   if (token === undefined) return
   history.replaceState(history.state, '', location.pathname + location.search)
-  await ask('/session', 'POST', { token: decodeURIComponent(token) })
+  await openSession(decodeURIComponent(token))
 }

@@ -1,7 +1,11 @@
 import { useSyncExternalStore } from 'react'
 import type { Info } from '../../src/http/wire.ts'
+import { API } from './place.ts'
 
-/** Who we are to the server. A cookie that scripts cannot read says it, in all tabs. */
+/**
+ * Who we are to the server, in all tabs: a cookie that scripts cannot read, and a key. Browsers send the cookie to every port of the
+ * host. Only pages of our own port can read the key.
+ */
 
 export interface Session {
   /** Null: not asked yet, or refused. */
@@ -20,6 +24,18 @@ export function setSession(next: Partial<Session>): void {
 
 export function useSession(): Session {
   return useSyncExternalStore(subscribe, () => session)
+}
+
+const KEY = `gleaner-key ${API}`
+
+export function keyOfSession(): string | null {
+  return localStorage.getItem(KEY)
+}
+
+/** Null: signed out. */
+export function keepKey(key: string | null): void {
+  if (key === null) localStorage.removeItem(KEY)
+  else localStorage.setItem(KEY, key)
 }
 
 /** Viewers see no actions. */

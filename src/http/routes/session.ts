@@ -10,12 +10,13 @@ export const sessionRoutes: readonly Route[] = [
     method: 'post',
     path: '/session',
     role: null,
-    summary: 'Signs a browser in: sets a cookie that scripts cannot read',
+    summary:
+      'Signs a browser in: sets a cookie that scripts cannot read, and returns the key to send with it',
     body: z.strictObject({ token: z.string().min(1).max(TOKEN_MAX) }),
-    answer: null,
+    answer: z.object({ key: z.string().describe('to be sent as the header gleaner-key, beside the cookie') }),
     async handle({ access }, { body, caller: { address }, request }) {
-      const cookie = await access.signIn(body.token, { request, address })
-      return withCookie(request, cookie, YEAR_S)
+      const { cookie, key } = await access.signIn(body.token, { request, address })
+      return Response.json({ key }, { headers: cookieHeader(request, cookie, YEAR_S) })
     },
   }),
   route({
@@ -24,13 +25,15 @@ export const sessionRoutes: readonly Route[] = [
     role: null,
     summary: 'Signs a browser out: removes the cookie',
     answer: null,
-    handle: (_desk, { request }) => withCookie(request, '', 0),
+    handle: (_desk, { request }) =>
+      new Response(null, { status: 204, headers: cookieHeader(request, '', 0) }),
   }),
 ]
 
 /** Without a path the browser sends it to this API only, wherever the API is mounted. */
-function withCookie(request: Request, value: string, maxAgeS: number): Response {
+function cookieHeader(request: Request, value: string, maxAgeS: number): { 'set-cookie': string } {
   const secure = request.headers.get('origin')?.startsWith('https:') ? '; Secure' : ''
-  const cookie = `${cookieName(request)}=${value}; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`
-  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } })
+  return {
+    'set-cookie': `${cookieName(request)}=${value}; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`,
+  }
 }
