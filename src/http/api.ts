@@ -42,8 +42,8 @@ export interface ApiOptions extends AccessOptions {
   timeline?: Timeline
 }
 
-/** A Hono app, to be served alone or mounted in a server of yours. */
-export interface Api extends Hono {
+/** A Hono app, to be served alone or mounted in a server of yours. `App`: the type `Hono` of your app, if it has another version. */
+export type Api<App = Hono> = App & {
   /** Ends all event streams. */
   close(): void
 }
@@ -64,8 +64,11 @@ export const ROUTES: readonly Route[] = [
   ...eventRoutes,
 ]
 
-/** Everything Gleaner knows and can do, over HTTP. */
-export function createApi(gleaner: Gleaner, options: ApiOptions = {}): Api {
+/**
+ * Everything Gleaner knows and can do, over HTTP. If your app has another version of Hono, name its type:
+ * `app.route('/ops', createApi<Hono>(gleaner, options))`. Every version of Hono 4 can mount it.
+ */
+export function createApi<App = Hono>(gleaner: Gleaner, options: ApiOptions = {}): Api<App> {
   const office = officeOf(gleaner, options)
   const { hub } = office.desk
   const app = new Hono({ strict: true })
@@ -75,7 +78,8 @@ export function createApi(gleaner: Gleaner, options: ApiOptions = {}): Api {
   app.all(`${PREFIX}/*`, nothing)
   if (options.dashboard !== false) addDashboard(app, office, nothing)
   app.notFound(nothing)
-  return Object.assign(app, { close: () => hub.close() })
+  // The types of two versions of Hono differ in their private parts, which mounting does not use.
+  return Object.assign(app, { close: () => hub.close() }) as unknown as Api<App>
 }
 
 function officeOf(gleaner: Gleaner, options: ApiOptions): Office {

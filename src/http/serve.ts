@@ -52,7 +52,7 @@ export async function serve(gleaner: Gleaner, options: ServeOptions = {}): Promi
 
 /** For servers of Node's kind: `http.createServer`, Express, Fastify. `prefix`: what stands before our paths, if nobody took it away. */
 export function nodeHandler(
-  api: Api,
+  api: Pick<Api, 'fetch'>,
   { prefix = '' }: { prefix?: string } = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const handle = getRequestListener(api.fetch, { overrideGlobalObjects: false })

@@ -8,6 +8,7 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
+import { Hono as OldestHono } from 'hono-oldest'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ApiOptions, createApi, nodeHandler } from '../../src/http/index.ts'
 import { openTemp } from '../temp-database.ts'
@@ -61,8 +62,8 @@ async function firstEvent(url: string, { headers = {} }: Call): Promise<string> 
   return text
 }
 
-async function api(options: ApiOptions = { local: true }) {
-  const made = createApi(await openTemp({ tasks: [plain] }), options)
+async function api<App = Hono>(options: ApiOptions = { local: true }) {
+  const made = createApi<App>(await openTemp({ tasks: [plain] }), options)
   onTestFinished(() => made.close())
   return made
 }
@@ -89,6 +90,19 @@ test('in an app of another copy of Hono, by `route` and by `mount`', async () =>
   const routed = new Other().get('/', (c) => c.text('the app itself')).route('/ops', await api())
   const { fetch: handle } = await api()
   const mounted = new Other().get('/', (c) => c.text('the app itself')).mount('/ops', handle)
+  for (const app of [routed, mounted]) {
+    const url = await listening(createServer(getRequestListener(app.fetch)))
+    await expectWhole(url)
+    await expectPage(url)
+  }
+})
+
+test('in an app of the oldest Hono 4, by `route` and by `mount`', async () => {
+  const routed = new OldestHono()
+    .get('/', (c) => c.text('the app itself'))
+    .route('/ops', await api<OldestHono>())
+  const { fetch: handle } = await api()
+  const mounted = new OldestHono().get('/', (c) => c.text('the app itself')).mount('/ops', handle)
   for (const app of [routed, mounted]) {
     const url = await listening(createServer(getRequestListener(app.fetch)))
     await expectWhole(url)
