@@ -7,6 +7,7 @@ import { Connection } from '../../src/store/sqlite/file/connection.ts'
 import { findingsIn } from '../../src/store/sqlite/upkeep/soundness.ts'
 import { Child } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
+import { type Library, using } from './programs/library.ts'
 import { held, plain, tasks } from './tasks.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
@@ -19,9 +20,12 @@ const LANES = 3
 const EVERY_GAP = process.env.GLEANER_TORTURE !== undefined
 
 /** Several steps of the copy; for a restore so many that pages are written before the end, which must be undone then. */
-const PADDING_BYTES = { backup: 5 * 2 ** 20, restore: 22 * 2 ** 20 }
+const PADDING_BYTES = { backup: 7 * 2 ** 20, restore: 22 * 2 ** 20 }
 
-type Chore = 'backup' | 'restore'
+interface Chore {
+  chore: 'backup' | 'restore'
+  library: Library
+}
 
 /** Where one kill happens: a database, what was made of it before, and what it left to be read back. */
 interface Scene {
@@ -31,27 +35,38 @@ interface Scene {
   backup: string
 }
 
-describe('on SQLite, killed at any point of', () => {
+/** What is killed uses the library; what looks at the files and repairs them uses better-sqlite3. */
+const LIBRARIES: readonly [database: string, library: Library][] = [
+  ['SQLite', 'better-sqlite3'],
+  ['SQLite (node:sqlite)', 'node:sqlite'],
+]
+
+describe.each(LIBRARIES)('on %s, killed at any point of', (_database, library) => {
   test('a backup, there is no half of one under its name, and the next one is not in its way', async ({
     place,
   }) => {
-    const template = await prepared(place, 'backup')
-    await killEverywhere(place, 'backup', template, async ({ folder, file, backup }, point) => {
-      // The old one, or the new one: both are whole.
-      expect(await markOf(backup), point).toBeOneOf(['old', 'new'])
-      expect(await markOf(file), point).toBe('new')
-      const gleaner = await openGleaner({ database: `sqlite:${file}`, tasks })
-      await gleaner.maintenance.backup(backup, { overwrite: true })
-      await gleaner.close()
-      expect(await markOf(backup), point).toBe('new')
-      expect(readdirSync(folder).sort(), point).toEqual(['app.db', 'copy.db'])
-    })
+    const template = await prepared(place, { chore: 'backup', library })
+    await killEverywhere(
+      place,
+      { chore: 'backup', library },
+      template,
+      async ({ folder, file, backup }, point) => {
+        // The old one, or the new one: both are whole.
+        expect(await markOf(backup), point).toBeOneOf(['old', 'new'])
+        expect(await markOf(file), point).toBe('new')
+        const gleaner = await openGleaner({ database: `sqlite:${file}`, tasks })
+        await gleaner.maintenance.backup(backup, { overwrite: true })
+        await gleaner.close()
+        expect(await markOf(backup), point).toBe('new')
+        expect(readdirSync(folder).sort(), point).toEqual(['app.db', 'copy.db'])
+      },
+    )
   }, 300_000)
 
   test('a restore, the old database is there or the new one, and it can be repeated', async ({ place }) => {
-    const template = await prepared(place, 'restore')
+    const template = await prepared(place, { chore: 'restore', library })
     let undone = 0
-    await killEverywhere(place, 'restore', template, async ({ file, backup }, point) => {
+    await killEverywhere(place, { chore: 'restore', library }, template, async ({ file, backup }, point) => {
       if (existsSync(`${file}-journal`)) undone += 1
       expect(await markOf(file), point).toBeOneOf(['old', 'new'])
       await restoreBackup(backup, { database: `sqlite:${file}` })
@@ -62,7 +77,7 @@ describe('on SQLite, killed at any point of', () => {
 })
 
 /** A database marked `old` with a backup of it, and then `new`; a worker was killed with something in its hands. */
-async function prepared(place: Place, chore: Chore): Promise<Scene> {
+async function prepared(place: Place, { chore, library }: Chore): Promise<Scene> {
   const scene = sceneIn(mkdtempSync(join(place.folder, 'template-')))
   const database = `sqlite:${scene.file}`
   const gleaner = await openGleaner({ database, tasks })
@@ -75,7 +90,8 @@ async function prepared(place: Place, chore: Chore): Promise<Scene> {
   app.close()
   await gleaner.enqueue(held)
   await gleaner.close()
-  const holder = place.keep(new Child(join(PROGRAMS, 'holder.ts'), { database, concurrency: 1 }))
+  const argument = { database, concurrency: 1 }
+  const holder = place.keep(new Child(join(PROGRAMS, 'holder.ts'), argument, using(library)))
   await holder.hears('running')
   await holder.kill()
   expect(existsSync(`${scene.file}-wal`)).toBe(true)
@@ -94,8 +110,9 @@ function copyOf(place: Place, template: Scene): Scene {
   return scene
 }
 
-function start(place: Place, chore: Chore, { file, backup }: Scene, at?: number): Child {
+function start(place: Place, { chore, library }: Chore, { file, backup }: Scene, at?: number): Child {
   const env = {
+    ...using(library),
     NODE_OPTIONS: `--import ${PRELOAD}`,
     GLEANER_KILL_POINT: JSON.stringify({ thread: 'keeper', at }),
   }

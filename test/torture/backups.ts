@@ -5,11 +5,14 @@ import { openGleaner, restoreBackup } from '../../src/index.ts'
 import { Connection } from '../../src/store/sqlite/file/connection.ts'
 import { findingsIn } from '../../src/store/sqlite/upkeep/soundness.ts'
 import { Child } from '../journeys/child.ts'
+import { type Library, using } from './programs/library.ts'
 import { EFFECTS, tasks } from './tasks.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
 
 export interface BackupTorture {
+  /** What works, backs up and restores; better-sqlite3 only looks at what came of it. */
+  library: Library
   backups: number
   everyMs: number
   /** Processes at the same time. */
@@ -42,7 +45,7 @@ export async function backUpUnderLoad(options: BackupTorture): Promise<BackupDam
     const { made, longestMs } = await backUp(folder, load, options)
     await load.stop()
     const broken = [...load.problems]
-    for (const backup of made) broken.push(...(await brokenIn(folder, backup)))
+    for (const backup of made) broken.push(...(await brokenIn(folder, backup, options)))
     broken.push(...(await unfinishedIn(`sqlite:${join(folder, 'restored.db')}`)))
     return { backups: made.length, acknowledged: made.at(-1)!.acknowledged.length, longestMs, broken }
   } finally {
@@ -60,7 +63,7 @@ class Load {
     this.database = database
   }
 
-  async start({ producers, workers }: BackupTorture): Promise<void> {
+  async start({ producers, workers, library }: BackupTorture): Promise<void> {
     const gleaner = await openGleaner({ database: this.database, tasks })
     await gleaner.close()
     const connection = new Connection(this.database.slice('sqlite:'.length))
@@ -68,8 +71,9 @@ class Load {
     connection.close()
     const argument = { database: this.database, concurrency: 8 }
     for (let n = 0; n < producers; n++)
-      this.#producers.push(new Child(join(PROGRAMS, 'producer.ts'), argument))
-    for (let n = 0; n < workers; n++) this.#workers.push(new Child(join(PROGRAMS, 'worker.ts'), argument))
+      this.#producers.push(new Child(join(PROGRAMS, 'producer.ts'), argument, using(library)))
+    for (let n = 0; n < workers; n++)
+      this.#workers.push(new Child(join(PROGRAMS, 'worker.ts'), argument, using(library)))
     await Promise.all(this.#producers.map((child) => child.hears('acknowledged')))
     await Promise.all(this.#workers.map((child) => child.hears('completed')))
   }
@@ -93,9 +97,9 @@ class Load {
 async function backUp(
   folder: string,
   load: Load,
-  { backups, everyMs }: BackupTorture,
+  { backups, everyMs, library }: BackupTorture,
 ): Promise<{ made: Promised[]; longestMs: number }> {
-  const gleaner = await openGleaner({ database: load.database })
+  const gleaner = await openGleaner({ database: load.database, sqlite: { driver: library } })
   const made: Promised[] = []
   let longestMs = 0
   for (let n = 0; n < backups; n++) {
@@ -113,9 +117,13 @@ async function backUp(
 }
 
 /** Restored over the one before it: whatever was there is gone. */
-async function brokenIn(folder: string, { path, acknowledged }: Promised): Promise<string[]> {
+async function brokenIn(
+  folder: string,
+  { path, acknowledged }: Promised,
+  { library }: BackupTorture,
+): Promise<string[]> {
   const restored = join(folder, 'restored.db')
-  await restoreBackup(path, { database: `sqlite:${restored}` })
+  await restoreBackup(path, { database: `sqlite:${restored}`, sqlite: { driver: library } })
   const connection = new Connection(restored)
   try {
     const ids = new Set(connection.raw.prepare('SELECT id FROM gleaner_tasks').pluck().all().map(String))

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect } from 'vitest'
 import { Child } from '../journeys/child.ts'
 import { Place, test } from '../journeys/place.ts'
+import { type Library, using } from './programs/library.ts'
 import { type Call, hasCompiler, hasStrace, openTracer, shim, strace, type Tracer } from './syscalls.ts'
 import { EFFECTS } from './tasks.ts'
 
@@ -34,13 +35,18 @@ function isSafe(promise: Call[]): boolean {
   return lastWrite >= 0 && promise.findLastIndex(isLogSync) > lastWrite
 }
 
-async function trace(place: Place, tracer: Tracer, durability: 'full' | 'normal'): Promise<Call[]> {
+async function trace(
+  place: Place,
+  tracer: Tracer,
+  durability: 'full' | 'normal',
+  library: Library = 'better-sqlite3',
+): Promise<Call[]> {
   const gleaner = await place.open()
   await gleaner.close()
   place.connect().exec(EFFECTS)
   const program = join(import.meta.dirname, 'programs/promises.ts')
   const argument = { database: place.database, durability, count: COUNT }
-  const child = place.keep(new Child(program, argument, tracer.env, tracer.command))
+  const child = place.keep(new Child(program, argument, { ...tracer.env, ...using(library) }, tracer.command))
   expect(await child.ended, child.errors).toEqual({ code: 0, signal: null })
   return tracer.calls()
 }
@@ -104,6 +110,14 @@ describe.runIf(process.platform === 'linux')('as the system calls show', () => {
     const calls = part(full, 'plain completions', 'completions with effects')
     expect(calls.some(isLogWrite)).toBe(true)
     expect(calls.filter(isLogSync)).toEqual([])
+  })
+
+  test('with node:sqlite, too, nothing is answered before its bytes are synced', async ({ place }) => {
+    const calls = await trace(place, openTracer(place.folder), 'full', 'node:sqlite')
+    const counts = { enqueue: COUNT, complete: 1, cancel: 1, retry: 1, remove: 1, pause: 1 }
+    for (const [what, count] of Object.entries(counts))
+      expect(promisesOf(calls, what).map(isSafe), what).toEqual(Array(count).fill(true))
+    expect(part(calls, 'plain completions', 'completions with effects').filter(isLogSync)).toEqual([])
   })
 
   test("with durability 'normal' no enqueue waits for the disk", () => {

@@ -1,13 +1,13 @@
 import fs from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
-import Database from 'better-sqlite3'
 import pg from 'pg'
 import { Journey } from '../../src/store/postgres/server/journey.ts'
 import { ServerConnection } from '../../src/store/postgres/server/server-connection.ts'
 import { say } from '../journeys/program.ts'
 import { holdBackground } from './background.ts'
 import { type Gap, GapFinder } from './gaps.ts'
+import { sqlite } from './programs/library.ts'
 
 /**
  * Preloaded into a child (`NODE_OPTIONS=--import …`, so that its threads have it, too): reports the statements that
@@ -28,8 +28,8 @@ export interface Plan {
 
 const plan: Plan | undefined = process.env.GLEANER_KILL_POINT && JSON.parse(process.env.GLEANER_KILL_POINT)
 
-/** Another process may have committed: events of the file system decide when it is asked. */
-const NO_STEP = /^PRAGMA data_version/
+/** Another process may have committed: events of the file system decide when it is asked. EXPLAIN changes nothing. */
+const NO_STEP = /^PRAGMA data_version|^EXPLAIN /
 
 let phase: 'before' | 'armed' | 'over' = 'before'
 const gaps = new GapFinder()
@@ -80,35 +80,46 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
+/** Only of the library that the program uses: to load the other one would make two. */
 function watchSqlite(): void {
+  if (sqlite.driver === 'node:sqlite') {
+    const node = process.getBuiltinModule('node:sqlite')
+    watchStatements(node.DatabaseSync, node.StatementSync.prototype)
+    watchBackups(node)
+    return
+  }
+  const Database = createRequire(import.meta.url)('better-sqlite3')
   const probe = new Database(':memory:')
-  const statement = Object.getPrototypeOf(probe.prepare('SELECT 1')) as Record<string, any>
-  for (const method of ['run', 'get', 'all', 'iterate']) {
-    const original = statement[method]
-    statement[method] = function (this: { source: string }, ...parameters: unknown[]) {
-      step(this.source)
-      return original.apply(this, parameters)
-    }
-  }
-  const original = Database.prototype.exec
-  Database.prototype.exec = function (sql: string) {
-    step(sql)
-    return original.call(this, sql)
-  }
-  watchBackups()
+  watchStatements(Database, Object.getPrototypeOf(probe.prepare('SELECT 1')))
+  watchBackups(Database.prototype)
   probe.close()
 }
 
+function watchStatements(database: { prototype: any }, statement: any): void {
+  for (const method of ['run', 'get', 'all', 'iterate']) {
+    const original = statement[method]
+    statement[method] = function (this: { source?: string; sourceSQL: string }, ...parameters: unknown[]) {
+      step(this.source ?? this.sourceSQL)
+      return original.apply(this, parameters)
+    }
+  }
+  const original = database.prototype.exec
+  database.prototype.exec = function (sql: string) {
+    step(sql)
+    return original.call(this, sql)
+  }
+}
+
 /** Pages that are copied are no statements. */
-function watchBackups(): void {
-  const original = Database.prototype.backup
-  Database.prototype.backup = async function (path, options) {
-    const done = await original.call(this, path, {
-      progress(copied) {
-        step('(pages copied)')
-        return options!.progress(copied)
-      },
-    })
+function watchBackups(place: any): void {
+  const original = place.backup
+  place.backup = async function (...parameters: unknown[]) {
+    const options = parameters.pop() as { progress: (copied: unknown) => unknown }
+    const progress = (copied: unknown) => {
+      step('(pages copied)')
+      return options.progress(copied)
+    }
+    const done = await original.call(this, ...parameters, { ...options, progress })
     step('(all pages copied)')
     return done
   }

@@ -8,8 +8,10 @@ import { BOTH } from './ground/both.ts'
 import { countTasks, type Ground, read } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { flawsOf } from './ground/soundness.ts'
+import { SqliteGround } from './ground/sqlite.ts'
 import type { Plan } from './kill-point.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
+import { type Library, using } from './programs/library.ts'
 import { EFFECTS, plain, tasks, withLimited } from './tasks.ts'
 
 const PROGRAMS = join(import.meta.dirname, 'programs')
@@ -26,14 +28,46 @@ const EVERY_GAP = (GLEANER_TORTURE ?? GLEANER_EVERY_GAP) !== undefined
 const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
   WHERE l.name IN ('effect', 'held', 'limited') AND t.status = 'completed' ORDER BY t.id`
 
-describe.each(BOTH)('on %s, killed at any point of', (database, open) => {
+/** On the other SQLite library the short form kills where the libraries could differ: tables, large values, transactions, threads. */
+const CORE = /^(opening a new database|enqueueMany|ctx\.complete|renewing|pruning)/
+const POINTS_OF_CORE = 2
+
+interface Setting {
+  database: string
+  open: () => Promise<Ground>
+  /** What is killed uses it; what looks at the file and repairs it uses better-sqlite3. */
+  library: Library
+  operations: readonly Operation[]
+}
+
+type Tortured = Operation & Pick<Setting, 'library'>
+
+const SETTINGS: readonly Setting[] = [
+  ...BOTH.map(([database, open]) => ({
+    database,
+    open,
+    library: 'better-sqlite3' as const,
+    operations: OPERATIONS,
+  })),
+  {
+    database: 'SQLite (node:sqlite)',
+    open: async () => new SqliteGround(),
+    library: 'node:sqlite',
+    operations: EVERY_GAP
+      ? OPERATIONS
+      : OPERATIONS.filter(({ name }) => CORE.test(name)).map((one) => ({ ...one, some: POINTS_OF_CORE })),
+  },
+]
+
+describe.each(SETTINGS)('on $database, killed at any point of', ({ database, open, library, operations }) => {
   let kills = 0
   let missed = 0
   afterAll(() =>
     console.log(`${database}: ${kills} kills at named points, ${missed} runs that did not come to theirs`),
   )
 
-  for (const operation of OPERATIONS) {
+  for (const asItIs of operations) {
+    const operation = { ...asItIs, library }
     test(operation.name, { timeout: 600_000 }, async ({ place }) => {
       const ground = await open()
       onTestFinished(() => ground.clear())
@@ -61,9 +95,8 @@ const STALL_MS = 2_500
 test('what is killed between does not depend on how fast the machine is', async ({ place }) => {
   const ground = await PostgresGround.fresh(inject('postgresUrl'))
   onTestFinished(() => ground.clear())
-  const operation = OPERATIONS.find(
-    ({ name }) => name === 'enqueuing the first tasks of two keys with a limit',
-  )!
+  const name = 'enqueuing the first tasks of two keys with a limit'
+  const operation = { ...OPERATIONS.find((one) => one.name === name)!, library: 'better-sqlite3' as const }
   const [quick, slow] = await Promise.all([
     dryRun(place, operation, ground),
     dryRun(place, operation, ground, { stallMs: STALL_MS }),
@@ -75,7 +108,7 @@ test('what is killed between does not depend on how fast the machine is', async 
 async function prepare(
   place: Place,
   ground: Ground,
-  { prepare, leftBehind = [], limited }: Operation,
+  { prepare, leftBehind = [], limited, library }: Tortured,
 ): Promise<void> {
   if (prepare === undefined) return
   const { database } = ground
@@ -85,7 +118,8 @@ async function prepare(
   // Killed together: the start of one would repair what another left behind.
   const holders: Child[] = []
   for (const { concurrency, tasks: count } of leftBehind) {
-    const holder = place.keep(new Child(join(PROGRAMS, 'holder.ts'), { database, concurrency }))
+    const argument = { database, concurrency }
+    const holder = place.keep(new Child(join(PROGRAMS, 'holder.ts'), argument, using(library)))
     holders.push(holder)
     for (let n = 0; n < count; n++) await holder.hears('running', () => holder.all('running').length > n)
   }
@@ -96,19 +130,23 @@ async function prepare(
 
 function start(
   place: Place,
-  operation: Operation,
+  operation: Tortured,
   { database }: Ground,
   how: Omit<Plan, 'thread'> = {},
 ): Child {
   const plan: Plan = { thread: operation.thread ?? 'main', ...how }
-  const env = { NODE_OPTIONS: `--import ${PRELOAD}`, GLEANER_KILL_POINT: JSON.stringify(plan) }
+  const env = {
+    ...using(operation.library),
+    NODE_OPTIONS: `--import ${PRELOAD}`,
+    GLEANER_KILL_POINT: JSON.stringify(plan),
+  }
   return place.keep(new Child(join(PROGRAMS, 'operation.ts'), { name: operation.name, database }, env))
 }
 
 /** The statements of the operation, in order: what can be killed between is found out, not listed by hand. */
 async function dryRun(
   place: Place,
-  operation: Operation,
+  operation: Tortured,
   template: Ground,
   how?: Pick<Plan, 'stallMs'>,
 ): Promise<string[]> {
@@ -160,7 +198,7 @@ interface KillPoint {
 /** False: it came to its end before, which only one may whose steps vary. */
 async function killAt(
   place: Place,
-  operation: Operation,
+  operation: Tortured,
   ground: Ground,
   { before, steps, number }: KillPoint,
 ): Promise<boolean> {

@@ -6,51 +6,57 @@ import { type Place, test } from '../journeys/place.ts'
 import { emptyDatabase, record, recorded } from './power/recording.ts'
 import { readRecords } from './power/records.ts'
 import { cutPower, described, judged, note, type Promised } from './power/states.ts'
+import type { Library } from './programs/library.ts'
 
-const STATES = 20
+/** What node:sqlite writes comes from the same SQLite: fewer of its states show whether the library syncs what it must. */
+const LIBRARIES: readonly [library: Library, states: number][] = [
+  ['better-sqlite3', 20],
+  ['node:sqlite', 8],
+]
 const ROUNDS = 40
 const FAILED_SYNC = join(import.meta.dirname, 'programs/failed-sync.ts')
 
 // The calls are Linux's, and so is what a failed sync does to the pages of a file. More of it: npm run torture -- --only power
-describe.runIf(process.platform === 'linux')('after a power cut', () => {
-  test('every acknowledged task is there, also when syncs failed', async ({ place }) => {
-    const recording = await record(place.folder, { seed: 1, failsOneIn: 12, rounds: ROUNDS })
-    // What could not be synced was refused, and what came after it was not.
-    expect(new Set(recording.refusals.map(({ code }) => code))).toEqual(new Set(['STORE_SYNC']))
-    const failed = recording.entries.findIndex(({ kind }) => kind === 'failed')
-    expect(failed).toBeGreaterThan(0)
-    expect(recording.entries.slice(failed).filter(({ kind }) => kind === 'mark').length).toBeGreaterThan(
-      ROUNDS,
-    )
-    const broken = await cutPower(recording, { seed: 1, states: STATES, folder: place.folder })
-    expect(described(broken)).toEqual([])
-  })
+describe.runIf(process.platform === 'linux').each(LIBRARIES)(
+  'after a power cut, with %s',
+  (library, states) => {
+    test('every acknowledged task is there, also when syncs failed', async ({ place }) => {
+      const recording = await record(place.folder, { seed: 1, failsOneIn: 12, rounds: ROUNDS, library })
+      // What could not be synced was refused, and what came after it was not.
+      expect(new Set(recording.refusals.map(({ code }) => code))).toEqual(new Set(['STORE_SYNC']))
+      const failed = recording.entries.findIndex(({ kind }) => kind === 'failed')
+      expect(failed).toBeGreaterThan(0)
+      expect(recording.entries.slice(failed).filter(({ kind }) => kind === 'mark').length).toBeGreaterThan(
+        ROUNDS,
+      )
+      const broken = await cutPower(recording, { seed: 1, states, folder: place.folder })
+      expect(described(broken)).toEqual([])
+    })
 
-  test('a failed sync refuses what it was for; what follows is synced anew with all before it', async ({
-    place,
-  }) => {
-    const { before, entries } = await failOneSync(place, false, [
-      'STORE_SYNC',
-      ...Array(6).fill('acknowledged'),
-    ])
-    const from = entries.findLastIndex(({ kind }) => kind === 'mark')
-    const broken = await cutPower({ before, entries }, { seed: 1, states: 6, folder: place.folder, from })
-    expect(described(broken)).toEqual([])
-  })
+    test('a failed sync refuses what it was for; what follows is synced anew with all before it', async ({
+      place,
+    }) => {
+      const { before, entries } = await failOneSync(place, { drops: false, library }, [
+        'STORE_SYNC',
+        ...Array(6).fill('acknowledged'),
+      ])
+      const from = entries.findLastIndex(({ kind }) => kind === 'mark')
+      const broken = await cutPower({ before, entries }, { seed: 1, states: 6, folder: place.folder, from })
+      expect(described(broken)).toEqual([])
+    })
 
-  test('if the operating system forgets what it could not write, nothing is acknowledged before the database is opened anew', async ({
-    place,
-  }) => {
-    await failOneSync(place, true, ['STORE_SYNC', ...Array(6).fill('STORE_LOST')])
-  })
-})
+    test('if the operating system forgets what it could not write, nothing is acknowledged before the database is opened anew', async ({
+      place,
+    }) => {
+      await failOneSync(place, { drops: true, library }, ['STORE_SYNC', ...Array(6).fill('STORE_LOST')])
+    })
+  },
+)
 
 /** Claims, lets a sync fail, goes on, and closes; what was acknowledged must be there when it is opened anew. */
-async function failOneSync(place: Place, drops: boolean, outcomes: string[]) {
+async function failOneSync(place: Place, how: { drops: boolean; library: Library }, outcomes: string[]) {
   const before = await emptyDatabase(place.folder)
-  const child = place.keep(
-    new Child(FAILED_SYNC, { folder: place.folder }, recorded(place.folder, { drops })),
-  )
+  const child = place.keep(new Child(FAILED_SYNC, { folder: place.folder }, recorded(place.folder, how)))
   expect((await child.hears('outcomes')).outcomes).toEqual(outcomes)
   // SQLite copies the log into the database when it is closed; what was forgotten must not get there.
   expect(await child.ended).toEqual({ code: 0, signal: null })

@@ -6,6 +6,7 @@ import type { Ground } from './ground/ground.ts'
 import { PostgresGround } from './ground/postgres.ts'
 import { SqliteGround } from './ground/sqlite.ts'
 import { cutPowerOften, powerSummary } from './power/power.ts'
+import type { Library } from './programs/library.ts'
 import { brokenPromises, summary, torture } from './random-kills.ts'
 import { keptItsRate, minuteOfARate } from './rates.ts'
 import { brokenRowPromises, type RowTorture, rowSummary, tortureRows } from './row-kills.ts'
@@ -47,8 +48,13 @@ if (database !== undefined && !['sqlite', 'postgres'].includes(database)) {
   console.error(`--database: "${database}" is none; use sqlite or postgres, or leave it away for both.`)
   process.exit(2)
 }
+if (!['better-sqlite3', 'node:sqlite'].includes(values.sqlite)) {
+  console.error(`--sqlite: "${values.sqlite}" is none; use better-sqlite3 or node:sqlite.`)
+  process.exit(2)
+}
+const library = values.sqlite as Library
 // For the programs that are killed.
-process.env.TORTURE_SQLITE = values.sqlite
+process.env.TORTURE_SQLITE = library
 const { only } = values
 if (only !== undefined && !PARTS.some((part) => part === only)) {
   console.error(`--only: there is no part "${only}"; there are ${PARTS.join(', ')}.`)
@@ -144,7 +150,8 @@ function atFullLength(...what: string[]): void {
 
 /** In every gap between two statements. */
 function killBetweenSteps(name: string): void {
-  const args = ['run', 'test/torture/kill-points.test.ts', '-t', `on ${name}, `]
+  const setting = name === 'SQLite' && library === 'node:sqlite' ? 'SQLite \\(node:sqlite\\)' : name
+  const args = ['run', 'test/torture/kill-points.test.ts', '-t', `on ${setting}, `]
   if (name === 'SQLite') args.push('test/torture/backup-kills.test.ts')
   const env = { ...process.env, GLEANER_TORTURE: '1' }
   if (spawnSync('vitest', args, { stdio: 'inherit', env }).status !== 0) process.exitCode = 1
@@ -173,7 +180,7 @@ async function cutThePower(): Promise<void> {
 
 async function backUpEverySecond(): Promise<void> {
   console.log('SQLite: backing up every second for 30 s under load')
-  const damage = await backUpUnderLoad({ backups: 30, everyMs: 1_000, producers: 2, workers: 2 })
+  const damage = await backUpUnderLoad({ library, backups: 30, everyMs: 1_000, producers: 2, workers: 2 })
   console.log(`SQLite: ${backupSummary(damage)}`)
   if (damage.broken.length > 0) process.exitCode = 1
 }

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { openGleaner } from '../../../src/index.ts'
 import { Child } from '../../journeys/child.ts'
 import { until } from '../../until.ts'
+import { type Library, using } from '../programs/library.ts'
 import { hasCompiler } from '../syscalls.ts'
 import { EFFECTS } from '../tasks.ts'
 import { type Entry, FILES, readRecords } from './records.ts'
@@ -25,6 +26,8 @@ export interface RecordingOptions {
   drops?: boolean
   /** Rounds of enqueues of each process. */
   rounds: number
+  /** What the processes open the file with. */
+  library?: Library
 }
 
 const PROGRAM = join(import.meta.dirname, '../programs/power.ts')
@@ -47,9 +50,10 @@ export function compiledShim(folder: string): string {
 /** The environment of a process whose writes and syncs in the folder of this place are recorded. */
 export function recorded(
   folder: string,
-  { seed = 0, failsOneIn = 0, drops = false }: Partial<RecordingOptions>,
+  { seed = 0, failsOneIn = 0, drops = false, library }: Partial<RecordingOptions>,
 ): NodeJS.ProcessEnv {
   return {
+    ...(library === undefined ? {} : using(library)),
     LD_PRELOAD: compiledShim(folder),
     GLEANER_POWER: folder,
     GLEANER_POWER_SEED: String(seed),

@@ -5,6 +5,7 @@ import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { argument, say } from '../../journeys/program.ts'
 import { MARKS } from '../syscalls.ts'
+import './library.ts'
 
 /** Claims, which is not synced; then a sync fails; then it goes on, and closes the database. */
 const { folder } = argument<{ folder: string }>()

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineTask, openGleaner, type Task } from '../../../src/index.ts'
 import { argument, say } from '../../journeys/program.ts'
 import { MARKS } from '../syscalls.ts'
+import { sqlite } from './library.ts'
 
 /** Enqueues, or works off, and marks what it was promised among its writes and syncs. */
 const { database, role, count } = argument<{
@@ -36,6 +37,7 @@ const kept = defineTask({ name: 'kept', queue: 'kept', input, run: async () => {
 
 const gleaner = await openGleaner({
   database,
+  sqlite,
   tasks: [plain, effects, kept],
   timings: { sweep: '1h', lease: '1h' },
 })

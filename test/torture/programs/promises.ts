@@ -2,6 +2,7 @@ import { openSync, writeSync } from 'node:fs'
 import { defineTask, type Gleaner, openGleaner } from '../../../src/index.ts'
 import { argument } from '../../journeys/program.ts'
 import { MARKS } from '../syscalls.ts'
+import { sqlite } from './library.ts'
 
 /** Does what a caller is promised something for, and marks the call and the answer among its system calls. */
 const { database, durability, count } = argument<{
@@ -41,6 +42,7 @@ const effect = defineTask({
 
 const gleaner: Gleaner = await openGleaner({
   database,
+  sqlite,
   durability,
   tasks: [task, effect],
   timings: { sweep: '1h', lease: '1h' },
