@@ -56,7 +56,7 @@ export class TokenList {
 }
 
 function secretOf({ cookie, key }: BrowserSession): string {
-  return `${cookie} ${key}`
+  return [cookie, key].join(' ')
 }
 
 /** Digests have one length, so that they can be compared in constant time. */

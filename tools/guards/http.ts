@@ -260,4 +260,15 @@ export const HTTP: readonly Guard[] = [
     replace: 'if (this.#running < 0) await this.#wait()',
     test: { file: 'test/http/turns.test.ts', title: 'a few are answered at a time, in the order they came' },
   },
+  {
+    name: 'http: a session needs its key',
+    promise: 'A server on another port of the host, which receives the cookie, cannot use it.',
+    file: 'src/http/tokens.ts',
+    find: '[cookie, key].join',
+    replace: '[cookie].join',
+    test: {
+      file: 'test/http/closed.test.ts',
+      title: 'the cookie alone opens nothing: browsers send it to every port of the host',
+    },
+  },
 ]

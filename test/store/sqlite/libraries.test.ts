@@ -98,37 +98,44 @@ test('the module of a config is looked for from the folder of the config', () =>
   expect(engine.sqlite).toEqual({ driver: { module: copy } })
 })
 
+const TORTURE = process.env.GLEANER_TORTURE === '1'
+
 /** Threads of ours open and close the file while the app is in the middle of its transaction. */
-test("an app's transactions with the same library lose no lock beside Gleaner, while another process writes", async () => {
-  const transactions = process.env.GLEANER_TORTURE === '1' ? 10_000 : 1_000
-  const app = new Database(freshPath(), { timeout: 10_000 })
-  onTestFinished(() => void app.close())
-  app.pragma('journal_mode = WAL')
-  app.pragma('synchronous = OFF')
-  app.exec('CREATE TABLE counted (n INTEGER, by_child INTEGER); INSERT INTO counted VALUES (0, 0)')
-  const gleaner = await openGleaner({ database: app, tasks: [double], timings: { lease: '150ms' } })
-  onTestFinished(() => gleaner.close())
-  gleaner.work()
-  const child = new Child(import.meta.resolve('./children/increments.ts'), app.name)
-  await child.says('ready')
-  let isOver = false
-  const opening = (async () => {
-    while (!isOver) await gleaner.maintenance.check()
-  })()
-  for (let n = 0; n < transactions; n++) {
-    app.exec('BEGIN IMMEDIATE')
-    const seen = app.prepare('SELECT n FROM counted').pluck().get() as number
-    if (n % 10 === 0) await new Promise(setImmediate)
-    app.prepare('UPDATE counted SET n = ?').run(seen + 1)
-    app.exec('COMMIT')
-    if (n % 100 === 0) await gleaner.enqueue(double, n)
-  }
-  isOver = true
-  await opening
-  child.letGo()
-  await child.says('done')
-  const { n, by_child } = app.prepare('SELECT n, by_child FROM counted').get() as Record<string, number>
-  expect(by_child).toBeGreaterThan(0)
-  expect(n).toBe(transactions + by_child!)
-  expect(app.pragma('integrity_check', { simple: true })).toBe('ok')
-})
+test.each([
+  ['better-sqlite3', (path: string) => new Database(path, { timeout: 10_000 }), 10_000],
+  ['node:sqlite', (path: string) => new DatabaseSync(path, { timeout: 10_000 }), TORTURE ? 10_000 : 2_000],
+] as const)(
+  "an app's transactions with %s lose no lock beside Gleaner with the same library, while another process writes",
+  async (_library, connect, transactions) => {
+    const path = freshPath()
+    const app = connect(path)
+    onTestFinished(() => app.close() as void)
+    app.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF')
+    app.exec('CREATE TABLE counted (n INTEGER, by_child INTEGER); INSERT INTO counted VALUES (0, 0)')
+    const gleaner = await openGleaner({ database: app, tasks: [double], timings: { lease: '150ms' } })
+    onTestFinished(() => gleaner.close())
+    gleaner.work()
+    const child = new Child(import.meta.resolve('./children/increments.ts'), path)
+    await child.says('ready')
+    let isOver = false
+    const opening = (async () => {
+      while (!isOver) await gleaner.maintenance.check()
+    })()
+    for (let n = 0; n < transactions; n++) {
+      app.exec('BEGIN IMMEDIATE')
+      const { n: seen } = app.prepare('SELECT n FROM counted').get() as { n: number }
+      if (n % 10 === 0) await new Promise(setImmediate)
+      app.prepare('UPDATE counted SET n = ?').run(seen + 1)
+      app.exec('COMMIT')
+      if (n % 100 === 0) await gleaner.enqueue(double, n)
+    }
+    isOver = true
+    await opening
+    child.letGo()
+    await child.says('done')
+    const { n, by_child } = app.prepare('SELECT n, by_child FROM counted').get() as Record<string, number>
+    expect(by_child).toBeGreaterThan(0)
+    expect(n).toBe(transactions + by_child!)
+    expect(app.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  },
+)
