@@ -1,6 +1,6 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { realpathSync } from 'node:fs'
 import { InputError } from '../errors.ts'
+import { whyForeign } from '../file-owner.ts'
 
 /**
  * A config is code. One that was found by looking upwards may lie in a folder of another user, e.g. `/tmp`, so it is executed only
@@ -14,19 +14,9 @@ export function checkOwner(file: string, env: NodeJS.ProcessEnv): void {
   const trusted = [0, us, caller]
   // A link is checked as well as what it leads to: whoever can replace the link chooses what is executed.
   for (const path of new Set([file, realpathSync(file)])) {
-    const why = whyForeign(lstatSync(path), statSync(dirname(path)), trusted)
+    const why = whyForeign(path, trusted)
     if (why !== null) throw foreign(file, why)
   }
-}
-
-/** Null: only these users can have put the file there. */
-function whyForeign(file: Stats, folder: Stats, trusted: readonly number[]): string | null {
-  if (!trusted.includes(file.uid)) return `it belongs to the user ${file.uid}`
-  // Every link has a mode that lets everybody write, which means nothing.
-  if (!file.isSymbolicLink() && (file.mode & 0o002) !== 0) return 'every user can write it'
-  if (!trusted.includes(folder.uid)) return `its folder belongs to the user ${folder.uid}`
-  const isSticky = (folder.mode & 0o1000) !== 0
-  return (folder.mode & 0o002) !== 0 && !isSticky ? 'every user can write its folder' : null
 }
 
 function foreign(file: string, why: string): InputError {

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { InputError } from '../../../errors.ts'
 import type { SqliteDatabase, SqliteLibrary } from './driver.ts'
-import { loadDriver, ownBetterSqlite3 } from './load.ts'
+import { loadDriver } from './load.ts'
+import { ownBetterSqlite3 } from './own-better-sqlite3.ts'
 
 const { cache } = createRequire(import.meta.url)
 

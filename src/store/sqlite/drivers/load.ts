@@ -5,6 +5,7 @@ import { refuseUnknown } from '../../../options.ts'
 import { betterSqlite3 } from './better-sqlite3.ts'
 import type { SqliteDriver, SqliteLibrary, SqliteSettings } from './driver.ts'
 import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
+import { ownBetterSqlite3 } from './own-better-sqlite3.ts'
 
 /** The first that can look at a log without copying it (`wal_checkpoint(NOOP)`). */
 const SQLITE_MIN = [3, 51, 0] as const
@@ -64,15 +65,6 @@ export function checkLibrary(value: unknown, where: string, folder = '.'): Sqlit
   }
 }
 
-/** The better-sqlite3 that is installed beside Gleaner; null: there is none. */
-export function ownBetterSqlite3(): string | null {
-  try {
-    return require.resolve('better-sqlite3')
-  } catch {
-    return null
-  }
-}
-
 function load(library: SqliteLibrary): SqliteDriver {
   let driver: SqliteDriver | null
   try {
@@ -86,7 +78,12 @@ function load(library: SqliteLibrary): SqliteDriver {
 }
 
 function exportsOf(library: SqliteLibrary): unknown {
-  if (library !== 'node:sqlite') return require(nameOf(library))
+  if (library === 'better-sqlite3') {
+    const own = ownBetterSqlite3()
+    if (own === null) throw new Error('it is not installed beside Gleaner, or belongs to another user')
+    return require(own)
+  }
+  if (library !== 'node:sqlite') return require(library.module)
   const sqlite = process.getBuiltinModule('node:sqlite')
   if (sqlite === undefined) throw new Error(`Node ${process.version} has none`)
   return sqlite
