@@ -3,6 +3,7 @@ import type { SqliteDatabase, SqliteDriver, SqliteLibrary } from '../drivers/dri
 import { loadDriver } from '../drivers/load.ts'
 import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
 import { type Checkpointed, DurableLog } from './durable-log.ts'
+import { refuseForeignLink } from './foreign-link.ts'
 import { createFileFor } from './new-file.ts'
 import { filesMoved, type Moved, OpenFiles } from './open-files.ts'
 import { isBusy, isSyncFailure, translated } from './sql-errors.ts'
@@ -50,6 +51,7 @@ export class Connection {
   constructor(path: string, { readonly = false, library }: ConnectionOptions = {}) {
     this.path = path
     this.driver = loadDriver(library)
+    refuseForeignLink(path)
     if (!readonly) createFileFor(path)
     try {
       this.raw = this.driver.open(path, { readonly })

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { StoreError } from '../../../errors.ts'
 import type { UpkeepProgress } from '../../upkeep.ts'
 import { Connection } from '../file/connection.ts'
+import { refuseForeignLink } from '../file/foreign-link.ts'
 import { createFileFor } from '../file/new-file.ts'
 import { isBusy, isDamaged } from '../file/sql-errors.ts'
 import type { Chore } from './chores.ts'
@@ -22,6 +23,7 @@ export async function replaceDatabase(
   if (isSameFile(database, path)) {
     throw new StoreError(`${path} is the database itself`, { code: 'BACKUP_BAD', hint: 'Name a backup.' })
   }
+  refuseForeignLink(database)
   tell({ phase: 'verifying', fraction: 0 })
   await verifyBackup(path)
   tell({ phase: 'verifying', fraction: 1 })
