@@ -7,6 +7,7 @@ import { Action } from './parts/action.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Since } from './parts/now.tsx'
 import { Link, usePlace } from './router.tsx'
+import { plural } from './text/format.ts'
 import { ThemeButton } from './theme.tsx'
 
 const NAVIGATION: readonly { to: string; label: string; icon: IconName }[] = [
@@ -55,9 +56,9 @@ function Navigation() {
           <Icon name={icon} size={20} />
           <span>{label}</span>
           {to === '/' && alerts > 0 && (
-            <span className="nav-count" title={`${alerts} alerts`}>
+            <span className="nav-count" title={plural(alerts, 'alert')}>
               {alerts}
-              <span className="visually-hidden"> alerts</span>
+              <span className="visually-hidden"> {alerts === 1 ? 'alert' : 'alerts'}</span>
             </span>
           )}
         </Link>
@@ -118,7 +119,7 @@ function Disconnected() {
           {' '}
           (<Since at={since} />)
         </span>
-        . What you see is how things were before; it goes on by itself.
+        . The page shows the last known state and reconnects by itself.
       </p>
     </div>
   )
@@ -131,8 +132,8 @@ function AllPaused() {
   return (
     <div className="banner" role="status">
       <Icon name="pause" />
-      <p>Everything is paused: no worker begins anything new.</p>
-      <Action path="/resume" icon="resume" small done="Everything goes on">
+      <p>Everything is paused: workers start no new tasks and no new rows.</p>
+      <Action path="/resume" icon="resume" small done="Resumed everything">
         Resume everything
       </Action>
     </div>

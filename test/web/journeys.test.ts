@@ -16,7 +16,7 @@ const isDone = (id: string, status: string) =>
 
 test('what is changed elsewhere is seen at once, without a reload', async () => {
   const page = await house.visit('/tasks?name=mail.send')
-  await page.getByText('No task fits').waitFor()
+  await page.getByText('No matching task').waitFor()
   const id = await enqueue('mail.send', { to: 'somebody', kind: 'welcome' })
   const row = (which: string) => page.getByRole('row', { name: new RegExp(`mail.send ${which}.*completed`) })
   await row(id).waitFor()
@@ -60,11 +60,11 @@ test('many are changed at once, after it was shown how many; and only those', as
   const page = await house.visit('/tasks?status=failed&error=no+such+address')
   await page.getByRole('row', { name: /no such address: bad-2/ }).waitFor()
   await page.getByRole('button', { name: 'Remove …' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Remove all that fit' })
+  const dialog = page.getByRole('dialog', { name: 'Remove all matching tasks' })
   await dialog.getByText('3 tasks would be removed').waitFor()
   // Shown, and not yet done.
   expect((await house.get('/tasks?status=failed')).items).toHaveLength(3)
-  await dialog.getByRole('button', { name: 'Leave it' }).click()
+  await dialog.getByRole('button', { name: 'Go back' }).click()
   await page.getByLabel(`Select task ${ids[0]}`).check()
   await page.getByText('1 task selected').waitFor()
   await page.getByRole('button', { name: 'Remove …' }).click()
@@ -75,7 +75,7 @@ test('many are changed at once, after it was shown how many; and only those', as
   )
   await page.getByRole('button', { name: 'Remove …' }).click()
   await page.getByRole('button', { name: 'Remove 2 tasks' }).click()
-  await page.getByText('No task fits').waitFor()
+  await page.getByText('No matching task').waitFor()
   expect((await house.get('/tasks?status=completed')).items.length).toBeGreaterThan(0)
   expect(complaintsOf(page)).toEqual([])
 })
@@ -91,7 +91,7 @@ test('what cannot be undone is asked first, and the keyboard alone does no harm'
     await dialog.waitFor()
   }
   await asked('Retry')
-  await dialog.getByText('is done a second time').waitFor()
+  await dialog.getByText('runs a second time').waitFor()
   // What has the focus changes nothing.
   await page.keyboard.press('Enter')
   await dialog.waitFor({ state: 'detached' })
@@ -100,13 +100,13 @@ test('what cannot be undone is asked first, and the keyboard alone does no harm'
   await dialog.waitFor({ state: 'detached' })
   expect(await attempts()).toBe(1)
   await asked('Retry')
-  await dialog.getByRole('button', { name: 'Run it again' }).click()
+  await dialog.getByRole('button', { name: 'Run again' }).click()
   await until('it has run twice', async () => (await attempts()) === 2)
   await isDone(id, 'completed')
   await page.getByRole('heading', { name: /completed/ }).waitFor()
   await asked('Remove')
   expect((await house.get(`/tasks/${id}`)).id).toBe(id)
-  await dialog.getByRole('button', { name: 'Remove it' }).click()
+  await dialog.getByRole('button', { name: 'Remove task' }).click()
   await page.waitForURL(/\/tasks$/)
   for (const [path, button] of [
     ['/system', 'Prune'],
@@ -114,7 +114,7 @@ test('what cannot be undone is asked first, and the keyboard alone does no harm'
   ] as const) {
     await page.goto(new URL(path, page.url()).href)
     await asked(button)
-    await dialog.getByRole('button', { name: 'Leave it' }).click()
+    await dialog.getByRole('button', { name: 'Go back' }).click()
   }
   const actions = (await house.get('/actions')).items.map(({ action }: { action: string }) => action)
   expect(actions).not.toContain('maintenance.prune')
@@ -223,7 +223,7 @@ test('a worker that is killed is seen to end, why, and to come back', async () =
   const lane = page.getByRole('article', { name: 'worker:media:0' })
   await lane.getByText(`film.export/${id}`).waitFor()
   process.kill(pid, 'SIGKILL')
-  const exits = page.getByRole('region', { name: 'Restarts' })
+  const exits = page.getByRole('region', { name: 'Exits' })
   await exits.getByRole('row', { name: /media:0.*SIGKILL/ }).waitFor()
   await until('another process is there', async () => ((await worker()).pid ?? pid) !== pid)
   await lane.getByText(`pid ${(await worker()).pid}`).waitFor()
@@ -254,9 +254,9 @@ test('whoever is unknown is asked for a token; a viewer sees everything and no a
   const page = await house.visit('/queues', { url })
   await page.getByLabel('Token').fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('This token is not known here').waitFor()
+  await page.getByText('This token is wrong').waitFor()
   await page.getByLabel('Token').fill(VIEWER)
-  expect(await page.getByText('This token is not known here').isVisible()).toBe(true)
+  expect(await page.getByText('This token is wrong').isVisible()).toBe(true)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('region', { name: 'ml', exact: true }).getByText('paused').waitFor()
   for (const path of ['Tasks', 'Queues', 'Discoveries', 'Workers', 'System']) {

@@ -61,7 +61,7 @@ export const LARGE_PAGES: readonly [path: string, shows: (page: Page) => ReturnT
   ['/queues', (page) => page.getByRole('region', { name: 'default', exact: true })],
   ['/discoveries', (page) => page.getByText('waiting')],
   ['/discoveries/tag-files', (page) => page.getByRole('row', { name: /waiting/ }).nth(20)],
-  ['/workers', (page) => page.getByText('No worker is alive')],
+  ['/workers', (page) => page.getByText('No live worker')],
   ['/system', (page) => page.getByText('Late writes refused')],
 ]
 

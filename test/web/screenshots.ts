@@ -8,7 +8,7 @@ import { openGleaner } from '../../src/index.ts'
 import { openBrowser } from './browser.ts'
 import { lineTo } from './line.ts'
 
-// npm run screenshots -- --url http://127.0.0.1:8356 [--to folder] [--only name]: every page, phone and desktop, light and dark,
+// npm run screenshots -- --url http://127.0.0.1:8356 [--to folder] [--only name]: every page, at three widths, light and dark,
 // of a server that runs (`npm start`); and the states that a page has when there is nothing, or nobody answers.
 const { values } = parseArgs({
   options: {
@@ -17,7 +17,11 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
   },
 })
-const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 375, height: 812 } }
+const SIZES = {
+  desktop: { width: 1280, height: 900 },
+  tablet: { width: 820, height: 1100 },
+  phone: { width: 390, height: 844 },
+}
 const THEMES = ['light', 'dark'] as const
 const SETTLED_MS = 1_500
 const HEIGHT_MAX = 4_000

@@ -33,7 +33,11 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   if (key !== null) headers.set('gleaner-key', key)
   const response = await fetch(`${API}${path}`, { ...init, headers }).catch((error) => {
     if (init.signal?.aborted) throw error
-    throw new ApiError({ code: 'OFFLINE', message: 'the server does not answer', hint: 'Is it running?' })
+    throw new ApiError({
+      code: 'OFFLINE',
+      message: 'the server does not answer',
+      hint: 'Check that the server is running and that this machine can reach it.',
+    })
   })
   if (response.ok) return response
   if (response.status === 401) setSession({ refused: true, info: null })

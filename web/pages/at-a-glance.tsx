@@ -30,7 +30,7 @@ export function Alerts() {
                 : `/tasks?queue=${encodeURIComponent(queue)}`
             }
           >
-            Look
+            {queue === null ? 'View rows' : 'View tasks'}
           </Link>
         </li>
       ))}
@@ -47,7 +47,7 @@ export function WorkersAtAGlance() {
       {workers === null ? (
         <Loading rows={3} />
       ) : workers.length === 0 ? (
-        <Empty icon="workers" title="No worker is alive">
+        <Empty icon="workers" title="No live worker">
           <code>gleaner start</code> runs the pools of your config.
         </Empty>
       ) : (
@@ -91,7 +91,7 @@ export function QueuesAtAGlance() {
         <Loading rows={3} />
       ) : counts.queues.length === 0 ? (
         <Empty icon="queues" title="No queue yet">
-          There is one as soon as a task is enqueued.
+          The first task that you enqueue creates its queue.
         </Empty>
       ) : (
         <ul className="glance">
@@ -106,7 +106,7 @@ export function QueuesAtAGlance() {
                 min={0}
                 max={most}
                 value={queued + running}
-                aria-label={`${name}: waiting`}
+                aria-label={`${name}: queued and running`}
               />
               <span className="track" aria-hidden="true">
                 <i className="track-blue" style={{ inlineSize: `${(running / most) * 100}%` }} />
@@ -128,7 +128,7 @@ export function DiscoveriesAtAGlance() {
       {discoveries === null ? (
         <Loading rows={3} />
       ) : discoveries.length === 0 ? (
-        <Empty icon="discoveries" title="No discovery">
+        <Empty icon="discoveries" title="No discovery yet">
           Point Gleaner at a table of yours with <code>defineDiscovery</code>.
         </Empty>
       ) : (
@@ -142,7 +142,7 @@ export function DiscoveriesAtAGlance() {
                 </Link>
                 <span className="num glance-number">{waiting === null ? '–' : `${count(left)} left`}</span>
                 <span className="glance-more num">
-                  {waiting === null ? 'its table cannot be read' : pace(left, etaMs)}
+                  {waiting === null ? 'cannot read its table' : pace(left, etaMs)}
                 </span>
                 {(quarantined ?? 0) > 0 && (
                   <Badge status="quarantined">{`${count(quarantined!)} quarantined`}</Badge>
@@ -157,6 +157,6 @@ export function DiscoveriesAtAGlance() {
 }
 
 function pace(left: number, etaMs: number | null): string {
-  if (left === 0) return 'nothing to do'
-  return etaMs === null ? 'nothing is being done' : `done in ${duration(etaMs)}`
+  if (left === 0) return 'no rows need work'
+  return etaMs === null ? 'no progress' : `done in ${duration(etaMs)}`
 }

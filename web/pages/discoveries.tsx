@@ -14,9 +14,9 @@ export function DiscoveriesPage() {
       {discoveries === null ? (
         <Loading />
       ) : discoveries.length === 0 ? (
-        <Empty icon="discoveries" title="No discovery">
-          Point Gleaner at a table of yours with <code>defineDiscovery</code>: its rows are found, claimed and
-          marked done.
+        <Empty icon="discoveries" title="No discovery yet">
+          Point Gleaner at a table of yours with <code>defineDiscovery</code>: workers find its rows, run your
+          code and mark them done.
         </Empty>
       ) : (
         <div className="cards">
@@ -41,7 +41,7 @@ function Card({ discovery }: { discovery: Omit<Discovery, 'asOf'> }) {
       <p className="muted mono where">
         {table} where {where}
       </p>
-      {createIndex !== null && <Badge status="unhealthy">an index would help</Badge>}
+      {createIndex !== null && <Badge status="unhealthy">needs an index</Badge>}
     </Panel>
   )
 }

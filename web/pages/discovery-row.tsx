@@ -52,7 +52,7 @@ export function RowLine({
               body={{ key }}
               icon="retry"
               small
-              done={`Row ${key} is tried again`}
+              done={`Row ${key} runs again`}
             >
               Retry
             </Action>
@@ -93,7 +93,7 @@ function RowWhat({ row: { error, worker, since, nextAt, state, history } }: { ro
       )}
       {state === 'backing-off' && nextAt !== null && (
         <span className="muted">
-          again <Ago at={nextAt} />
+          next try <Ago at={nextAt} />
         </span>
       )}
     </>

@@ -52,7 +52,7 @@ export function DiscoveryPage({ name }: { name: string }) {
       <div className="split">
         <Rows path={path} maxAttempts={discovery?.maxAttempts ?? null} />
         <div className="stack">
-          <Panel title="How it goes">
+          <Panel title="Progress">
             {discovery === null ? (
               <Loading rows={4} label="Counting" />
             ) : (
@@ -80,16 +80,16 @@ function DiscoveryActions({ path, discovery }: { path: string; discovery: Told }
   return (
     <>
       {(quarantined ?? 0) > 0 && (
-        <Action path={`${path}/release`} icon="release" done="All are released from quarantine">
+        <Action path={`${path}/release`} icon="release" done="Released all rows from quarantine">
           Release all
         </Action>
       )}
       {allPaused ? null : paused ? (
-        <Action path={`${path}/resume`} icon="resume" tone="primary" done={`${name} goes on`}>
+        <Action path={`${path}/resume`} icon="resume" tone="primary" done={`Resumed ${name}`}>
           Resume
         </Action>
       ) : (
-        <Action path={`${path}/pause`} icon="pause" done={`${name} is paused`}>
+        <Action path={`${path}/pause`} icon="pause" done={`Paused ${name}`}>
           Pause
         </Action>
       )}
@@ -101,11 +101,12 @@ function IndexAdvice({ statement }: { statement: string }) {
   return (
     <div className="callout" data-tone="amber">
       <p>
-        To find rows that need work, rows that do not are read, too: slow on a large table. This index helps.
+        To find rows that need work, the database also reads rows that do not. This is slow on a large table.
+        Create this index:
       </p>
       <div className="advice">
         <code>{statement}</code>
-        <CopyButton text={statement} label="Copy the index" />
+        <CopyButton text={statement} label="Copy the statement" />
       </div>
     </div>
   )
@@ -114,7 +115,7 @@ function IndexAdvice({ statement }: { statement: string }) {
 function WhatItIs({ discovery }: { discovery: Told }) {
   const { table, where, key, version, maxAttempts, crashLimit } = discovery
   return (
-    <Panel title="What it is">
+    <Panel title="Definition">
       <Facts
         facts={[
           ['Table', <code key="table">{table}</code>],
@@ -196,7 +197,7 @@ function Rows({ path, maxAttempts }: { path: string; maxAttempts: number | null 
           )
         }
       </Answered>
-      <Pager pages={pages} next={next} words={['Before', 'More']} />
+      <Pager pages={pages} next={next} words={['Previous', 'Next']} />
       {explained !== null && <ExplainRow path={path} rowKey={explained} onClose={() => setExplained(null)} />}
     </section>
   )
@@ -205,7 +206,7 @@ function Rows({ path, maxAttempts }: { path: string; maxAttempts: number | null 
 function ExplainRow({ path, rowKey, onClose }: { path: string; rowKey: string; onClose: () => void }) {
   const query = useQuery<Explanation>(`${path}/rows/${encodeURIComponent(rowKey)}/explain`)
   return (
-    <Dialog title={`Why is row ${rowKey} not worked on?`} onClose={onClose}>
+    <Dialog title={`Why is row ${rowKey} not running?`} onClose={onClose}>
       <Answered query={query} rows={4}>
         {(explanation) => <ExplanationView explanation={explanation} />}
       </Answered>

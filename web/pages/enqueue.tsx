@@ -18,8 +18,8 @@ export function EnqueuePage() {
   const query = useQuery<{ items: Definition[] }>('/definitions', { live: false })
   if (!mayAct)
     return (
-      <Empty icon="enqueue" title="A viewer enqueues nothing" isPage>
-        It takes an operator's token.
+      <Empty icon="enqueue" title="Viewers cannot enqueue tasks" isPage>
+        Sign in with an operator's token.
       </Empty>
     )
   return (
@@ -28,8 +28,8 @@ export function EnqueuePage() {
       <Answered query={query}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon="tasks" title="This server knows no task">
-              Give <code>tasks</code> to your config.
+            <Empty icon="tasks" title="This server has no tasks">
+              Add <code>tasks</code> to your config.
             </Empty>
           ) : (
             <Chooser definitions={items} />
@@ -56,14 +56,14 @@ function Chooser({ definitions }: { definitions: Definition[] }) {
         </label>
         <EnqueueForm definition={chosen} key={chosen.name} />
       </Panel>
-      <Panel title="About it">
+      <Panel title="Definition">
         <Facts
           facts={[
             ['Queue', chosen.queue],
             ['Attempts', chosen.maxAttempts],
             ['Time-out', duration(chosen.timeoutMs)],
             chosen.requires === null ? null : ['Requires', JSON.stringify(chosen.requires)],
-            chosen.recurs ? ['Recurs', 'yes'] : null,
+            chosen.recurs ? ['Schedule', 'yes'] : null,
           ]}
         />
       </Panel>
@@ -97,7 +97,7 @@ function EnqueueForm({ definition: { name, input, hasInput } }: { definition: De
         input: value,
         options: optionsOf(options),
       })
-      say(created ? `Task ${id} is enqueued` : `Its key is held: this is task ${id}`)
+      say(created ? `Enqueued task ${id}` : `Task ${id} already has this key`)
       somethingChanged()
       go(`/tasks/${id}`)
     } catch (problem) {
@@ -134,7 +134,7 @@ function EnqueueForm({ definition: { name, input, hasInput } }: { definition: De
       )}
       {input !== null && isForm(schema) && (
         <button type="button" className="link-button" onClick={switchOver}>
-          {asJson ? 'As a form' : 'As JSON'}
+          {asJson ? 'Edit as a form' : 'Edit as JSON'}
         </button>
       )}
       <OptionFields options={options} onChange={setOptions} issues={issues} />
@@ -182,9 +182,9 @@ function JsonField({
 }
 
 const OPTIONS: readonly { name: keyof Options; label: string; hint: string }[] = [
-  { name: 'priority', label: 'Priority', hint: '1 (first) to 1000; 100 unless said' },
+  { name: 'priority', label: 'Priority', hint: '1 (first) to 1000; default 100' },
   { name: 'runAfter', label: 'Run after', hint: '5m, 2h, or 2030-01-31T08:00Z' },
-  { name: 'key', label: 'Key', hint: 'no second one while this is unfinished' },
+  { name: 'key', label: 'Key', hint: 'at most one unfinished task has this key' },
 ]
 
 function OptionFields({

@@ -24,8 +24,8 @@ function Charts({ history, days }: { history: RowHistory; days: boolean }) {
   return (
     <>
       <Chart title="Rows per minute" times={times} days={days} lines={flow} format={pace} top={5} />
-      <p className="muted num">{plural(history.doneEver, 'row')} done since the beginning</p>
-      <Chart title="Rows left" times={times} days={days} lines={left} format={whole} top={5} />
+      <p className="muted num">{plural(history.doneEver, 'row')} done in total</p>
+      <Chart title="Unfinished rows" times={times} days={days} lines={left} format={whole} top={5} />
     </>
   )
 }
@@ -35,10 +35,10 @@ function linesOf(history: RowHistory) {
   return {
     times: steps.map(({ at }) => at),
     flow: [
-      { label: 'coming in', tone: 'violet', values: perMinute(history, (step) => step.came) },
+      { label: 'new', tone: 'violet', values: perMinute(history, (step) => step.came) },
       { label: 'done', tone: 'green', area: true, values: perMinute(history, (step) => step.done) },
     ],
-    left: [{ label: 'not done', tone: 'violet', area: true, values: steps.map((step) => step.left) }],
+    left: [{ label: 'unfinished', tone: 'violet', area: true, values: steps.map((step) => step.left) }],
   }
 }
 

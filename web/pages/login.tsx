@@ -12,7 +12,7 @@ export function Login() {
     setError(null)
     await signIn(value.trim()).catch((cause) => {
       const isWrong = cause instanceof ApiError && cause.code === 'UNAUTHORIZED'
-      setError(isWrong ? 'This token is not known here.' : cause.message)
+      setError(isWrong ? 'This token is wrong.' : cause.message)
       setBusy(false)
     })
   }
@@ -22,8 +22,8 @@ export function Login() {
         <img src={mark} alt="" width="44" height="44" />
         <h1>Sign in</h1>
         <p className="muted">
-          This server needs a token. <code>gleaner start</code> prints an address that contains it, or the
-          token is in the server's configuration.
+          This server needs a token. The log of <code>gleaner start</code> shows an address that contains it.
+          If the config sets <code>tokens</code>, use one of those.
         </p>
         <label htmlFor="token">Token</label>
         <input

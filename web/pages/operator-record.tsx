@@ -13,19 +13,19 @@ export function OperatorRecord() {
     `/actions?limit=25${pages.cursor === undefined ? '' : `&cursor=${pages.cursor}`}`,
   )
   return (
-    <Panel title="What operators did" note="only ever added to" flush>
+    <Panel title="Actions of operators" flush>
       <Answered query={query} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon="clock" title="Nothing yet" />
+            <Empty icon="clock" title="No action yet" />
           ) : (
             <table className="table actions">
               <thead>
                 <tr>
-                  <th>What</th>
-                  <th>To</th>
-                  <th>Who</th>
-                  <th>With</th>
+                  <th>Action</th>
+                  <th>Target</th>
+                  <th>User</th>
+                  <th>Details</th>
                   <th className="right">When</th>
                 </tr>
               </thead>

@@ -10,7 +10,7 @@ import { Figure, PageHead, Panel } from '../parts/panel.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Answered } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
-import { count, duration, pace, percent, rate, roughly } from '../text/format.ts'
+import { count, duration, pace, percent, plural, rate, roughly } from '../text/format.ts'
 import { Alerts, DiscoveriesAtAGlance, QueuesAtAGlance, WorkersAtAGlance } from './at-a-glance.tsx'
 import { perMinute, RANGES } from './ranges.ts'
 
@@ -70,7 +70,7 @@ function Figures({ stats }: { stats: Stats | null }) {
         value={counts === undefined ? '–' : count(depth.queued)}
         tone="violet"
         note={
-          depth.queued === 0 ? 'none waits' : `oldest ${waitingMs === null ? 'just now' : roughly(waitingMs)}`
+          depth.queued === 0 ? '0 waiting' : `oldest: ${waitingMs === null ? 'just now' : roughly(waitingMs)}`
         }
       />
       <Figure
@@ -90,7 +90,7 @@ function Figures({ stats }: { stats: Stats | null }) {
         label="Errors"
         value={errors === null ? '–' : percent(errors)}
         tone={errors !== null && errors > 0.1 ? 'red' : 'slate'}
-        note={counts === undefined ? 'of attempts' : `${count(counts.failed)} failed tasks`}
+        note={counts === undefined ? 'of attempts' : plural(counts.failed, 'failed task')}
       />
       <Figure
         label="Time left"
@@ -102,7 +102,7 @@ function Figures({ stats }: { stats: Stats | null }) {
               : duration(Math.max(1, Math.round(left / perMs / 1000)) * 1000)
         }
         tone="amber"
-        note={left === 0 ? 'nothing waits' : perMs === 0 ? 'nothing completes' : 'at this pace'}
+        note={left === 0 ? '0 waiting' : perMs === 0 ? 'no task completes' : 'at this rate'}
       />
     </dl>
   )
@@ -130,7 +130,7 @@ function ChartGrid({ history, range }: { history: History; range: Range }) {
           top={10}
         />
         <Chart
-          title="Attempts that succeed"
+          title="Successful attempts"
           times={times}
           days={days}
           format={percent}

@@ -18,7 +18,7 @@ export function QueuesPage() {
       <PageHead title="Queues and schedules">
         {/* What ends it stands above every page. */}
         {!allPaused && (
-          <Action path="/pause" icon="pause" done="Everything is paused">
+          <Action path="/pause" icon="pause" done="Paused everything">
             Pause everything
           </Action>
         )}
@@ -27,7 +27,7 @@ export function QueuesPage() {
         <Loading />
       ) : queues.length === 0 ? (
         <Empty icon="queues" title="No queue yet">
-          There is one as soon as a task is enqueued.
+          The first task that you enqueue creates its queue.
         </Empty>
       ) : (
         <div className="cards">
@@ -56,11 +56,11 @@ function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | n
       actions={
         // Alone it would not go on.
         allPaused ? undefined : paused ? (
-          <Action path={`${path}/resume`} icon="resume" small done={`${name} goes on`}>
+          <Action path={`${path}/resume`} icon="resume" small done={`Resumed ${name}`}>
             Resume
           </Action>
         ) : (
-          <Action path={`${path}/pause`} icon="pause" small done={`${name} is paused`}>
+          <Action path={`${path}/pause`} icon="pause" small done={`Paused ${name}`}>
             Pause
           </Action>
         )
@@ -83,11 +83,11 @@ function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | n
           <dt>Order</dt>
           <dd>
             {strategy}
-            {ageingMs !== null && `, a step for each ${duration(ageingMs)} of waiting`}
+            {ageingMs !== null && `, one step up for each ${duration(ageingMs)} of waiting`}
           </dd>
         </div>
         <div>
-          <dt>Pace</dt>
+          <dt>Throughput</dt>
           <dd>{pace === null ? '–' : `${pace.value} ${pace.unit}`}</dd>
         </div>
         {(limits.data?.items ?? []).map((limit) => (
@@ -107,9 +107,9 @@ function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | n
 function Limit({ state: { scope, key, limit, held, opensInMs, holders } }: { state: LimitState }) {
   const of = 'queue' in scope ? 'Limit' : `Limit of ${scope.task}${key === null ? '' : `, ${key}`}`
   const words = [
-    limit.concurrency === null ? null : `${held} of ${limit.concurrency} at a time`,
-    limit.rate === null ? null : `${limit.rate.count} each ${duration(limit.rate.perMs)}`,
-    opensInMs === null ? null : `next in ${duration(opensInMs)}`,
+    limit.concurrency === null ? null : `${held} of ${limit.concurrency} running`,
+    limit.rate === null ? null : `${limit.rate.count} per ${duration(limit.rate.perMs)}`,
+    opensInMs === null ? null : `next start in ${duration(opensInMs)}`,
   ].filter((one) => one !== null)
   return (
     <div>
@@ -138,8 +138,8 @@ function Schedules() {
       <Answered query={query} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon="clock" title="Nothing recurs">
-              A task with <code>every</code> does.
+            <Empty icon="clock" title="No schedule yet">
+              Give a task <code>every</code>, and it runs on a schedule.
             </Empty>
           ) : (
             <table className="table schedules">
@@ -211,15 +211,15 @@ function ScheduleRow({
         )}
       </td>
       <td className="right row-actions">
-        <Action path={`${path}/trigger`} icon="resume" small done={`${name} is enqueued now`}>
+        <Action path={`${path}/trigger`} icon="resume" small done={`Enqueued ${name}`}>
           Trigger now
         </Action>
         {paused ? (
-          <Action path={`${path}/resume`} icon="resume" small done={`${name} goes on`}>
+          <Action path={`${path}/resume`} icon="resume" small done={`Resumed ${name}`}>
             Resume
           </Action>
         ) : (
-          <Action path={`${path}/pause`} icon="pause" small done={`${name} is paused`}>
+          <Action path={`${path}/pause`} icon="pause" small done={`Paused ${name}`}>
             Pause
           </Action>
         )}

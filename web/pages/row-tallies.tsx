@@ -12,7 +12,8 @@ const STATES = [
 /** How many rows are in which state, how fast they go, and how long it takes. */
 export function RowTallies({ discovery }: { discovery: Omit<Discovery, 'asOf'> }) {
   const { donePerMinute, averageMs, etaMs, waiting } = discovery
-  if (waiting === null) return <p className="field-error">Its table cannot be read.</p>
+  if (waiting === null)
+    return <p className="field-error">Gleaner cannot read its table. The log of the server says why.</p>
   const total = STATES.reduce((sum, [field]) => sum + (discovery[field] ?? 0), 0)
   const pace = rate(donePerMinute ?? 0)
   return (
@@ -49,7 +50,7 @@ export function RowTallies({ discovery }: { discovery: Omit<Discovery, 'asOf'> }
         <div>
           <dt>Time left</dt>
           <dd className="num">
-            {etaMs === null ? 'nothing is being done' : etaMs === 0 ? 'nothing left to do' : duration(etaMs)}
+            {etaMs === null ? 'no progress' : etaMs === 0 ? 'no rows need work' : duration(etaMs)}
           </dd>
         </div>
       </dl>

@@ -19,16 +19,20 @@ export function SystemPage() {
     <>
       <PageHead title="System">
         <CheckButton />
-        <Action path="/maintenance/checkpoint" icon="queues" done="The write-ahead log is in the database">
+        <Action
+          path="/maintenance/checkpoint"
+          icon="queues"
+          done="Copied the write-ahead log into the database"
+        >
           Checkpoint
         </Action>
         <Action
           path="/maintenance/prune"
           icon="remove"
-          done="What need not be kept is gone"
+          done="Removed the finished tasks that retention does not keep"
           confirm={{
             title: 'Prune now',
-            text: 'Finished tasks that are older than the retention of this server are removed. Nothing brings them back.',
+            text: 'This removes finished tasks that are older than the retention of this server. You cannot undo it.',
           }}
         >
           Prune
@@ -55,8 +59,8 @@ export function SystemPage() {
 }
 
 const DURABILITY = {
-  full: 'full: what was answered survives a power cut',
-  normal: 'normal: what was answered survives a crash of the process',
+  full: 'full: an acknowledged task survives a power cut',
+  normal: 'normal: an acknowledged task survives a crash of the process',
 }
 
 function Database({ system: { database, server } }: { system: System }) {
@@ -75,7 +79,7 @@ function Database({ system: { database, server } }: { system: System }) {
           [
             'Write-ahead log',
             walBytes === null ? (
-              'the server’s own'
+              'managed by the server'
             ) : (
               <span key="wal" className="num">
                 {bytes(walBytes)}
@@ -83,10 +87,10 @@ function Database({ system: { database, server } }: { system: System }) {
             ),
           ],
           ['Durability', DURABILITY[durability]],
-          ['Tables', <Migrations key="tables" migrations={migrations} />],
+          ['Schema', <Migrations key="tables" migrations={migrations} />],
           ['Server', `Gleaner ${server.version}, Node ${server.node}, ${server.host}, pid ${server.pid}`],
           ['Serving since', <At key="since" at={server.startedAt} />],
-          ['Listening now', plural(server.listeners, 'page')],
+          ['Live connections', exactCount(server.listeners)],
         ]}
       />
     </Panel>
@@ -96,7 +100,7 @@ function Database({ system: { database, server } }: { system: System }) {
 function Totals({ system: { totals } }: { system: System }) {
   const { incidents } = totals
   return (
-    <Panel title="Since the beginning">
+    <Panel title="Totals">
       <Facts
         facts={[
           ['Enqueued', exactCount(totals.enqueued)],
@@ -104,9 +108,9 @@ function Totals({ system: { totals } }: { system: System }) {
           ['Failed', exactCount(totals.failed)],
           ['Retried', exactCount(totals.retried)],
           ['Rows done', exactCount(totals.rowsDone)],
-          ['Workers lost', exactCount(incidents.lost ?? 0)],
-          ['Items rescued', exactCount(incidents.rescued ?? 0)],
-          ['Timed out', exactCount(incidents.timeout ?? 0)],
+          ['Workers crashed or lost', exactCount(incidents.lost ?? 0)],
+          ['Items given back after a crash', exactCount(incidents.rescued ?? 0)],
+          ['Time-outs', exactCount(incidents.timeout ?? 0)],
           ['Late writes refused', exactCount(incidents.fenced ?? 0)],
         ]}
       />
@@ -116,13 +120,13 @@ function Totals({ system: { totals } }: { system: System }) {
 
 function Keeping({ system: { retention } }: { system: System }) {
   return (
-    <Panel title="What is kept">
+    <Panel title="Retention">
       <Facts
         facts={Object.entries(retention).map(([status, { ageMs, count }]) => [
           status.charAt(0).toUpperCase() + status.slice(1),
           [ageMs === null ? null : duration(ageMs), count === null ? null : `the newest ${exactCount(count)}`]
             .filter((one) => one !== null)
-            .join(', ') || 'for ever',
+            .join(', ') || 'forever',
         ])}
       />
     </Panel>
@@ -135,12 +139,12 @@ function Backups({ system: { backups, database } }: { system: System }) {
     <Panel title="Backups">
       {database.kind === 'postgres' ? (
         <p className="muted">
-          PostgreSQL has tools of its own: <code>pg_dump</code> copies it while it is used.
+          Back up PostgreSQL with its own tools. <code>pg_dump</code> copies a database while it is in use.
         </p>
       ) : last === undefined ? (
         <p className="muted">
-          None was made yet. <code>gleaner backup &lt;path&gt;</code> makes a verified copy while everything
-          goes on.
+          No backup yet. <code>gleaner backup &lt;path&gt;</code> makes a verified copy while Gleaner keeps
+          running.
         </p>
       ) : (
         <ul className="backups">
@@ -180,14 +184,14 @@ function Supervisors({ system: { supervisors } }: { system: System }) {
   return (
     <Panel title="Supervisors" flush>
       {supervisors.length === 0 ? (
-        <Empty icon="workers" title="None was ever here" />
+        <Empty icon="workers" title="No supervisor yet" />
       ) : (
         <table className="table supervisors">
           <thead>
             <tr>
               <th>Name</th>
               <th>State</th>
-              <th>Where</th>
+              <th>Host</th>
               <th className="right">Workers</th>
               <th className="right">Since</th>
             </tr>
@@ -198,7 +202,7 @@ function Supervisors({ system: { supervisors } }: { system: System }) {
                 <td className="task-name">{name}</td>
                 <td>
                   <Badge status={left ? 'stopped' : unseenMs > UNSEEN_MS ? 'unhealthy' : 'running'}>
-                    {left ? 'left' : unseenMs > UNSEEN_MS ? `unheard for ${duration(unseenMs)}` : 'active'}
+                    {left ? 'stopped' : unseenMs > UNSEEN_MS ? `silent for ${duration(unseenMs)}` : 'active'}
                   </Badge>
                 </td>
                 <td>
@@ -243,10 +247,10 @@ function CheckButton() {
     setBusy(true)
     try {
       const { items } = await ask<{ items: { what: string }[] }>('/maintenance/check', 'POST')
-      if (items.length === 0) say('The database is sound')
+      if (items.length === 0) say('The check found no problems')
       else
         complain(
-          `${plural(items.length, 'thing')} not as it must be`,
+          `The check found ${plural(items.length, 'problem')}`,
           items.map(({ what }) => what).join('; '),
         )
     } catch (error) {

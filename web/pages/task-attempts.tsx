@@ -20,14 +20,11 @@ export function AttemptsAndLogs({
   const logs = useQuery<Page<LogLine>>(`/tasks/${id}/logs?limit=${LINES_MAX}`)
   const lines = logs.data?.items ?? []
   return (
-    <Panel
-      title="Attempts and logs"
-      note={logs.data?.next != null ? `the first ${LINES_MAX} lines` : undefined}
-    >
+    <Panel title="Attempts and logs" note={logs.data?.next != null ? `first ${LINES_MAX} lines` : undefined}>
       <Answered query={attempts} rows={3}>
         {({ items }) =>
           items.length === 0 && lines.length === 0 ? (
-            <Empty icon="clock" title="Not tried yet" />
+            <Empty icon="clock" title="No attempt yet" />
           ) : (
             <ol className="attempts">
               {items.toReversed().map((attempt, index) => (

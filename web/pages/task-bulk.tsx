@@ -40,7 +40,7 @@ export function BulkBar({ filter, tasks, selected, onClear }: BulkBarProps) {
   return (
     <div className="bulk">
       <span className={chosen.length > 0 ? '' : 'muted'}>
-        {chosen.length > 0 ? `${plural(chosen.length, 'task')} selected` : 'All that fit the filters'}
+        {chosen.length > 0 ? `${plural(chosen.length, 'task')} selected` : 'All tasks that match the filters'}
       </span>
       {NAMES.map((change) => (
         <button key={change} type="button" className="button" data-small onClick={() => setAsked(change)}>
@@ -92,7 +92,7 @@ function ChosenDialog({
       <p>
         <strong className="num">{plural(fitting.length, 'task')}</strong> will be {done}.
         {fitting.length < chosen.length &&
-          ` ${plural(chosen.length - fitting.length, 'other')} of those selected cannot be: it is not in a state for that.`}
+          ` ${plural(chosen.length - fitting.length, 'selected task')} will not change, because of the status.`}
       </p>
       <Confirm
         label={`${label} ${plural(fitting.length, 'task')}`}
@@ -136,10 +136,10 @@ function FilterDialog({
     onClose()
   }
   return (
-    <Dialog title={`${label} all that fit`} onClose={onClose}>
+    <Dialog title={`${label} all matching tasks`} onClose={onClose}>
       <p className="muted">
         {Object.keys(filter).length === 0
-          ? 'Every task of this database.'
+          ? 'Every task in this database.'
           : Object.entries(filter)
               .map(([name, value]) => `${name}: ${value}`)
               .join(', ')}

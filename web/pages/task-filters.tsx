@@ -8,7 +8,7 @@ import { go, useFilters } from '../router.tsx'
 import { count } from '../text/format.ts'
 
 const STATUSES = ['queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled'] as const
-const SEARCHES = { error: 'Error text', key: 'Key', id: 'Id' } as const
+const SEARCHES = { error: 'Error text', key: 'Key', id: 'ID' } as const
 type Search = keyof typeof SEARCHES
 
 /** What of an address the server understands as a filter. */
@@ -140,7 +140,7 @@ function SearchBox() {
       <input
         type="search"
         aria-label={`Search by ${SEARCHES[by]}`}
-        placeholder={by === 'error' ? 'Text in the error' : by === 'key' ? 'The whole key' : 'Id of a task'}
+        placeholder={by === 'error' ? 'Text of the error' : by === 'key' ? 'The whole key' : 'Task ID'}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

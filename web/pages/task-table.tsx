@@ -36,8 +36,8 @@ export function TaskTable({ tasks, selectable, selected, onSelect }: TaskTablePr
           <th>Status</th>
           <th>Queue</th>
           <th className="right">Attempts</th>
-          <th>What</th>
-          <th className="right">Took</th>
+          <th>Details</th>
+          <th className="right">Duration</th>
           <th className="right">When</th>
         </tr>
       </thead>

@@ -100,6 +100,6 @@ function lookOf(outcome: Attempt['outcome']): Pick<Stretch, 'label' | 'tone'> {
   if (outcome === 'running') return { label: 'running', tone: 'blue' }
   if (outcome === 'completed') return { label: 'ran', tone: 'blue' }
   return CUT_SHORT.includes(outcome)
-    ? { label: 'cut short', tone: 'amber' }
+    ? { label: 'interrupted run', tone: 'amber' }
     : { label: 'failed run', tone: 'red' }
 }

@@ -33,7 +33,7 @@ export function TaskPage({ id }: { id: string }) {
   if (query.error?.code === 'TASK_GONE' || told?.task === null)
     return (
       <Empty icon="search" title={`There is no task ${id}`} isPage>
-        It was removed, or never was. <Link to="/tasks">All tasks</Link>
+        It was removed, or the ID is wrong. <Link to="/tasks">All tasks</Link>
       </Empty>
     )
   if (query.data === null)
@@ -114,7 +114,7 @@ function TaskActions({ task }: { task: Task }) {
   const { id, status, finishedAt } = task
   return (
     <>
-      <CopyButton text={asCommand(task)} label="Copy the command that enqueues it again">
+      <CopyButton text={asCommand(task)} label="Copy the command that enqueues this task again">
         Copy as CLI
       </CopyButton>
       {finishedAt !== null ? (
@@ -127,8 +127,8 @@ function TaskActions({ task }: { task: Task }) {
           confirm={
             status === 'completed'
               ? {
-                  title: 'Run it again',
-                  text: `Task ${id} has completed: what it did is done a second time.`,
+                  title: 'Run again',
+                  text: `Task ${id} has completed. If you retry it, its handler runs a second time.`,
                 }
               : undefined
           }
@@ -140,10 +140,13 @@ function TaskActions({ task }: { task: Task }) {
           key="cancel"
           path={`/tasks/${id}/cancel`}
           icon="cancel"
-          done={status === 'running' ? `Task ${id} was asked to stop` : `Task ${id} is cancelled`}
+          done={status === 'running' ? `Asked task ${id} to stop` : `Cancelled task ${id}`}
           confirm={
             status === 'running'
-              ? { title: 'Stop it', text: `Task ${id} is running: what it has done stays half done.` }
+              ? {
+                  title: 'Stop task',
+                  text: `Task ${id} is running. Its signal aborts, and what it has already done is not undone.`,
+                }
               : undefined
           }
         >
@@ -156,10 +159,10 @@ function TaskActions({ task }: { task: Task }) {
           method="DELETE"
           icon="remove"
           tone="danger"
-          done={`Task ${id} is removed`}
+          done={`Removed task ${id}`}
           confirm={{
-            title: 'Remove it',
-            text: `Task ${id} is removed with its log lines and attempts. Nothing brings it back.`,
+            title: 'Remove task',
+            text: `This removes task ${id}, its log lines and its attempts. You cannot undo it.`,
           }}
           onDone={() => go('/tasks')}
         >

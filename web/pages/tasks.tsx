@@ -88,7 +88,7 @@ function listPath(filter: Record<string, string>, cursor: string | undefined): s
 function NoTasks({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Empty icon="search" title="No task fits">
+      <Empty icon="search" title="No matching task">
         <Link to="/tasks">Show all tasks</Link>
       </Empty>
     )

@@ -24,19 +24,19 @@ interface Ended {
 export function Exits({ workers, lanes }: { workers: Worker[]; lanes: Lane[] }) {
   const exits = exitsOf(workers, lanes).slice(0, SHOWN)
   return (
-    <Panel title="Restarts" note={exits.length === 0 ? undefined : 'why processes ended'} flush>
+    <Panel title="Exits" note={exits.length === 0 ? undefined : 'how worker processes ended'} flush>
       {exits.length === 0 ? (
         <Empty icon="ok" title="No process has ended">
-          When one does, its cause stands here.
+          When a process ends, its cause appears here.
         </Empty>
       ) : (
         <table className="table exits">
           <thead>
             <tr>
               <th>Worker</th>
-              <th>Ended by</th>
+              <th>Exit</th>
               <th>Cause</th>
-              <th>Was at</th>
+              <th>Phase at exit</th>
               <th className="right">Memory</th>
               <th className="right">When</th>
             </tr>
@@ -89,7 +89,7 @@ export function HealthHistory() {
       <Answered query={query} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon="clock" title="Nothing has changed yet" />
+            <Empty icon="clock" title="No change yet" />
           ) : (
             <ol className="changes">
               {items.map(({ at, component, status, changedFrom }, index) => (

@@ -51,7 +51,7 @@ export function LaneView({ lane, worker, from, to }: LaneProps) {
 
 function titleOf({ what, from, to, isRecorded }: Piece): string {
   const words = `${what.replaceAll('_', ' ')}, ${time(from)}, ${duration(to - from)}`
-  return isRecorded ? `${words}, from the history of health` : words
+  return isRecorded ? `${words}, from the health history` : words
 }
 
 /** What this supervisor saw, and before that what was written down. */
@@ -88,11 +88,11 @@ function saidOf(pieces: Piece[], exits: number): string {
   const last = pieces.at(-1)
   const now =
     last === undefined
-      ? 'nothing known'
+      ? 'no data'
       : `now ${last.what.replaceAll('_', ' ')} for ${duration(last.to - last.from)}`
   return exits === 0
     ? now
-    : `${now}; its process ended ${exits === 1 ? 'once' : `${exits} times`} in this time`
+    : `${now}; its process ended ${exits === 1 ? 'once' : `${exits} times`} in the time shown`
 }
 
 /** How long ago, at each line of the lanes. */

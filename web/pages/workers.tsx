@@ -10,7 +10,7 @@ import { PageHead, Panel } from '../parts/panel.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
-import { bytes, duration } from '../text/format.ts'
+import { bytes, duration, plural } from '../text/format.ts'
 import { isOurs, presentOf } from './present-workers.ts'
 import { Exits, HealthHistory } from './worker-history.tsx'
 import { LaneView, TimeAxis } from './worker-lane.tsx'
@@ -46,17 +46,17 @@ export function WorkersPage() {
               </Action>
             )}
             {workers.some(isResting) && (
-              <Action path="/workers/resume" icon="resume" done="All workers go on">
+              <Action path="/workers/resume" icon="resume" done="All workers are resuming">
                 Resume all
               </Action>
             )}
             <Action
               path="/workers/restart"
               icon="retry"
-              done="All workers are being replaced"
+              done="All workers are restarting"
               confirm={{
                 title: 'Restart all',
-                text: 'Every worker process is replaced, one after the other. What runs is finished first.',
+                text: 'This replaces every worker process, one after the other. Each process finishes its running items first.',
               }}
             >
               Restart all
@@ -67,9 +67,9 @@ export function WorkersPage() {
       {workers === null ? (
         <Loading />
       ) : workers.length === 0 ? (
-        <Empty icon="workers" title="No worker is alive">
-          <code>gleaner start</code> runs the pools of your config; a program of yours may call{' '}
-          <code>gleaner.work()</code>.
+        <Empty icon="workers" title="No live worker">
+          <code>gleaner start</code> runs the pools of your config. Or call <code>gleaner.work()</code> in
+          your own program.
         </Empty>
       ) : (
         <Lanes workers={workers} lanes={lanes} spanMs={span.ms} parts={span.parts} />
@@ -107,14 +107,14 @@ function Lanes({
     isOurs(worker, workers, info?.host) ? lanes.find((one) => one.worker === worker.id) : undefined
   return (
     <Panel
-      title="Lanes"
+      title="Timelines"
       note={<Legend hasRecorded={lanes.some((lane) => lane.recorded.some((one) => one.to > now - spanMs))} />}
       flush
     >
       <div className="lanes" style={{ '--part': `${100 / parts}%` } as CSSProperties}>
         {pools.map(([pool, members]) => (
           <div key={pool} className="lane-pool">
-            <h3>{pool === '' ? 'inside programs' : pool}</h3>
+            <h3>{pool === '' ? 'in your programs' : pool}</h3>
             {members.map((worker) => (
               <WorkerLane
                 key={`${worker.id} ${worker.host} ${worker.pool === '' ? worker.incarnation : ''}`}
@@ -144,7 +144,7 @@ function Legend({ hasRecorded }: { hasRecorded: boolean }) {
       ))}
       {hasRecorded && (
         <span data-tone={toneOf('healthy')} data-phase="recorded">
-          healthy, from the record
+          healthy, from the health history
         </span>
       )}
     </span>
@@ -178,13 +178,13 @@ function WorkerLane({
         {current.slice(0, 3).map(({ item, since, deadline }) => (
           <li key={item}>
             <ItemLink item={item} /> for <Since at={since} />
-            {deadline !== null && deadline < to && <span className="error-text"> past its time-out</span>}
+            {deadline !== null && deadline < to && <span className="error-text"> past its deadline</span>}
           </li>
         ))}
         {current.length > 3 && <li className="muted">and {current.length - 3} more</li>}
       </ul>
       <p className="lane-vitals muted num">
-        {reason !== null && <span className="error-text">backs off: {reason}</span>}
+        {reason !== null && <span className="error-text">backing off: {reason}</span>}
         {pid !== null && <span>pid {pid}</span>}
         <span>{host}</span>
         {rss !== null && <span>{bytes(rss)}</span>}
@@ -198,7 +198,7 @@ function WorkerLane({
         )}
         {restarts.total > 0 && (
           <span>
-            {restarts.total} restarts, {restarts.recent} recent
+            {plural(restarts.total, 'restart')}, {restarts.recent} recent
           </span>
         )}
       </p>
@@ -210,7 +210,7 @@ function WorkerLane({
               icon="resume"
               small
               label={`Resume ${id}`}
-              done={`${id} goes on`}
+              done={`${id} is resuming`}
             />
           ) : (
             <Action
@@ -226,7 +226,7 @@ function WorkerLane({
             icon="retry"
             small
             label={`Restart ${id}`}
-            done={`${id} is being replaced`}
+            done={`${id} is restarting`}
           />
         </div>
       )}

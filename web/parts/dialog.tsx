@@ -46,7 +46,7 @@ export function Confirm({
   return (
     <div className="dialog-actions">
       <button type="button" className="button" onClick={onClose}>
-        Leave it
+        Go back
       </button>
       <button
         type="button"

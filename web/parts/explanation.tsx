@@ -10,8 +10,8 @@ export function ExplanationView({ explanation: { runnable, reasons } }: { explan
     <div className="explanation">
       <p className="explanation-verdict" data-tone={runnable ? 'green' : 'amber'}>
         {runnable
-          ? 'Nothing stands in its way: the next free worker takes it.'
-          : readable(blocking[0]?.detail ?? 'it has nothing left to do')}
+          ? 'Nothing blocks it: the next free worker claims it.'
+          : readable(blocking[0]?.detail ?? 'it is finished')}
       </p>
       <ol>
         {reasons.map(({ check, ok, detail, fix }, index) => (

@@ -16,7 +16,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="json-text" tabIndex={0} aria-label={`${label} as JSON`}>
         {coloured(shown)}
-        {shown.length < text.length && '\n… cut'}
+        {shown.length < text.length && '\n… shortened: copy it to see all'}
       </section>
     </div>
   )

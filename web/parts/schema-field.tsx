@@ -34,7 +34,7 @@ function ObjectFields({ label, path, schema, draft, onChange, issues, isRoot }: 
   return (
     <fieldset className={isRoot ? 'fields' : 'fields fields-nested'}>
       <legend className={isRoot ? 'visually-hidden' : ''}>{label}</legend>
-      {names.length === 0 && <p className="muted">It takes no input.</p>}
+      {names.length === 0 && <p className="muted">This task takes no input.</p>}
       {names.map((name) => (
         <SchemaField
           key={name}
@@ -130,7 +130,7 @@ function OneField({ label, path, schema, draft, onChange, issues, required }: Sc
       </label>
       {kind === 'choice' ? (
         <select {...shared}>
-          <option value="">choose</option>
+          <option value="">Choose …</option>
           {schema.enum!.map((one) => (
             <option key={String(one)}>{String(one)}</option>
           ))}

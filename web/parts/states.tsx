@@ -34,7 +34,7 @@ export function Failed({ error, onRetry }: { error: ApiError; onRetry?: () => vo
       {error.hint !== null && <p className="state-text">{error.hint}</p>}
       {onRetry !== undefined && (
         <button type="button" className="button" onClick={onRetry}>
-          <Icon name="retry" /> Try again
+          <Icon name="retry" /> Retry
         </button>
       )}
     </div>
