@@ -8,7 +8,7 @@ import { openGleaner } from '../../src/index.ts'
 import { openBrowser } from './browser.ts'
 import { lineTo } from './line.ts'
 
-// npm run screenshots -- --url http://127.0.0.1:8356 [--to folder] [--only name]: every page, at three widths, light and dark,
+// npm run screenshots -- --url 'http://127.0.0.1:8356/#token=…' [--to folder] [--only name]: every page, at three widths, light and dark,
 // of a server that runs (`npm start`); and the states that a page has when there is nothing, or nobody answers.
 const { values } = parseArgs({
   options: {
@@ -26,13 +26,16 @@ const THEMES = ['light', 'dark'] as const
 const SETTLED_MS = 1_500
 const HEIGHT_MAX = 4_000
 
-await fetch(values.url).catch(() => {
+const address = new URL(values.url)
+const token = /^#token=(.+)$/.exec(address.hash)?.[1]
+const answer = await ask('/info').catch(() => null)
+if (!answer?.ok) {
   console.error(
-    `Nobody answers at ${values.url}. Start a server first (npm start), or name another one: --url.`,
+    `No answer from ${address.origin}${answer === null ? '' : ` but ${answer.status}`}. Start a server (npm start), and pass the address that it prints: --url '…#token=…'.`,
   )
   process.exit(1)
-})
-const get = async (path: string) => (await fetch(`${values.url}/api/v1${path}`)).json() as Promise<any>
+}
+const get = async (path: string) => (await ask(path)).json() as Promise<any>
 const firstOf = async (status: string) => {
   const { items } = await get(`/tasks?status=${status}&limit=50`)
   // The one that stays so for the longest.
@@ -73,28 +76,38 @@ await gleaner.close()
 rmSync(folder, { recursive: true })
 console.log(`Screenshots are in ${values.to}`)
 
+function ask(path: string): Promise<Response> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return fetch(`${address.origin}/api/v1${path}`, { headers })
+}
+
+/** The address of a page, with what signs the browser in. */
+function signedIn(path: string): string {
+  return address.origin + path + address.hash
+}
+
 async function shootAll(suffix: string, look: BrowserContextOptions): Promise<void> {
   const shoot = (name: string, arrange: (page: Page) => Promise<unknown>) =>
     name.includes(values.only) ? shot(browser, look, join(values.to, `${name}-${suffix}.png`), arrange) : null
   for (const [name, path] of Object.entries(pages))
     await shoot(name, async (page) => {
-      await page.goto(values.url + (typeof path === 'string' ? path : await path()))
+      await page.goto(signedIn(typeof path === 'string' ? path : await path()))
       await page.locator('.connection[data-state=live]').waitFor()
     })
   for (const path of EMPTY_PAGES)
     await shoot(`state-empty-${path.slice(1) || 'overview'}`, (page) => page.goto(empty.url + path))
   await shoot('state-loading', async (page) => {
     await page.route('**/api/v1/{stats,tasks}*', () => {})
-    await page.goto(`${values.url}/tasks`)
+    await page.goto(signedIn('/tasks'))
   })
   await shoot('state-error', async (page) => {
     const body = { error: { code: 'INTERNAL', message: 'something went wrong', hint: 'The log says what.' } }
     await page.route('**/api/v1/tasks*', (route) => route.fulfill({ status: 500, json: body }))
-    await page.goto(`${values.url}/tasks`)
+    await page.goto(signedIn('/tasks'))
   })
   await shoot('state-disconnected', async (page) => {
-    const line = await lineTo(values.url)
-    await page.goto(line.url)
+    const line = await lineTo(address.origin)
+    await page.goto(line.url + address.hash)
     await page.locator('.connection[data-state=live]').waitFor()
     await line.cut()
     await page.getByText(/The server does not answer/).waitFor()
@@ -102,7 +115,7 @@ async function shootAll(suffix: string, look: BrowserContextOptions): Promise<vo
   await shoot('state-unauthorised', async (page) => {
     const body = { error: { code: 'UNAUTHORIZED', message: 'who are you?', hint: null } }
     await page.route('**/api/v1/**', (route) => route.fulfill({ status: 401, json: body }))
-    await page.goto(values.url)
+    await page.goto(address.origin)
   })
 }
 
