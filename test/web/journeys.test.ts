@@ -143,6 +143,28 @@ test('no table breaks its words into letters, however wide the window is', async
   }
 })
 
+test('figures and the times of the workers stand on one line each, however wide the window is', async () => {
+  const page = await house.visit('/')
+  for (const [path, label] of [
+    ['/', '.figure dt, .figure-unit'],
+    ['/workers', '.lane-axis span'],
+  ] as const) {
+    await page.goto(new URL(path, page.url()).href)
+    await page.locator(label).first().waitFor()
+    for (const width of [390, 780, 820, 900, 1_000, 1_120, 1_280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const broken = await page.evaluate(`[...document.querySelectorAll('${label}')]
+        .filter((one) => {
+          const text = document.createRange()
+          text.selectNodeContents(one)
+          return new Set([...text.getClientRects()].map(({ bottom }) => Math.round(bottom / 8))).size > 1
+        })
+        .map((one) => one.textContent)`)
+      expect({ path, width, broken }).toEqual({ path, width, broken: [] })
+    }
+  }
+})
+
 test('why a task does not run is said, with what to do', async () => {
   const id = await enqueue('ml.embed', { path: 'a.flac' })
   const page = await house.visit(`/tasks/${id}`)

@@ -94,7 +94,8 @@ function readModule(root: string, file: string): Module | undefined {
 
 function addStatement(module: Module, statement: Statement): void {
   const { file } = module
-  const source = 'source' in statement && statement.source ? resolved(file, statement.source.value) : undefined
+  const source =
+    'source' in statement && statement.source ? resolved(file, statement.source.value) : undefined
   if (statement.type === 'ImportDeclaration') {
     for (const specifier of statement.specifiers)
       if (source !== undefined && specifier.type === 'ImportSpecifier')

@@ -4,16 +4,20 @@ import { COMMANDS } from '../../src/cli/table.ts'
 import { ROUTES } from '../../src/http/api.ts'
 import { openApi } from '../../src/http/openapi.ts'
 import { PICTURES } from '../pictures/pictures.ts'
+import { publicEntries } from '../public-api/entries.ts'
 import { apiReference } from './api.ts'
 import { cliReference } from './cli.ts'
 import { decisionIndex } from './decisions.ts'
+import { pageOf, typescriptReference } from './typescript.ts'
 
-const DECISIONS = join(import.meta.dirname, '../../docs/decisions')
+const ROOT = join(import.meta.dirname, '../..')
+const DECISIONS = join(ROOT, 'docs/decisions')
 
 /** The pages and pictures that nobody writes by hand. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/cli.md': () => cliReference(COMMANDS),
   'docs/reference/api.md': () => apiReference(openApi(ROUTES, '/api/v1', '')),
+  ...Object.fromEntries(publicEntries(ROOT).map((one) => [pageOf(one.door), () => typescriptReference(one)])),
   'docs/decisions/index.md': () => decisionIndex(decisions()),
   ...PICTURES,
 }

@@ -70,7 +70,9 @@ function Figures({ stats }: { stats: Stats | null }) {
         value={counts === undefined ? '–' : count(depth.queued)}
         tone="violet"
         note={
-          depth.queued === 0 ? '0 waiting' : `oldest: ${waitingMs === null ? 'just now' : roughly(waitingMs)}`
+          depth.queued === 0
+            ? 'no queued tasks'
+            : `oldest: ${waitingMs === null ? 'just now' : roughly(waitingMs)}`
         }
       />
       <Figure
@@ -102,7 +104,7 @@ function Figures({ stats }: { stats: Stats | null }) {
               : duration(Math.max(1, Math.round(left / perMs / 1000)) * 1000)
         }
         tone="amber"
-        note={left === 0 ? '0 waiting' : perMs === 0 ? 'no task completes' : 'at this rate'}
+        note={left === 0 ? 'no queued tasks' : perMs === 0 ? 'no task completes' : 'at this rate'}
       />
     </dl>
   )

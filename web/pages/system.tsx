@@ -108,8 +108,8 @@ function Totals({ system: { totals } }: { system: System }) {
           ['Failed', exactCount(totals.failed)],
           ['Retried', exactCount(totals.retried)],
           ['Rows done', exactCount(totals.rowsDone)],
-          ['Workers crashed or lost', exactCount(incidents.lost ?? 0)],
-          ['Items given back after a crash', exactCount(incidents.rescued ?? 0)],
+          ['Lost workers', exactCount(incidents.lost ?? 0)],
+          ['Items given back', exactCount(incidents.rescued ?? 0)],
           ['Time-outs', exactCount(incidents.timeout ?? 0)],
           ['Late writes refused', exactCount(incidents.fenced ?? 0)],
         ]}
