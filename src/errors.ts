@@ -67,10 +67,13 @@ export type ErrorCode =
   | 'UNKNOWN_WORKER'
   | 'WAIT_TIMEOUT'
 
+/** What an error carries beside its message. */
 export interface ErrorOptions {
+  /** What went wrong, for programs. */
   code: ErrorCode
   /** What to do about it, in one sentence. */
   hint?: string
+  /** The error that led to this one. */
   cause?: unknown
 }
 
@@ -79,7 +82,9 @@ const BRAND = Symbol.for('gleaner.error')
 
 /** What went wrong (`message`), why (`code`, `cause`), and what to do next (`hint`). */
 export class GleanerError extends Error {
+  /** What went wrong, for programs. It stays the same in later versions. */
   readonly code: ErrorCode
+  /** What to do about it. The message ends with it. */
   readonly hint: string | undefined
 
   constructor(message: string, options: ErrorOptions) {
@@ -183,6 +188,7 @@ export type FailureKind = 'error' | 'timeout' | 'crash' | 'permanent'
 
 /** The task ended in `failed`; `kind` says why. */
 export class TaskFailed extends GleanerError {
+  /** Why it failed. */
   readonly kind: FailureKind
   constructor(id: string, error: { kind: FailureKind; message: string }) {
     super(`task ${id} failed (${error.kind}): ${error.message}`, { code: 'TASK_FAILED' })
@@ -219,6 +225,7 @@ export class PermanentError extends GleanerError {
 
 /** Throw it in a handler: not a failure, just not now. The attempt is returned. */
 export class RetryLater extends GleanerError {
+  /** When the item runs again. */
   readonly after: Duration
   constructor(after: Duration, reason = 'not now') {
     super(reason, { code: 'RETRY_LATER' })

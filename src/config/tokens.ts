@@ -4,7 +4,9 @@ import { ROLES, type Role } from '../model/action.ts'
 
 /** A caller that sends this token has this role. The name appears in the record of actions. */
 export interface AccessToken {
+  /** The name of the caller, in letters, digits, dots, colons, dashes and underscores. */
   name: string
+  /** `'viewer'` reads everything. `'operator'` also changes things. */
   role: Role
   /** At least 16 characters; `openssl rand -hex 32` prints a good one. */
   token: string

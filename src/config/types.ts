@@ -11,7 +11,9 @@ export interface ConfigOptions extends GleanerOptions {
   pools?: Record<string, PoolOptions>
   /** Of the HTTP API; `false`: none. */
   server?: ServerOptions | false
+  /** The name, the intervals and the limits of the supervisor. */
   supervisor?: SupervisorOptions
+  /** When to show an alert. */
   alerts?: AlertOptions
 }
 
@@ -25,6 +27,7 @@ export interface PoolOptions {
   queues?: readonly string[]
   /** Names of discoveries; default none. */
   discoveries?: readonly string[]
+  /** What its workers offer to tasks with `requires`. Default none. */
   capabilities?: Capabilities
   /** A program in any language, and its arguments; see docs/guide/foreign-workers.md. */
   command?: readonly string[]
@@ -43,6 +46,7 @@ export interface PoolOptions {
   maxItems?: number
 }
 
+/** The HTTP server of `gleaner start`: its address, and the callers that it accepts. */
 export interface ServerOptions {
   /** Default '127.0.0.1'. */
   host?: string
@@ -64,6 +68,7 @@ export interface ServerOptions {
   redact?: readonly string[]
 }
 
+/** Decides what a request may do, e.g. by a header that a proxy sets after it authenticated the user. */
 export type Authorize = (request: Request) => Authorized | Promise<Authorized>
 
 /** Null: unknown. `queues` and `actions` limit what an operator may change; see docs/guide/security.md. */
@@ -72,9 +77,11 @@ export type Authorized =
   | { role: Role; user: string; queues?: readonly string[]; actions?: readonly string[] }
   | null
 
+/** How the supervisor watches and restarts worker processes. */
 export interface SupervisorOptions {
   /** There is one of each name per database; default: the name of this host, numbered if a supervisor on another machine has it. */
   name?: string
+  /** The intervals of supervision. */
   timings?: SupervisionTimings
   /** How many crashes are too many: within the window (5), and in all (20). */
   limits?: { inWindow?: number; total?: number }
@@ -108,6 +115,7 @@ export interface SupervisionTimings {
   commands?: Duration
 }
 
+/** The limits at which `gleaner status`, the dashboard and the API show an alert. */
 export interface AlertOptions {
   /** How often `gleaner start` looks for them. Default 15 s. */
   every?: Duration

@@ -16,8 +16,10 @@ const CONDITION_MAX = 10_000
 const IDENTIFIER_MAX = 200
 const KEY_COLUMNS_MAX = 8
 
+/** What `defineDiscovery` takes, beside the row's schema and the functions. */
 // biome-ignore lint/complexity/noBannedTypes: no resources
 export interface DiscoveryOptions<U extends Resources = {}> {
+  /** Names the discovery: in pools, in `work`, in logs and in the dashboard. */
   name: string
   /** In the engine's own database. */
   table: string
@@ -41,10 +43,12 @@ declare const types: unique symbol
 
 /** The definition of a discovery: what is found is in the table, what is done is in its code. */
 export interface Discovery<R = any> {
+  /** The name that `defineDiscovery` got. */
   readonly name: string
   readonly [types]?: { result: R }
 }
 
+/** The row that a handler gets: what its schema returns, or a record of columns without a schema. */
 export type RowOf<S> = S extends Std ? Std.InferOutput<S> : Record<string, any>
 
 /** What the engine sees of a definition. */

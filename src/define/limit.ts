@@ -7,7 +7,9 @@ import { shown } from './names.ts'
 
 /** Never more than `count` starts within any `per`. */
 export interface RateOptions {
+  /** How many may start. */
   count: number
+  /** In which period. */
   per: Duration
 }
 

@@ -7,25 +7,33 @@ declare const value: unique symbol
 
 /** Something heavy that a handler needs, such as a model or a GPU. `T` is what `load` returns. Handlers find it in `ctx.use`. */
 export interface Resource<T = any> {
+  /** The name that `defineResource` got. */
   readonly name: string
   readonly [value]?: T
 }
 
+/** Resources of a task or a discovery, by the name that `ctx.use` gives them. */
 export type Resources = Record<string, Resource>
+/** The loaded resources, as `ctx.use` has them. */
 export type Used<U> = { readonly [K in keyof U]: U[K] extends Resource<infer T> ? T : never }
 
 /** Why a resource is unavailable, and how long to wait before the next probe. */
 export interface Unavailable {
+  /** When to ask again. */
   retryAfter?: Duration
+  /** Why, for `explain` and the logs. */
   reason: string
 }
 
+/** What `defineResource` takes. */
 export interface ResourceOptions<T> {
+  /** Names the resource in logs, in `explain` and in the dashboard. */
   name: string
   /** Returns whether the resource can be loaded now. While it is not loaded, a worker calls this before it claims an item that needs it. */
   probe?: () => boolean | Unavailable | Promise<boolean | Unavailable>
   /** Loads the resource: once per process, before the first run that needs it. */
   load: () => Promise<T> | T
+  /** Frees the resource: when it is idle, and when the worker stops. */
   unload?: (resource: NoInfer<T>) => void | Promise<void>
   /** Unloads the resource when no run has used it for this long. Default: when the last worker that may need it has stopped. */
   idleAfter?: Duration
@@ -74,6 +82,7 @@ const OPTIONS = [
   'unloadTimeout',
 ]
 
+/** Declares something heavy that handlers use, such as a model or a connection. A process loads it once, when it is first needed. */
 export function defineResource<T>(options: ResourceOptions<T>): Resource<T> {
   const name = checkName(options?.name, 'defineResource: name', 'BAD_DEFINITION')
   const what = `resource ${name}`

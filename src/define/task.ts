@@ -49,6 +49,7 @@ export type Handler = (input: any, ctx: Context<any>) => unknown
 /** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
 const BRAND = Symbol.for('gleaner.task')
 
+/** Defines a task: its name, its input, and the code that runs it. Types follow from the schema and from `run`. */
 export function defineTask<
   R = unknown,
   S extends Std | undefined = undefined,

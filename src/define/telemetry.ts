@@ -16,21 +16,27 @@ export interface Telemetry {
   continuing<T>(headers: Carrier, work: () => T): T
 }
 
+/** What is about to be enqueued, for a tracer. */
 export interface EnqueuedBatch {
   /** The name of the task. */
   name: string
+  /** The queue of the tasks. */
   queue: string
+  /** How many tasks. */
   count: number
 }
 
+/** What a tracer returns for one call of `enqueue`. */
 export interface Enqueueing {
   /** The trace context to store with the tasks. Null: none. */
   readonly carrier: Carrier | null
   /** Receives the id of each task: of the new one, or of the one that holds its key. */
   enqueued(ids: readonly string[]): void
+  /** Called with the error if nothing was enqueued. */
   failed(error: unknown): void
 }
 
+/** An attempt that begins, for a tracer. */
 export interface TracedAttempt {
   /** The id of the task, or `<discovery>/<key>` for a row. */
   id: string
@@ -38,12 +44,15 @@ export interface TracedAttempt {
   name: string
   /** The queue of the task. Null for a row. */
   queue: string | null
+  /** The number of this attempt, from 1. */
   attempt: number
+  /** How many attempts there are at most. */
   maxAttempts: number
   /** The trace context that was stored when the task was enqueued. */
   carrier: Carrier | null
 }
 
+/** What a tracer returns for one attempt. */
 export interface Running {
   /** Calls the handler. Spans that the handler starts belong to this attempt. */
   within<T>(handler: () => T): T

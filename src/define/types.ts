@@ -7,26 +7,32 @@ import type { Resources, Used } from './resource.ts'
 /** Open for users: `declare module 'gleaner' { interface Register { tx: PoolClient } }`. */
 // biome-ignore lint/suspicious/noEmptyInterface: declaration merging needs an interface
 export interface Register {}
+/** The connection that `ctx.complete` passes to your effects. Set its type with `Register`. */
 export type Tx = Register extends { tx: infer T } ? T : SqliteTx
 
 /** The part of a better-sqlite3 connection that a transaction needs. */
 export interface SqliteTx {
+  /** Compiles a statement. See better-sqlite3. */
   prepare(sql: string): {
     run(...parameters: any[]): { changes: number }
     get(...parameters: any[]): any
     all(...parameters: any[]): any[]
   }
+  /** True inside a transaction. */
   readonly inTransaction: boolean
 }
 
 /** The part of a `node:sqlite` connection that a transaction needs. */
 export interface NodeSqliteTx {
+  /** Compiles a statement. See `node:sqlite`. */
   prepare(sql: string): object
+  /** True inside a transaction. */
   readonly isTransaction: boolean
 }
 
 /** The part of a PostgreSQL client that a transaction needs: `pg`, or any client with the same `query`. */
 export interface PostgresTx {
+  /** Runs a statement with parameters `$1`, `$2`, … */
   query(text: string, values?: any[]): Promise<{ rows: any[] }>
 }
 
@@ -46,7 +52,9 @@ export type Stored<T> = T extends { toJSON(): infer J }
 /** The second argument of a handler, beside its input. */
 // biome-ignore lint/complexity/noBannedTypes: no resources, which is what most handlers use
 export interface Context<U extends Resources = {}> {
+  /** The id of the task, or the key of the row. */
   readonly id: string
+  /** The name of the task or the discovery. */
   readonly name: string
   /** The number of this attempt, from 1. */
   readonly attempt: number
@@ -56,8 +64,11 @@ export interface Context<U extends Resources = {}> {
   readonly signal: AbortSignal
   /** The loaded resources of `uses`, by name. */
   readonly use: Used<U>
+  /** Writes a line to the log of the task: `ctx.log.info('started', { path })`. */
   readonly log: Record<LogLevel, (message: string, details?: object) => void>
+  /** Reports how far the run is, from 0 to 1, with a message for people. The last report is stored within a moment. */
   progress(fraction: number, message?: string): Promise<void>
+  /** Enqueues another task. */
   enqueue: Enqueue
   /** `return ctx.complete(result, (tx) => …)` commits your writes and the completion in one transaction: both or neither. */
   complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T>
@@ -65,14 +76,21 @@ export interface Context<U extends Resources = {}> {
 
 /** Retry options that can be stored with a task. */
 export interface StoredRetry {
+  /** How many attempts there are in all, with the first. Default 3. */
   attempts?: number
+  /** How the delay grows: `'exponential'` (default), `'linear'` or `'fixed'`. */
   backoff?: Backoff
+  /** The first delay. Default 1 s. */
   base?: Duration
+  /** The longest delay. Default 5 min. */
   max?: Duration
+  /** Each delay varies at random by this share. Default 0.1, which is ±10 %. */
   jitter?: number
 }
 
+/** How often and when a failed attempt runs again. */
 export interface Retry extends Omit<StoredRetry, 'backoff'> {
+  /** How the delay grows, or a function that returns the delay before the attempt after this one. */
   backoff?: Backoff | ((attempt: number) => Duration)
 }
 
@@ -80,13 +98,17 @@ declare const types: unique symbol
 
 /** The definition of a task. The database stores its name, and the process that runs it has its code. */
 export interface Task<I = any, R = any, P = any> {
+  /** The name that `defineTask` got. */
   readonly name: string
+  /** The queue of the task. */
   readonly queue: string
   readonly [types]?: { input: (i: I) => I; parsed: P; result: R }
 }
 
+/** What `defineTask` takes, beside the schemas and the function. */
 // biome-ignore lint/complexity/noBannedTypes: no resources
 export interface TaskOptions<U extends Resources = {}> {
+  /** Identifies the task in the database: 1 to 100 letters, digits, dots, colons, dashes and underscores. */
   name: string
   /** The queue of its tasks. Default 'default'. */
   queue?: string
@@ -104,12 +126,16 @@ export interface TaskOptions<U extends Resources = {}> {
   timezone?: string
 }
 
+/** The input that `enqueue` takes for a schema. */
 export type InputOf<S> = S extends Std ? Std.InferInput<S> : void
+/** The input that the handler gets for a schema. */
 export type ParsedOf<S> = S extends Std ? Std.InferOutput<S> : undefined
+/** The result of a task: what `output` says, or what `run` returns. */
 export type ResultOf<O, R> = O extends Std ? Std.InferOutput<O> : Awaited<R>
 
 /** A reference to a task. It works in every process, also for a task that another process runs later. */
 export interface Handle<R> {
+  /** The id of the task. */
   readonly id: string
   /** False when another task already held the key. `id` is then that task. */
   readonly created: boolean
@@ -119,12 +145,15 @@ export interface Handle<R> {
   cancel(): Promise<void>
 }
 
+/** How and when one task runs. */
 export interface EnqueueOptions {
   /** An integer from 1 (first) to 1000 (last); default 100. */
   priority?: number
+  /** Runs the task after this delay, or at this time. */
   runAfter?: Duration | Date
   /** Unique among the tasks of one name: while the task is unfinished, or with `keyScope: 'forever'` until it is removed. */
   key?: string
+  /** `'active'` (default): the key is free again when the task is finished. `'forever'`: when the task is removed. */
   keyScope?: 'active' | 'forever'
   /** If another task holds the key: `'keep'` (default) leaves that task as it is, `'replace'` gives it this input. */
   whenHeld?: 'keep' | 'replace'
@@ -134,15 +163,21 @@ export interface EnqueueOptions {
   maxWait?: Duration
   /** At most one task with this key in this period: the first one. */
   throttle?: Duration
+  /** Only workers with these capabilities run the task. Added to those of its definition. */
   requires?: Requires
+  /** Another queue than the one of its definition. */
   queue?: string
+  /** Another retry policy than the one of its definition. */
   retry?: StoredRetry
+  /** Another time-out than the one of its definition. */
   timeout?: Duration
 }
 
+/** Options for all tasks of one call of `enqueueMany`. */
 export interface EnqueueManyOptions<I> extends Omit<EnqueueOptions, 'key'> {
   /** Writes all tasks in one transaction: all or none. Default: chunks, each of which is durable. */
   atomic?: boolean
+  /** Returns the key of each task. */
   key?: (input: I) => string
 }
 
@@ -153,7 +188,10 @@ export type InputArgs<I> =
     : [I] extends [void]
       ? [input?: undefined, options?: EnqueueOptions]
       : [input: I, options?: EnqueueOptions]
+/** True for the type `any` alone. */
 type IsAny<T> = 0 extends 1 & T ? true : false
 
+/** Enqueues one task. When the promise resolves, the task is stored. */
 export type Enqueue = <I, R>(task: Task<I, R>, ...args: InputArgs<NoInfer<I>>) => Promise<Handle<R>>
+/** Enqueues one task inside a transaction of SQLite, at once. */
 export type EnqueueNow = <I, R>(task: Task<I, R>, ...args: InputArgs<NoInfer<I>>) => Handle<R>

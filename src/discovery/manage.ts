@@ -14,10 +14,13 @@ import { type DiscoveryStats, readStats } from './stats.ts'
 /** Rows that a release looks at in one transaction. */
 const RELEASED_AT_ONCE = 500
 
+/** Which rows to list. */
 export interface RowQuery extends PageOptions {
+  /** Only rows in this state. */
   state?: RowState
 }
 
+/** Rows of your own tables: list, explain, retry, release, pause. */
 export interface DiscoveryManagement {
   /** All discoveries that any process has declared, ordered by name. */
   list(): Promise<DiscoveryRecord[]>
@@ -35,6 +38,7 @@ export interface DiscoveryManagement {
   release(name: string, key?: string): Promise<number>
   /** Workers claim no more rows of this discovery. Rows that run now continue. */
   pause(name: string): Promise<void>
+  /** Ends a pause of this discovery. */
   resume(name: string): Promise<void>
 }
 

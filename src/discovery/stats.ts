@@ -9,11 +9,17 @@ import type { Store } from '../store/contract.ts'
 /** What the pace is of. */
 const WINDOW_MS = 5 * 60_000
 
+/** How many rows of a discovery are in each state, and how fast they are done. */
 export interface DiscoveryStats {
+  /** The name of the discovery. */
   name: string
+  /** Rows that need work and can be claimed now. */
   waiting: number
+  /** Rows that a worker holds. */
   claimed: number
+  /** Rows that failed and wait for their next attempt. */
   backingOff: number
+  /** Rows that failed or crashed their worker too often. */
   quarantined: number
   /** Rows done per minute in the last 5 minutes, across all processes. */
   donePerMinute: number
@@ -21,6 +27,7 @@ export interface DiscoveryStats {
   averageMs: number | null
   /** The estimated time until all rows except the quarantined ones are done, at this pace. Null when no row was done in these minutes. */
   etaMs: number | null
+  /** True if no worker claims rows of this discovery. */
   paused: boolean
   /** Why Gleaner paused the discovery. Null when it is not paused, or an operator paused it. */
   pausedReason: string | null

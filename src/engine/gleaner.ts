@@ -28,6 +28,7 @@ import type { WorkerManagement } from '../worker/manage.ts'
 import type { OnPhase } from '../worker/phases.ts'
 import type { WorkerSnapshot } from '../worker/snapshot.ts'
 
+/** What `openGleaner` takes. */
 export interface GleanerOptions {
   /** The database: `'sqlite:./app.db'`, a file of Gleaner's own or your app's, or `'postgres://…'` when one machine is not enough. */
   database: string
@@ -50,9 +51,11 @@ export interface GleanerOptions {
    * removes tasks by its own setting.
    */
   retention?: RetentionOptions | false
+  /** Functions that run in the worker around each run. */
   hooks?: Hooks
   /** Traces work from the caller that enqueues it to the worker that runs it: `openTelemetry()` of `gleaner/telemetry`. */
   telemetry?: Telemetry
+  /** The intervals of the engine. */
   timings?: TimingOptions
 }
 
@@ -65,6 +68,7 @@ export interface ConnectedOptions extends Omit<GleanerOptions, 'database' | 'pos
   database: NodeSqliteTx | SqliteTx
 }
 
+/** Options for PostgreSQL, beside the URL. */
 export interface PostgresSettings {
   /** The schema of Gleaner's tables. Default 'gleaner'. You can also set `?schema=` in the URL. */
   schema?: string
@@ -97,6 +101,7 @@ export interface TimingOptions {
   grace?: Duration
   /** How long an idle worker waits for a wake-up before it polls. Default 1 s, growing to 30 s. */
   idleMin?: Duration
+  /** The longest wait of an idle worker between two polls. */
   idleMax?: Duration
   /** How often to poll for results and cancellations if no wake-up arrives. Default 1 s. */
   poll?: Duration
@@ -110,6 +115,7 @@ export interface TimingOptions {
   prune?: Duration
 }
 
+/** What a worker in this process serves. */
 export interface WorkOptions {
   /** The queues to serve. Default: the queues of the tasks passed to openGleaner; none if you pass `discoveries` here. */
   queues?: readonly string[]
@@ -117,12 +123,15 @@ export interface WorkOptions {
   discoveries?: readonly string[]
   /** How many items run at the same time. Default 10. */
   concurrency?: number
+  /** What this worker offers to tasks with `requires`. */
   capabilities?: Capabilities
   /** The worker stops after this many resource errors in a row. Default 10. */
   resourceErrorLimit?: number
 }
 
+/** A worker in this process. */
 export interface RunningWorker {
+  /** Identifies the worker in records, in logs and in the dashboard. */
   readonly id: string
   /** Resolves when the worker has no item in flight and found no due item that it may run. */
   drained(options?: { includeDelayed?: boolean }): Promise<void>
@@ -136,8 +145,11 @@ export interface RunningWorker {
   readonly failed: GleanerError | null
 }
 
+/** An open database, with everything that you can do with it. */
 export interface Gleaner {
+  /** Enqueues one task. When the promise resolves, the task is stored. */
   enqueue: Enqueue
+  /** Enqueues many tasks at once, which is much faster than one by one. */
   enqueueMany<I, R>(
     task: Task<I, R>,
     inputs: readonly NoInfer<I>[],
@@ -145,22 +157,29 @@ export interface Gleaner {
   ): Promise<Handle<R>[]>
   /** Enqueues inside your own transaction. The task exists when the transaction commits. */
   within(db: NodeSqliteTx | SqliteTx): { enqueue: EnqueueNow }
+  /** The same, with a client of `pg` that has a transaction open. */
   within(client: PostgresTx): { enqueue: Enqueue }
   /** The handle of a task that this or another process enqueued earlier. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
+  /** Starts a worker in this process. */
   work(options?: WorkOptions): RunningWorker
+  /** List, explain, retry, cancel and remove tasks. */
   readonly tasks: TaskManagement
+  /** List, limit, pause and resume queues. */
   readonly queues: QueueManagement
   /** Rows of your own tables that need work. */
   readonly discoveries: DiscoveryManagement
+  /** See and command the workers of all processes. */
   readonly workers: WorkerManagement
   /** Schedules: tasks with `every`. */
   readonly schedules: ScheduleManagement
   /** Depth, rates, errors and durations: in total, per queue and per task. */
   metrics(options?: MetricsOptions): Promise<Metrics>
+  /** Backup, check, optimize and prune. */
   readonly maintenance: MaintenanceManagement
   /** Pauses everything: no process claims any item. Running items continue. Resolves when no further item can start. */
   pause(): Promise<void>
+  /** Ends the pause of everything. */
   resume(): Promise<void>
   /** Listens to an event. Returns a function that unsubscribes. */
   on<E extends keyof Events>(event: E, listener: (event: Events[E]) => void): () => void

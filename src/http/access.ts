@@ -15,6 +15,7 @@ import {
 import { type BrowserSession, type KnownToken, TokenList } from './tokens.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
+/** The callers that the API accepts. */
 export interface AccessOptions {
   /** Callers that send one of these tokens are let in, with its role. */
   tokens?: Tokens

@@ -26,6 +26,7 @@ import { Turns } from './turns.ts'
 import { version } from './version.ts'
 import type { Discovery } from './wire.ts'
 
+/** What `createApi` takes. */
 export interface ApiOptions extends AccessOptions {
   /** Fields that never leave: `['*.password']`. */
   redact?: readonly string[]
@@ -37,6 +38,7 @@ export interface ApiOptions extends AccessOptions {
   alerts?: AlertLimits
   /** False: the API alone. */
   dashboard?: boolean
+  /** How often the stream of events reads the database. */
   timings?: HubTimings
   /** Told of workers by whoever supervises them. */
   timeline?: Timeline

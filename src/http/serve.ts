@@ -9,6 +9,7 @@ import { bodyOf, Problem } from './problem.ts'
 import { isLoopback } from './request-origin.ts'
 import { TokenList } from './tokens.ts'
 
+/** What `serve` takes. */
 export interface ServeOptions extends ApiOptions {
   /** Default '127.0.0.1'. Another one than this machine's own is refused without a token. */
   host?: string
@@ -16,9 +17,11 @@ export interface ServeOptions extends ApiOptions {
   port?: number
 }
 
+/** A server that listens. */
 export interface RunningServer {
   /** `http://127.0.0.1:8356` */
   readonly url: string
+  /** The port that it listens on. */
   readonly port: number
   /** Takes no more requests, ends event streams, and waits for what is under way, for 2 s at most. */
   close(): Promise<void>

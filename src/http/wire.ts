@@ -44,11 +44,12 @@ export type HttpErrorCode =
   | 'UNAUTHORIZED'
   | 'UNSUPPORTED_MEDIA_TYPE'
 
-/** The body of every answer that is no success. */
 /** One of the lines in which what takes long is answered, if a client accepts that; the last is an answer or an error. */
 export type ProgressLine<T> = { progress: unknown } | { answer: T } | ErrorBody
 
+/** The body of every response that is not a success. */
 export interface ErrorBody {
+  /** What went wrong, why, and what to do. */
   error: {
     code: ErrorCode | HttpErrorCode
     message: string
@@ -58,18 +59,25 @@ export interface ErrorBody {
   }
 }
 
+/** The server, and what the caller may do. */
 export interface Info {
+  /** The version of Gleaner. */
   version: string
+  /** Which database it uses. */
   database: 'sqlite' | 'postgres'
+  /** The machine that it runs on. */
   host: string
+  /** Its process. */
   pid: number
   /** Of the server. */
   startedAt: number
+  /** The time of the server, in milliseconds since 1970. */
   now: number
   /** Everything is paused: `POST /pause` began it, `POST /resume` ends it. */
   paused: boolean
   /** What whoever asks may do. */
   role: Role
+  /** The name of the caller, if there is one. */
   user: string | null
   /** A cookie says who the caller is: `DELETE /session` removes it. */
   signedIn: boolean
@@ -77,7 +85,9 @@ export interface Info {
   tasks: { name: string; queue: string }[]
 }
 
+/** The answer to an enqueue. */
 export interface Enqueued {
+  /** The id of the task. */
   id: string
   /** False: the key was held, and `id` is its holder. */
   created: boolean
@@ -85,24 +95,35 @@ export interface Enqueued {
 
 /** A task that can be enqueued here. */
 export interface Definition {
+  /** The name of the task. */
   name: string
+  /** Its queue. */
   queue: string
   /** JSON Schema of its input; null: it has none, or its library cannot say it. */
   input: Record<string, unknown> | null
+  /** False if the task takes no input. */
   hasInput: boolean
+  /** How many attempts there are at most. */
   maxAttempts: number
+  /** How long one attempt may take. */
   timeoutMs: number
+  /** The capabilities that a worker needs. */
   requires: Requires | null
+  /** True if it runs on a schedule. */
   recurs: boolean
 }
 
+/** A schedule, with its next occurrences. */
 export interface Schedule extends ScheduleRecord {
   /** The next occurrences; empty while it is paused. */
   upcoming: number[]
 }
 
+/** The database, the server and the supervisors. */
 export interface System {
+  /** This server. */
   server: { version: string; node: string; host: string; pid: number; startedAt: number; listeners: number }
+  /** The database that it uses. */
   database: {
     kind: 'sqlite' | 'postgres'
     bytes: number
@@ -113,7 +134,9 @@ export interface System {
   }
   /** Those that Gleaner made, or failed to make; the last first. PostgreSQL has tools of its own. */
   backups: BackupRecord[]
+  /** How long finished tasks are kept. */
   retention: Retention
+  /** Every supervisor that has used this database. */
   supervisors: {
     name: string
     term: number
@@ -136,6 +159,7 @@ export interface System {
   }
 }
 
+/** Numbers of now. */
 export type Stats = Metrics & { counts: Counts }
 
 type Nullable<T> = { [K in keyof T]: T[K] | null }
@@ -143,9 +167,11 @@ type Nullable<T> = { [K in keyof T]: T[K] | null }
 /** What was declared, and how it goes. No numbers: its table cannot be read. */
 export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' | 'paused' | 'pausedReason'>>
 
+/** Whether workers are healthy, and which alerts there are. */
 export interface HealthReport {
   /** The worst of all components; without any, healthy. */
   status: Health
+  /** The workers. */
   components: { id: string; status: Health }[]
   /** What a person should look at. */
   alerts: Alert[]
@@ -155,8 +181,11 @@ export interface HealthReport {
 export interface ServerEvents {
   /** How many tasks there are in each status, over all and in each queue; and whether everything is paused. */
   counts: { counts: Counts; queues: QueueRecord[]; paused: boolean }
+  /** How many rows are in each state. */
   discoveries: { discoveries: Omit<Discovery, 'asOf'>[] }
+  /** All workers, as after the last change. */
   workers: { workers: WorkerRecord[] }
+  /** Health and alerts. */
   health: HealthReport
   /** A task that this client watches; null: it was removed. */
   task: { id: string; task: Omit<TaskRecord, 'input' | 'result'> | null }

@@ -13,10 +13,13 @@ import type {
 import type { Pruner } from './pruner.ts'
 import { pruningOf, type RetentionOptions } from './retention.ts'
 
+/** An option of calls that take long. */
 export interface ProgressOption {
+  /** Called while it runs. */
   onProgress?: (progress: UpkeepProgress) => void
 }
 
+/** Care for the database. */
 export interface MaintenanceManagement {
   /** Copies the database as of now and verifies the copy, while all processes continue. The file appears under its name only when it is complete. */
   backup(path: string, options?: { overwrite?: boolean } & ProgressOption): Promise<Backup>

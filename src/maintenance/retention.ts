@@ -7,6 +7,7 @@ import { FINISHED_STATUSES, type FinishedStatus } from '../model/task.ts'
 /** `'7d'` since it finished; the newest `count` of each queue; both, whichever is reached first; `false`: for ever. */
 export type KeepOption = Duration | false | { age?: Duration; count?: number }
 
+/** How long to keep finished tasks of each status. */
 export type RetentionOptions = Partial<Record<FinishedStatus, KeepOption>>
 
 /** What failed is looked into, perhaps after a holiday; what was cancelled somebody knows of already. */

@@ -1,5 +1,6 @@
 /** Roles over HTTP: a viewer reads, an operator also makes changes. */
 export const ROLES = ['viewer', 'operator'] as const
+/** What a caller may do: a viewer reads, an operator also changes. */
 export type Role = (typeof ROLES)[number]
 
 /** A change that an operator requested. */
@@ -8,6 +9,7 @@ export interface NewAction {
   action: string
   /** The task, queue, worker … that it concerns. Null: none in particular. */
   target: string | null
+  /** The role of the caller. */
   role: Role
   /** The name of the user, from the server that the API is mounted in. Null: the server does not identify users. */
   user: string | null
@@ -17,7 +19,10 @@ export interface NewAction {
   details: unknown
 }
 
+/** A change that a person or a program made over HTTP. */
 export interface ActionRecord extends NewAction {
+  /** Identifies the entry. */
   id: string
+  /** Milliseconds since 1970. */
   at: number
 }

@@ -11,18 +11,24 @@ export interface Demand {
 
 /** Null: never an alert. */
 export interface AlertLimits {
+  /** Waiting items in one queue or discovery. Null: no alert. */
   backlog: number | null
+  /** The share of failed attempts. Null: no alert. */
   errorRate: number | null
+  /** How long nothing completed while work waits. Null: no alert. */
   stalledAfterMs: number | null
 }
 
+/** What an alert can be about. */
 export type AlertKind = 'unserved' | 'error-rate' | 'backlog' | 'stalled'
 
 /** Something that a person should look at. */
 export interface Alert {
+  /** What is wrong. */
   kind: AlertKind
   /** Where: a queue, or a discovery. */
   queue: string | null
+  /** The discovery that it is about. Null: a queue. */
   discovery: string | null
   /** What it is, in a sentence. */
   message: string

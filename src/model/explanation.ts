@@ -9,6 +9,7 @@ import { isFinished, type TaskRecord } from './task.ts'
 export interface Explanation {
   /** Nothing stands in its way: the next worker with a free hand takes it. */
   runnable: boolean
+  /** Each condition, in the order in which a worker checks them. */
   reasons: Reason[]
 }
 

@@ -2,13 +2,17 @@ import type { Health } from './worker.ts'
 
 /** One line of the history of health: for people to read, never for decisions. */
 export interface HealthNote {
+  /** The worker. */
   component: string
+  /** Its health. */
   status: Health
   /** Null: nothing had changed, all components were written down. */
   changedFrom: Health | null
 }
 
+/** One entry of the health history. */
 export interface HealthRecord extends HealthNote {
+  /** Milliseconds since 1970. */
   at: number
 }
 

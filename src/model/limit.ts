@@ -8,7 +8,9 @@ export interface Limit {
 
 /** Never more than `count` starts within any `perMs`. */
 export interface Rate {
+  /** How many may start. */
   count: number
+  /** In which period. */
   perMs: number
 }
 
@@ -117,12 +119,17 @@ export function readStarts(words: string): Starts {
 
 /** What a task's limits say now: for those who ask why it does not run. */
 export interface LimitState {
+  /** What it limits. */
   scope: LimitScope
   /** The key, where it is the limit of one. */
   key: string | null
+  /** The limit itself. */
   limit: Limit
+  /** How many run now. */
   held: number
+  /** How many more may start now. */
   room: number
+  /** When the next may start. Null: now, or when one ends. */
   opensInMs: number | null
   /** Some of the tasks that hold it. */
   holders: string[]

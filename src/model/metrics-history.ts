@@ -8,18 +8,24 @@ export const RANGES = {
   day: { stepMs: 15 * MINUTE_MS, steps: 96 },
   week: { stepMs: 120 * MINUTE_MS, steps: 84 },
 } as const
+/** How far back a history goes. */
 export type Range = keyof typeof RANGES
 
 /** What happened in one step of time. */
 export interface Step {
   /** When it began. */
   at: number
+  /** Tasks that were enqueued. */
   enqueued: number
+  /** Attempts that completed. */
   completed: number
+  /** Attempts after which the task failed for good. */
   failed: number
+  /** Attempts that failed, with another one to follow. */
   retried: number
   /** How long attempts took; null when there was none. */
   p50: number | null
+  /** The 95th percentile of the duration, in milliseconds. */
   p95: number | null
   /** Tasks that were unfinished at its end. */
   depth: number
@@ -27,9 +33,13 @@ export interface Step {
   rowsDone: number
 }
 
+/** Numbers of tasks over time. */
 export interface History {
+  /** When it was read, in milliseconds since 1970. */
   asOf: number
+  /** The length of one step. */
   stepMs: number
+  /** The oldest first. */
   steps: Step[]
 }
 

@@ -79,11 +79,13 @@ export interface Readings {
   minutes: readonly (Measured & { minute: number })[]
 }
 
+/** How much waits, how much was done, and how long it took. */
 export interface Gauges {
   /** Unfinished tasks, as of now. */
   depth: { scheduled: number; queued: number; running: number }
   /** How long the longest waiting task has waited. Null when no task waits. */
   oldestWaitingMs: number | null
+  /** Rates over the window. */
   perMinute: { enqueued: number; completed: number; failed: number; retried: number }
   /** The share of attempts that failed, from 0 to 1. Null when there was no attempt. */
   errorRate: number | null
@@ -91,11 +93,15 @@ export interface Gauges {
   durationMs: { p50: number; p95: number; p99: number } | null
 }
 
+/** Depth, rates, errors and durations: in total, per queue and per task. */
 export interface Metrics extends Gauges {
+  /** When it was read, in milliseconds since 1970. */
   asOf: number
   /** Rates, error rate and durations cover the time from here until now: whole minutes, except for the last. */
   since: number
+  /** The same for each queue. */
   queues: (Gauges & { queue: string })[]
+  /** The same for each task. */
   tasks: (Gauges & { queue: string; name: string })[]
   /** Rows that were done. They are not part of the other numbers. `discoveries.stats` returns how many rows wait. */
   discoveries: (Omit<Gauges, 'depth' | 'oldestWaitingMs'> & { name: string })[]

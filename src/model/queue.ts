@@ -8,6 +8,7 @@ export type Strategy = (typeof STRATEGIES)[number]
 
 /** The order of a queue. */
 export interface Ordering {
+  /** Which task comes first. */
   strategy: Strategy
   /** With `priority`: a task that has waited this long moves up by one priority step. Null: waiting changes nothing. */
   ageingMs: number | null
@@ -23,8 +24,11 @@ export interface QueueSettings {
   limit?: Limit | null
 }
 
+/** A queue: its order, and how many of its tasks are in each status. */
 export interface QueueRecord extends Counts, Ordering {
+  /** The name of the queue. */
   name: string
+  /** True if no worker claims from it. */
   paused: boolean
 }
 

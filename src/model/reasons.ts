@@ -1,11 +1,16 @@
+/** One condition, and whether it holds. */
 export interface Reason {
+  /** Which condition. */
   check: Check
+  /** Whether it holds. */
   ok: boolean
+  /** What was found, as a sentence. */
   detail: string
   /** What to do; null when nothing is to be done, or nobody can. */
   fix: string | null
 }
 
+/** A condition that must hold before an item can run. */
 export type Check =
   | 'unfinished'
   | 'not-quarantined'

@@ -9,14 +9,19 @@ export interface RowStep {
   left: number | null
   /** Rows that began to need work in the step. */
   came: number | null
+  /** Rows that were done. */
   done: number | null
 }
 
+/** Numbers of rows over time. */
 export interface RowHistory {
+  /** When it was read, in milliseconds since 1970. */
   asOf: number
+  /** The length of one step. */
   stepMs: number
   /** Rows done since the discovery was first declared. */
   doneEver: number
+  /** The oldest first. */
   steps: RowStep[]
 }
 

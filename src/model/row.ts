@@ -3,14 +3,20 @@ import type { Failure } from './task.ts'
 /** What a row found by a discovery is, as every reader sees it. Derived: nothing of it stands in the user's table. */
 
 export const ROW_STATES = ['waiting', 'claimed', 'backing-off', 'quarantined'] as const
+/** Where a row that needs work is. */
 export type RowState = (typeof ROW_STATES)[number]
 
+/** A row that needs work, with what Gleaner remembers of it. */
 export interface RowRecord {
   /** The key as text. For several columns: a JSON array without spaces, as `JSON.stringify` writes it. */
   key: string
+  /** Whether it waits, is claimed, backs off or is quarantined. */
   state: RowState
+  /** Attempts so far that count, since the row changed or was released. */
   attempts: number
+  /** How often its worker process died while it ran. */
   crashes: number
+  /** The error of the last attempt. */
   error: Failure | null
   /** The worker that holds the row. */
   worker: string | null
@@ -22,10 +28,15 @@ export interface RowRecord {
   history: readonly RowAttempt[]
 }
 
+/** One attempt at a row that failed. */
 export interface RowAttempt {
+  /** The number of the attempt, from 1. */
   attempt: number
+  /** When it ended, in milliseconds since 1970. */
   at: number
+  /** How it ended. */
   outcome: string
+  /** What the error said. */
   message: string | null
 }
 

@@ -4,10 +4,13 @@ import { isFinished, type TaskStatus } from './task.ts'
 
 /** When a task recurs. A cron expression has a time zone, an interval has none: that is how they are told apart. */
 export interface Schedule {
+  /** The interval or the cron expression. */
   every: string
+  /** The time zone of a cron expression. */
   timezone: string | null
 }
 
+/** A schedule, and its task. */
 export interface NamedSchedule extends Schedule {
   /** Of its task: a task has one schedule at most. */
   name: string
@@ -19,7 +22,9 @@ export interface ScheduleRecord extends NamedSchedule {
   nextAt: number | null
   /** The time that `lastTask` was enqueued for. After a downtime: the first time that was missed. */
   lastAt: number | null
+  /** The id of the task of the last occurrence. */
   lastTask: string | null
+  /** True if it enqueues nothing. */
   paused: boolean
 }
 

@@ -1,5 +1,6 @@
 /** Stands in a list for an input or a result that is too large for one; `tasks.get` has the whole value. */
 export interface Shortened {
+  /** The size of the whole value, in bytes of JSON. */
   $shortened: { bytes: number }
 }
 
@@ -10,6 +11,7 @@ export function shortened(bytes: number): Shortened {
   return { $shortened: { bytes } }
 }
 
+/** True if a listing shows this value shortened. `tasks.get` returns it whole. */
 export function isShortened(value: unknown): value is Shortened {
   const { $shortened } = (value ?? {}) as Partial<Shortened>
   return typeof $shortened?.bytes === 'number'

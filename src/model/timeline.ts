@@ -2,25 +2,37 @@ import type { Health, LastExit, Phase, WorkerRecord, WorkerStatus } from './work
 
 /** A period in which the state of a worker did not change. */
 export interface Stretch {
+  /** When it began, in milliseconds since 1970. */
   from: number
+  /** What the process did. */
   status: WorkerStatus
+  /** The same for a health monitor. */
   health: Health
+  /** What the worker reported. */
   phase: Phase | null
+  /** The process. */
   pid: number | null
 }
 
 /** A period before this process began to watch. Only the health was recorded. */
 export interface Recorded {
+  /** Milliseconds since 1970. */
   from: number
+  /** Milliseconds since 1970. */
   to: number
+  /** The health in this time. */
   health: Health
 }
 
 /** The states of a worker, and the exits of its processes, the newest last. Each state lasts until the next one begins. */
 export interface Lane {
+  /** The id of the worker. */
   worker: string
+  /** Earlier times, from the health history. */
   recorded: Recorded[]
+  /** What its processes did since the supervisor started. */
   stretches: Stretch[]
+  /** How its processes ended. */
   exits: (LastExit & { pid: number | null; items: string[] })[]
 }
 

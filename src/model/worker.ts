@@ -8,12 +8,15 @@ export const PHASES = [
   'paused',
   'stopping',
 ] as const
+/** What a worker says that it does. */
 export type Phase = (typeof PHASES)[number]
 
 /** The health of a worker, as its owner reports it to the health monitor. */
 export const HEALTHS = ['pending', 'healthy', 'unhealthy', 'failed'] as const
+/** What a health monitor needs to know of a worker. */
 export type Health = (typeof HEALTHS)[number]
 
+/** What a worker process does. */
 export type WorkerStatus =
   | 'starting'
   | 'running'
@@ -24,43 +27,63 @@ export type WorkerStatus =
   | 'backing-off'
   | 'failed'
 
+/** An item that a worker runs. */
 export interface CurrentItem {
   /** `<task or discovery>/<id or key>`. */
   item: string
+  /** When the run began, in milliseconds since 1970. */
   since: number
   /** When its time-out passes. Null: unknown. */
   deadline: number | null
 }
 
+/** How the last process of a worker ended. */
 export interface LastExit {
+  /** Milliseconds since 1970. */
   at: number
+  /** The exit code. Null if a signal ended it. */
   code: number | null
+  /** The signal that ended it. */
   signal: string | null
   /** The cause of the exit and what followed, as a sentence. */
   reason: string
   /** The phase in the last frame before the exit. */
   phase: Phase | null
+  /** The memory of the process, in bytes, as last reported. */
   rss: number | null
 }
 
 /** A worker, as the library, the CLI and the HTTP API show it. */
 export interface WorkerRecord {
+  /** `worker:<pool>:<n>` of a supervised worker. */
   id: string
+  /** Its pool. Empty for a worker inside your own program. */
   pool: string
+  /** What its process does. */
   status: WorkerStatus
+  /** The same for a health monitor. */
   health: Health
+  /** What the worker reported last. */
   phase: Phase | null
   /** Why the worker backs off. Null: it does not back off, or it reports no reason. */
   reason: string | null
+  /** The process, while there is one. */
   pid: number | null
+  /** The machine that it runs on. */
   host: string
   /** The number of this process of the worker. It grows with each restart. */
   incarnation: number | null
+  /** The items that it runs. */
   current: CurrentItem[]
+  /** Crashes that count towards giving up: within the window, and in total. */
   restarts: { recent: number; total: number }
+  /** How its last process ended. */
   lastExit: LastExit | null
+  /** Its memory in bytes. */
   rss: number | null
+  /** For how long its event loop has been blocked. */
   loopLagMs: number | null
+  /** When it wrote its last health frame. */
   lastFrameAt: number | null
 }
 

@@ -4,6 +4,7 @@ import { FINISHED_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { BulkChange, BulkStepDone, Refusal, Store, TaskFilter } from '../store/contract.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
+/** How to change many tasks. */
 export interface BulkOptions {
   /** Says what would be done, and does nothing. */
   dryRun?: boolean
@@ -13,6 +14,7 @@ export interface BulkOptions {
   onProgress?: (soFar: { changed: number; refused: number }) => void
 }
 
+/** What a change of many tasks did. */
 export interface BulkAnswer {
   /** Retried, cancelled (or asked to stop), or removed; in a dry run: what would be. */
   changed: number
@@ -20,6 +22,7 @@ export interface BulkAnswer {
   refused: number
   /** The first hundred of those, and why. */
   refusals: Refusal[]
+  /** True if nothing was changed. */
   dryRun: boolean
 }
 

@@ -13,6 +13,7 @@ import { checkQuery, type TaskQuery } from './task-query.ts'
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000
 
+/** Which page of a listing. */
 export interface PageOptions {
   /** 1 to 1000, default 50. */
   limit?: number
@@ -20,7 +21,9 @@ export interface PageOptions {
   cursor?: string | null
 }
 
+/** Read tasks, and retry, cancel or remove them. */
 export interface TaskManagement {
+  /** One task with its whole input and result. Null if it does not exist. */
   get(id: string): Promise<TaskRecord | null>
   /**
    * Without a status: newest first. `queued`: next first; `scheduled`: due first; finished: last finished first. A page looks
@@ -28,14 +31,17 @@ export interface TaskManagement {
    * result of more than 4 096 bytes of JSON there stands `{ $shortened: { bytes } }`; `get` has it all.
    */
   list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>
+  /** How many tasks are in each status. */
   counts(filter?: LaneFilter): Promise<Counts>
   /** From the beginning. With `follow` there is always a `next`: pass it later for what has come since. */
   logs(id: string, page?: PageOptions & { follow?: boolean }): Promise<Page<LogLine>>
+  /** Each attempt at a task, the first one first. */
   attempts(id: string): Promise<AttemptRecord[]>
   /** A finished task from the beginning. */
   retry(id: string): Promise<void>
   /** What waits is cancelled at once; what runs is asked to stop. False when it had finished. */
   cancel(id: string): Promise<boolean>
+  /** Removes a task that is not running, with its log. */
   remove(id: string): Promise<void>
   /** Why does it not run? Each condition in order, pass or fail, with what to do. */
   explain(id: string): Promise<Explanation>
@@ -47,10 +53,13 @@ export interface TaskManagement {
   removeAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
 }
 
+/** List, pause and resume queues, and see their limits. */
 export interface QueueManagement {
+  /** Every queue with its order and its counts. */
   list(): Promise<QueueRecord[]>
   /** Nothing more is claimed from it; what runs goes on. Answered when nothing more starts. */
   pause(queue: string): Promise<void>
+  /** Ends a pause of this queue. */
   resume(queue: string): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { firstMinute, type Metrics, MINUTE_MS, summarise } from '../model/metric
 import type { Store } from '../store/contract.ts'
 import type { Meter } from './meter.ts'
 
+/** What `metrics()` covers. */
 export interface MetricsOptions {
   /** What rates, error rate and durations are of; 1 minute to 1 day, default 5 minutes. */
   window?: Duration

@@ -7,6 +7,7 @@ import type { Meter } from './meter.ts'
 import type { Occurrences } from './recurring.ts'
 import type { Registry } from './registry.ts'
 
+/** See, pause and trigger schedules. */
 export interface ScheduleManagement {
   /** All schedules, ordered by name. A schedule without a task in any process enqueues nothing, and is listed too. */
   list(): Promise<ScheduleRecord[]>

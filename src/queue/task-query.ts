@@ -5,15 +5,21 @@ import type { TaskFilter } from '../store/contract.ts'
 
 /** Which tasks: all conditions hold together. */
 export interface TaskQuery {
+  /** Only tasks in this status. */
   status?: TaskStatus
+  /** Only tasks in this queue. */
   queue?: string
+  /** Only tasks of this name. */
   name?: string
+  /** Only tasks with this key. */
   key?: string
   /** From then on. */
   createdAfter?: Date | number
   /** Until just before then. */
   createdBefore?: Date | number
+  /** Only tasks that finished at this time or later. */
   finishedAfter?: Date | number
+  /** Only tasks that finished before this time. */
   finishedBefore?: Date | number
   /** Text in the message of the last error; `a` to `z` match `A` to `Z`. */
   error?: string

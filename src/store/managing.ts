@@ -36,14 +36,21 @@ export interface Insight extends HealthBook, Actions, Levels {
   migrations(): Promise<AppliedMigration[]>
 }
 
+/** A step that updated the tables of the database. */
 export interface AppliedMigration {
+  /** The number of the step. */
   version: number
+  /** What it changed. */
   name: string
+  /** Milliseconds since 1970. */
   appliedAt: number
 }
 
+/** Counts only some tasks. */
 export interface LaneFilter {
+  /** Only tasks in this queue. */
   queue?: string
+  /** Only tasks of this name. */
   name?: string
 }
 
@@ -97,8 +104,11 @@ export interface BulkStepDone {
 
 /** A task that could not be changed: `by` holds its key, or it is held by a worker itself. */
 export interface Refusal {
+  /** The task that was not changed. */
   id: string
+  /** Why not. */
   reason: 'key-held' | 'running'
+  /** The task that holds its key. */
   by: string | null
 }
 

@@ -67,15 +67,19 @@ export interface Rows {
 
 /** What was declared, as plain data. */
 export interface DiscoverySource {
+  /** The name of the discovery. */
   name: string
   /** In the engine's own database; on PostgreSQL with a schema, if it is not on the search path. */
   table: string
+  /** The columns that identify a row. */
   key: readonly string[]
+  /** The condition of rows that need work. */
   where: string
   /** The column that changes with each edit; null: the row itself is compared. */
   version: string | null
   /** Columns, each with ASC or DESC; null: in key order. */
   orderBy: string | null
+  /** After this many failed attempts a row is quarantined. */
   maxAttempts: number
   /** Crashes before it is quarantined. */
   crashLimit: number
@@ -92,10 +96,13 @@ export interface PlannedDiscovery {
   wakeTrigger: string | null
 }
 
+/** A discovery as it is stored. */
 export interface DiscoveryRecord extends DiscoverySource {
+  /** True if no worker claims its rows. */
   paused: boolean
   /** What stopped it; null when an operator did. */
   pausedReason: string | null
+  /** The statement that creates the index its table lacks. Null: none is needed. */
   createIndex: string | null
 }
 

@@ -45,7 +45,9 @@ export interface Pruned {
 
 /** A problem in the database, with some rows that show it. */
 export interface Finding {
+  /** What is wrong, as a sentence. */
   what: string
+  /** Some of the entries that are wrong. */
   examples: readonly Record<string, unknown>[]
   /** The check has repaired the problem. */
   repaired?: true
@@ -56,6 +58,7 @@ export interface OptimizeOptions {
   vacuum?: boolean
 }
 
+/** What `optimize` did. */
 export interface Optimized {
   /** True: the file was rewritten without its free space. */
   vacuumed: boolean
@@ -63,12 +66,15 @@ export interface Optimized {
   freeBytes: number | null
 }
 
+/** What a checkpoint did. */
 export interface Checkpointed {
   /** False: another process still reads from the log, and the rest follows later. */
   complete: boolean
 }
 
+/** How far a maintenance job is. */
 export interface UpkeepProgress {
+  /** Which part of the job runs. */
   phase: 'copying' | 'verifying'
   /** The progress of this phase, from 0 to 1. */
   fraction: number
@@ -79,19 +85,27 @@ export interface BackupOptions {
   onProgress?: (progress: UpkeepProgress) => void
 }
 
+/** A backup that was made and verified. */
 export interface Backup {
+  /** The file. */
   path: string
+  /** Its size. */
   bytes: number
   /** The backup holds everything that was acknowledged before this time. */
   startedAt: number
 }
 
+/** A backup that was made, or that failed. */
 export interface BackupRecord {
+  /** The file. */
   path: string
+  /** Milliseconds since 1970. */
   startedAt: number
+  /** How long it took. */
   tookMs: number
   /** The size of the backup, which was opened and checked. Null: the backup failed. */
   bytes: number | null
+  /** Why it failed. Null if it succeeded. */
   error: string | null
 }
 

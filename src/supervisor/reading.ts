@@ -5,9 +5,13 @@ import { isInOffice, workersOf } from '../worker/supervisors.ts'
 
 /** A supervisor, as others see it. */
 export interface SupervisorRecord {
+  /** Its name: a database has one running supervisor of each name. */
   name: string
+  /** The machine that it runs on. */
   host: string
+  /** Its process. */
   pid: number
+  /** When it started, in milliseconds since 1970. */
   since: number
   /** False: it left, is dead, or has not been heard of from another machine for too long. */
   running: boolean

@@ -15,6 +15,7 @@ import type { EnqueuedBatch, Enqueueing, Running, Telemetry, TracedAttempt } fro
 import { asError } from '../thrown.ts'
 import { AttemptSpan } from './attempt-span.ts'
 
+/** What `openTelemetry` takes. */
 export interface OpenTelemetryOptions {
   /** The tracer provider. Default: the global one. */
   tracerProvider?: TracerProvider

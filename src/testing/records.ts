@@ -8,6 +8,7 @@ const PAGES_MAX = 10_000
 
 /** A task as it is stored, with the types of its definition. */
 export interface RecordOf<I, R> extends Omit<TaskRecord, 'input' | 'result'> {
+  /** What was enqueued. */
   input: Stored<I>
   /** Null until it is completed. */
   result: Stored<R> | null

@@ -3,6 +3,7 @@ import type { Duration } from '../duration.ts'
 import type { Gleaner, GleanerOptions } from '../engine/gleaner.ts'
 import type { RecordOf } from './records.ts'
 
+/** What `openTestGleaner` takes: the options of `openGleaner`, without a database, and these. */
 export interface TestGleanerOptions extends Omit<GleanerOptions, 'database' | 'postgres'> {
   /** The time at the start. Default: 1 January 2030, which is easy to recognise. */
   now?: Date
@@ -16,7 +17,9 @@ export interface TestGleanerOptions extends Omit<GleanerOptions, 'database' | 'p
 
 /** The part of a connection that a test needs, in the words of better-sqlite3. */
 export interface SqliteConnection extends SqliteTx {
+  /** Runs statements without parameters. */
   exec(sql: string): unknown
+  /** Wraps a function in a transaction. */
   transaction<A extends unknown[], T>(
     work: (...args: A) => T,
   ): ((...args: A) => T) & {
@@ -38,7 +41,9 @@ export interface TestGleaner extends Gleaner, AsyncDisposable {
   sleep(duration: Duration, options?: { signal?: AbortSignal }): Promise<void>
   /** Tasks that wait to run, now or later, in the order in which they were enqueued. */
   enqueued<I = any, R = any>(task?: Task<I, R>): Promise<RecordOf<I, R>[]>
+  /** Tasks that have completed. */
   completed<I = any, R = any>(task?: Task<I, R>): Promise<RecordOf<I, R>[]>
+  /** Tasks that have failed for good. */
   failed<I = any, R = any>(task?: Task<I, R>): Promise<RecordOf<I, R>[]>
   /** Asks running handlers to stop, and closes without waiting for them. */
   close(): Promise<void>

@@ -7,21 +7,31 @@ import { messageOf } from '../thrown.ts'
 
 /** The item of an event: a task or a row. The id of a row is `<discovery>/<key>`, and its name is the name of the discovery. */
 export interface TaskEvent {
+  /** The id of the task, or the key of the row. */
   id: string
+  /** The name of the task or the discovery. */
   name: string
   /** The queue of the task. Null for a row. */
   queue: string | null
+  /** The number of the attempt, from 1. */
   attempt: number
+  /** How many attempts there are at most. */
   maxAttempts: number
+  /** The worker that runs it. */
   worker: string | null
 }
 
 /** The events of `gleaner.on`, about work of this process. An event about the end of an attempt follows its commit. */
 export interface Events {
+  /** A run begins. */
   started: TaskEvent
+  /** A run completed, and the result is stored. */
   completed: TaskEvent & { durationMs: number }
+  /** A run failed, and there is no further attempt. */
   failed: TaskEvent & { durationMs: number; error: Failure }
+  /** A run failed, and another attempt follows. */
   retrying: TaskEvent & { durationMs: number; error: Failure; afterMs: number }
+  /** A running item was cancelled. */
   cancelled: TaskEvent
   /** The item went back unfinished, or its handler asked to run later. It lost no attempt. */
   returned: TaskEvent
@@ -31,6 +41,7 @@ export interface Events {
   changed: TaskEvent & { times: number; backsOffMs: number | null }
   /** A row was deleted during its run, or no longer needs work. Nothing was written. */
   gone: TaskEvent
+  /** A handler reported progress. */
   progress: TaskEvent & { fraction: number; message: string | null }
   /** A line of `ctx.log`. Lines of tasks are also stored. Lines of rows are not. */
   log: TaskEvent & { level: LogLevel; message: string; details: unknown }

@@ -30,6 +30,7 @@ export function phaseOf({ stopping, ready, paused, backingOff, running, loading 
   return loading > 0 ? 'loading_models' : 'idle'
 }
 
+/** Called when the phase of a worker changes. */
 export type OnPhase = (phase: Phase, previous: Phase) => void
 
 /** The phase a worker is in, and those who are told when it changes. */

@@ -4,12 +4,45 @@ import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/command.ts'
 import { parse } from '../../src/cli/parse.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
+import { type Entry, publicEntries } from '../../tools/public-api/entries.ts'
 import { PAGES } from '../../tools/reference/pages.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 
 test.each(Object.entries(PAGES))('%s is what the code says; if not, `npm run reference`', (path, page) => {
   expect(readFileSync(join(checkout, path), 'utf8')).toBe(page())
+})
+
+describe('everything that a user can import says what it is for', () => {
+  const doors = publicEntries(checkout)
+  const silentIn = ({ name, about, kind, members }: Entry) => [
+    ...(about === '' ? [name] : []),
+    ...members
+      .filter((member) => member.about === '' && !(kind === 'class' && member.name === 'constructor'))
+      .map((member) => `${name}.${member.name}`),
+  ]
+
+  test.each(doors)('$door', ({ entries }) => {
+    expect(entries.length).toBeGreaterThan(1)
+    expect(entries.flatMap(silentIn)).toEqual([])
+  })
+
+  test('a name or an option without a comment is found', () => {
+    const [gleaner] = doors
+    const options = gleaner!.entries.find(({ name }) => name === 'EnqueueOptions')!
+    const [first, ...others] = options.members
+    expect(silentIn({ ...options, about: '', members: [{ ...first!, about: '' }, ...others] })).toEqual([
+      'EnqueueOptions',
+      'EnqueueOptions.priority?',
+    ])
+  })
+
+  test('two names of a page never share an address', () => {
+    for (const { entries, mentioned } of doors) {
+      const addresses = [...entries, ...mentioned].map(({ name }) => name.toLowerCase())
+      expect(addresses.filter((one, index) => addresses.indexOf(one) !== index)).toEqual([])
+    }
+  })
 })
 
 describe('commands that are written down can be typed', () => {

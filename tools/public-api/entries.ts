@@ -48,10 +48,12 @@ export function publicEntries(root: string): Door[] {
     for (const [id, { name }] of names) if (!elsewhere.has(id)) elsewhere.set(id, { name, door })
   return doors.map(({ door, names }) => {
     const exported = [...names.values()].map(({ declared }) => declared)
-    const others = typesMentionedBy(exported, modules, (one) => !elsewhere.has(idOf(one)))
-    const mention = (one: Declared): Mention => {
+    const others = typesMentionedBy(exported, modules, (one) => !elsewhere.has(idOf(one)) && !isClass(one))
+    const mention = (one: Declared): Mention[] => {
       const own = names.get(idOf(one))
-      return own ? { name: own.name } : (elsewhere.get(idOf(one)) ?? { name: one.name })
+      if (own !== undefined) return [{ name: own.name }]
+      const other = elsewhere.get(idOf(one))
+      return other ? [other] : isClass(one) ? [] : [{ name: one.name }]
     }
     const entryOf = (one: Declared) => readEntry(one, mention, modules)
     return { door, entries: exported.map(entryOf), mentioned: others.map(entryOf) }
@@ -96,6 +98,10 @@ function isType(declared: Declared): boolean {
   )
 }
 
+function isClass(declared: Declared): boolean {
+  return statementsOf(declared).some((one) => declarationOf(one).type === 'ClassDeclaration')
+}
+
 function typeNamesIn(node: Node): string[] {
   if (isHidden(node)) return []
   const own =
@@ -109,12 +115,12 @@ function typeNamesIn(node: Node): string[] {
   return [...own, ...children(node).flatMap(typeNamesIn)]
 }
 
-function readEntry(declared: Declared, mention: (one: Declared) => Mention, modules: Modules): Entry {
+function readEntry(declared: Declared, mention: (one: Declared) => Mention[], modules: Modules): Entry {
   const statements = shownStatements(declared)
   const { module } = declared
-  const { name } = mention(declared)
+  const { name } = mention(declared)[0]!
   const first = statementsOf(declared)[0]!
-  const mentions = mentionsOf(declared, modules).map(mention)
+  const mentions = mentionsOf(declared, modules).flatMap(mention)
   return {
     name,
     kind: kindOf(declarationOf(first)),
@@ -162,6 +168,7 @@ function membersOf(module: Module, declaration: Node): Member[] {
 }
 
 function memberOf(module: Module, member: Node): Member[] {
+  if ('computed' in member && member.computed) return []
   const about = commentBefore(module, member)
   switch (member.type) {
     case 'TSPropertySignature':

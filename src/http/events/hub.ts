@@ -22,6 +22,7 @@ export interface Topic {
   isSlow?: boolean
 }
 
+/** How often the stream of events reads the database. */
 export interface HubTimings {
   /** A topic is told of once in that time, at most. Default 250. */
   lookMs?: number

@@ -4,6 +4,7 @@
  */
 export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string }
 
+/** Options for SQLite. */
 export interface SqliteSettings {
   /**
    * The SQLite library. Default: better-sqlite3 if the app has installed it, otherwise `node:sqlite`. If the app opens the same file, it must be the app's: `{ module: path }` names
