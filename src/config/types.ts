@@ -5,73 +5,73 @@ import type { AlertLimits } from '../model/alerts.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { AccessToken } from './tokens.ts'
 
-/** What `gleaner.config.ts` says: the engine's own options, and what the program adds to them. */
+/** What `gleaner.config.ts` exports: the options of `openGleaner`, and those of `gleaner start`. */
 export interface ConfigOptions extends GleanerOptions {
-  /** Worker processes, by the name of their pool. */
+  /** Worker processes, by the name of their pool. Default: no workers. */
   pools?: Record<string, PoolOptions>
-  /** Of the HTTP API; `false`: none. */
+  /** The HTTP API and the dashboard. `false` switches them off. */
   server?: ServerOptions | false
-  /** The name, the intervals and the limits of the supervisor. */
+  /** How worker processes are watched and restarted. */
   supervisor?: SupervisorOptions
   /** When to show an alert. */
   alerts?: AlertOptions
 }
 
-/** A set of identical worker processes. */
+/** A set of identical worker processes: `worker:<pool>:0`, `worker:<pool>:1`, … */
 export interface PoolOptions {
-  /** Default 1. */
+  /** How many processes run. Default 1. */
   processes?: number
-  /** Items at the same time in each process; default 10, or 1 with a `command`. */
+  /** How many items each process runs at the same time. Default 10, or 1 with a `command`. */
   concurrency?: number
-  /** Default: the queues of the config's tasks. A `command` must name its own. */
+  /** The queues that the processes serve. A pool with a `command` must name them. Default: the queues of all tasks of the config. */
   queues?: readonly string[]
-  /** Names of discoveries; default none. */
+  /** The discoveries that the processes serve, by name. Default: none. */
   discoveries?: readonly string[]
-  /** What its workers offer to tasks with `requires`. Default none. */
+  /** What the processes offer to tasks with `requires`. Default: nothing. */
   capabilities?: Capabilities
-  /** A program in any language, and its arguments; see docs/guide/foreign-workers.md. */
+  /** A program in any language that runs the work, and its arguments. */
   command?: readonly string[]
   /**
-   * What the `command` gets of the environment, beside PATH, HOME, LANG, LC_*, TZ, TMPDIR and GLEANER_COMPONENT_ID: names, whose values
-   * are passed on, or names with values of their own.
+   * With `command`: variables of the environment for the program. Names pass a variable on, an object sets values. Default: only PATH, HOME,
+   * LANG, LC_*, TZ, TMPDIR and GLEANER_COMPONENT_ID.
    */
   env?: readonly string[] | Readonly<Record<string, string>>
-  /** The user that the `command` runs as, by number. Only root can choose one. */
+  /** With `command`: the user that the program runs as, by number. Only root can choose one. Default: the user of the supervisor. */
   uid?: number
-  /** The group that the `command` runs as, by number. */
+  /** With `command`: the group that the program runs as, by number. Default: the group of the supervisor. */
   gid?: number
-  /** A process larger than that is replaced between two items. Bytes of its resident set. */
+  /** The supervisor replaces a process with a larger resident set than this many bytes, between two items. Default: no limit. */
   maxRss?: number
-  /** A process that has run so many items is replaced. */
+  /** The supervisor replaces a process that has run this many items. Default: no limit. */
   maxItems?: number
 }
 
 /** The HTTP server of `gleaner start`: its address, and the callers that it accepts. */
 export interface ServerOptions {
-  /** Default '127.0.0.1'. */
+  /** The address to listen on. Default `'127.0.0.1'`. */
   host?: string
-  /** Default 8356; 0 is any free one. */
+  /** The port to listen on. 0 takes any free port. Default 8356. */
   port?: number
-  /** Callers that the API lets in: `[{ name: 'ci', role: 'operator', token: process.env.CI_TOKEN }]`. Without any, `gleaner start` makes a random one. */
+  /** The callers that the server accepts. Default: one random token, kept in `<database>.token`. */
   tokens?: readonly AccessToken[]
-  /** Decides for each request, e.g. by a header that a proxy sets after it authenticated the user. */
+  /** A function that decides for each request, e.g. by a header that a proxy sets after it authenticated the user. */
   authorize?: Authorize
-  /** True: requests from this machine need no token. All users of the machine can send such requests. */
+  /** True: requests from this machine need no token. All users of the machine can send such requests. Default false. */
   local?: boolean
-  /** Older form: the token of an operator. */
+  /** Older form of `tokens`: the token of an operator. */
   token?: string
-  /** Older form: the token of a viewer. */
+  /** Older form of `tokens`: the token of a viewer. */
   viewerToken?: string
-  /** Names under which the server is reached, beside `localhost` and any address. */
+  /** Names under which clients reach the server. Default: only `localhost` and addresses. */
   hosts?: readonly string[]
-  /** Fields that never leave the server: `['*.password']`. */
+  /** Fields of inputs, results and logs to hide: `['*.password']`. Default: none. */
   redact?: readonly string[]
 }
 
 /** Decides what a request may do, e.g. by a header that a proxy sets after it authenticated the user. */
 export type Authorize = (request: Request) => Authorized | Promise<Authorized>
 
-/** Null: unknown. `queues` and `actions` limit what an operator may change; see docs/guide/security.md. */
+/** What a request may do. `queues` and `actions` limit what an operator may change. Null: the caller is unknown. */
 export type Authorized =
   | Role
   | { role: Role; user: string; queues?: readonly string[]; actions?: readonly string[] }
@@ -79,51 +79,59 @@ export type Authorized =
 
 /** How the supervisor watches and restarts worker processes. */
 export interface SupervisorOptions {
-  /** There is one of each name per database; default: the name of this host, numbered if a supervisor on another machine has it. */
+  /** The name of the supervisor. A database has one running supervisor of each name. Default: the name of the host, with a number if another machine uses it. */
   name?: string
   /** The intervals of supervision. */
   timings?: SupervisionTimings
-  /** How many crashes are too many: within the window (5), and in all (20). */
-  limits?: { inWindow?: number; total?: number }
+  /** After how many crashes the supervisor gives a worker up. */
+  limits?: SupervisionLimits
 }
 
-/** Every interval of supervision. The defaults are right for almost everybody; tests shorten them. */
+/** After how many crashes the supervisor gives a worker up. Crashes that an item explains do not count. */
+export interface SupervisionLimits {
+  /** Crashes within `timings.window`. Default 5. */
+  inWindow?: number
+  /** Crashes in total, until an operator resumes the worker. Default 20. */
+  total?: number
+}
+
+/** The intervals of supervision. The defaults fit almost every app. Tests shorten them. */
 export interface SupervisionTimings {
-  /** How often a worker writes a frame. Default 5 s. */
+  /** How often a worker writes a health frame, shorter than `stale`. Default 5 s. */
   frame?: Duration
-  /** Without a frame for that long a worker is unhealthy. Default 10 s. */
+  /** A worker without a frame for this long is unhealthy. Default 10 s. */
   stale?: Duration
-  /** And then it is killed and replaced. Default 30 s. */
+  /** The supervisor kills and replaces a worker without a frame for this long, at least `stale`. Default 30 s. */
   hung?: Duration
-  /** From the start of a process to its first sign of readiness. Default 5 min. */
+  /** How long a process may take from its start until it is ready. Default 5 min. */
   startup?: Duration
-  /** What a worker gets to finish its items when it is stopped. Default 10 s. */
+  /** How long a stopping worker gets to finish its items. Default 10 s. */
   drain?: Duration
-  /** Between SIGTERM and SIGKILL. Default 5 s. */
+  /** The time between SIGTERM and SIGKILL. Default 5 s. */
   term?: Duration
-  /** How long past its time-out a handler may block the event loop. Default 5 s. */
+  /** How long a handler may block the event loop after its time-out. Default 5 s. */
   grace?: Duration
-  /** The first delay of a restart, doubled with each. Default 1 s. */
+  /** The delay of the first restart. It doubles with each further one. Default 1 s. */
   backoff?: Duration
-  /** The longest. Default 1 min. */
+  /** The longest delay of a restart. Default 1 min. */
   backoffMax?: Duration
   /** Crashes within this time count together. Default 5 min. */
   window?: Duration
-  /** How often what the supervisor knows is written down for others. Default 5 s. */
+  /** How often the supervisor writes its state to the database. Default 5 s. */
   registry?: Duration
-  /** How often it looks for commands such as a pause. Default 1 s. */
+  /** How often the supervisor reads commands such as a pause. Default 1 s. */
   commands?: Duration
 }
 
 /** The limits at which `gleaner status`, the dashboard and the API show an alert. */
 export interface AlertOptions {
-  /** How often `gleaner start` looks for them. Default 15 s. */
+  /** How often `gleaner start` checks. Default 15 s. */
   every?: Duration
-  /** More waiting items than that in a queue are an alert. Default 10 000; false: never. */
+  /** Alerts when one queue or discovery has more waiting items than this. `false`: never. Default 10 000. */
   backlog?: number | false
-  /** A larger share of failed attempts is an alert. Default 0.1; false: never. */
+  /** Alerts when a larger share of attempts fails than this. `false`: never. Default 0.1. */
   errorRate?: number | false
-  /** Nothing completed for that long while work waits is an alert. Default 1 min; false: never. */
+  /** Alerts when nothing completed for this long while work waits. `false`: never. Default 1 min. */
   stalledAfter?: Duration | false
 }
 

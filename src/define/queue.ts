@@ -7,13 +7,13 @@ import { checkName, shown } from './names.ts'
 
 /** The order and the limits of a queue. They are stored in the database: a process that does not name the queue leaves them as they are. */
 export interface QueueOptions {
-  /** Which task runs next: `'priority'` (default), `'fifo'`, `'lifo'` or `'weighted'` (at random, with a chance proportional to 1 / priority). */
+  /** Which task runs next: `'priority'`, `'fifo'`, `'lifo'` or `'weighted'` (at random, with a chance proportional to 1 / priority). Default `'priority'`. */
   strategy?: Strategy
-  /** With `'priority'`: a task that has waited this long moves up by one priority step. */
+  /** With `'priority'`: a task that has waited this long moves up by one priority step. Default: waiting changes nothing. */
   ageing?: Duration
-  /** How many tasks of the queue run at the same time, across all processes. Null: no limit. */
+  /** How many tasks of the queue run at the same time, across all processes. Null removes a stored limit. Default: as stored, at first no limit. */
   concurrency?: number | null
-  /** How many tasks of the queue start within a period, across all processes. Null: no limit. */
+  /** How many tasks of the queue start within a period, across all processes. Null removes a stored limit. Default: as stored, at first no limit. */
   rate?: RateOptions | null
 }
 

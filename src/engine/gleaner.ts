@@ -36,20 +36,17 @@ export interface GleanerOptions {
   postgres?: PostgresSettings
   /** Options for a SQLite file. */
   sqlite?: SqliteSettings
-  /** All tasks that this process enqueues or runs. */
+  /** All tasks that this process enqueues or runs. Default: none. */
   tasks?: readonly Task[]
-  /** Discoveries of this process: rows of your own tables that need work. Checked against the database when it is opened. */
+  /** Discoveries of this process: rows of your own tables that need work. Checked against the database when it is opened. Default: none. */
   discoveries?: readonly Discovery[]
   /** Order and limits of queues. They are stored in the database: a queue that you do not name stays as it is. */
   queues?: Record<string, QueueOptions>
-  /** `'full'` (default): an enqueued task survives a power cut. `'normal'`: it survives a crash of the process. */
+  /** `'full'`: an enqueued task survives a power cut. `'normal'`: it survives a crash of the process. Default `'full'`. */
   durability?: 'full' | 'normal'
   /** The largest input or result, in bytes of JSON. Default 1 MiB. */
   payloadLimit?: number
-  /**
-   * How long finished tasks are kept. Default: completed 7 d, failed 30 d, cancelled 7 d. `false`: forever. Each process with a worker
-   * removes tasks by its own setting.
-   */
+  /** How long finished tasks are kept. `false`: forever. Each process with a worker removes tasks by its own setting. */
   retention?: RetentionOptions | false
   /** Functions that run in the worker around each run. */
   hooks?: Hooks
@@ -70,7 +67,7 @@ export interface ConnectedOptions extends Omit<GleanerOptions, 'database' | 'pos
 
 /** Options for PostgreSQL, beside the URL. */
 export interface PostgresSettings {
-  /** The schema of Gleaner's tables. Default 'gleaner'. You can also set `?schema=` in the URL. */
+  /** The schema of Gleaner's tables. You can also set `?schema=` in the URL. Default `'gleaner'`. */
   schema?: string
   /** The largest number of connections in the pool. Default 10. */
   poolSize?: number
@@ -80,11 +77,11 @@ export interface PostgresSettings {
   lockTimeout?: Duration
   /** How long a connection attempt may take. Default 10 s. */
   connectTimeout?: Duration
-  /** Set it to false behind PgBouncer in transaction mode. Gleaner then uses no notifications, which only adds latency, and no prepared statements. */
+  /** Set it to false behind PgBouncer in transaction mode. Gleaner then uses no notifications, which only adds latency, and no prepared statements. Default true. */
   notify?: boolean
   /**
-   * Creates a trigger on the table of each discovery, so that workers find a row at once when your app writes it. Default false: workers
-   * find such rows within half a second.
+   * Creates a trigger on the table of each discovery, so that workers find a row at once when your app writes it. Without it, workers find
+   * such rows within half a second. Default false.
    */
   wakeTriggers?: boolean
   /** TLS, as the option `ssl` of `pg`: true, or { ca, cert, key, rejectUnauthorized, … }. */
@@ -99,9 +96,9 @@ export interface TimingOptions {
   sweep?: Duration
   /** How long a worker waits for a handler after it aborted its signal. Default 5 s. */
   grace?: Duration
-  /** How long an idle worker waits for a wake-up before it polls. Default 1 s, growing to 30 s. */
+  /** How long an idle worker waits for a wake-up before it polls for the first time. Default 1 s. */
   idleMin?: Duration
-  /** The longest wait of an idle worker between two polls. */
+  /** The longest wait of an idle worker between two polls. Default 30 s. */
   idleMax?: Duration
   /** How often to poll for results and cancellations if no wake-up arrives. Default 1 s. */
   poll?: Duration

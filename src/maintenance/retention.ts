@@ -8,7 +8,14 @@ import { FINISHED_STATUSES, type FinishedStatus } from '../model/task.ts'
 export type KeepOption = Duration | false | { age?: Duration; count?: number }
 
 /** How long to keep finished tasks of each status. */
-export type RetentionOptions = Partial<Record<FinishedStatus, KeepOption>>
+export interface RetentionOptions {
+  /** Tasks that completed. Default `'7d'`. */
+  completed?: KeepOption
+  /** Tasks that failed. Default `'30d'`. */
+  failed?: KeepOption
+  /** Tasks that were cancelled. Default `'7d'`. */
+  cancelled?: KeepOption
+}
 
 /** What failed is looked into, perhaps after a holiday; what was cancelled somebody knows of already. */
 const DEFAULTS: Record<FinishedStatus, KeepOption> = { completed: '7d', failed: '30d', cancelled: '7d' }

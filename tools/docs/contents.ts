@@ -90,6 +90,10 @@ const SECTIONS: readonly Section[] = [
     title: 'Reference',
     pages: [
       'reference/typescript.md',
+      'reference/typescript-testing.md',
+      'reference/typescript-http.md',
+      'reference/typescript-telemetry.md',
+      'reference/config.md',
       'reference/cli.md',
       'reference/api.md',
       'guide/errors.md',

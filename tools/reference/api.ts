@@ -39,12 +39,12 @@ export function apiReference(document: object): string {
   return [
     '# The HTTP API',
     '',
-    'Every route and record. Made by `npm run reference` from the OpenAPI document, which the server has at `/api/v1/openapi.json` and which',
-    'is made from the schemas that check every request. [The guide](../guide/http.md) tells who may use it, of events and of probes.',
+    'Every route and record. `npm run reference` makes this page from the OpenAPI document, which the server has at `/api/v1/openapi.json`. The',
+    'same schemas check every request. [The guide](../guide/http.md) describes access, events and probes.',
     '',
-    'Ids are opaque strings, times are milliseconds since 1970. What is no success is an [`Error`](#error).',
+    'Ids are opaque strings. Times are milliseconds since 1970. A response that is not a success is an [`Error`](#error).',
     '',
-    '| route | for | |',
+    '| route | open to | what it does |',
     '| --- | --- | --- |',
     ...operations.map(
       ({ path, method, operation }) =>
@@ -52,10 +52,10 @@ export function apiReference(document: object): string {
     ),
     ...operations.flatMap(({ path, method, operation }) => operationLines(path, method, operation)),
     '',
-    '# Records',
+    '## Records',
     ...Object.entries(components.schemas)
       .sort(([a], [b]) => a.localeCompare(b))
-      .flatMap(([name, schema]) => ['', `## ${name}`, '', ...fieldTable(schema)]),
+      .flatMap(([name, schema]) => ['', `### ${name}`, '', ...fieldTable(schema)]),
     '',
   ].join('\n')
 }
@@ -72,12 +72,12 @@ function operationLines(path: string, method: string, operation: Operation): str
     '',
     `## ${method} ${path}`,
     '',
-    `${summary}. For ${roleOf(operation)}.`,
+    `${summary}. Open to ${roleOf(operation)}.`,
     '',
     ...(parameters.length === 0
       ? []
       : [
-          '| parameter | in | type | |',
+          '| parameter | in | type | meaning |',
           '| --- | --- | --- | --- |',
           ...parameters.map(
             (one) =>
@@ -90,14 +90,14 @@ function operationLines(path: string, method: string, operation: Operation): str
       .filter(([status]) => status !== 'default')
       .map(([status, { description, content }]) => {
         const schema = content?.['application/json']?.schema
-        return `Answers ${status}: ${schema === undefined ? description.toLowerCase() : typeOf(schema)}`
+        return `Responds with ${status}: ${schema === undefined ? description.toLowerCase() : typeOf(schema)}`
       }),
   ]
 }
 
 function fieldTable({ properties = {}, required = [] }: Schema): string[] {
   return [
-    '| field | type | |',
+    '| field | type | meaning |',
     '| --- | --- | --- |',
     ...Object.entries(properties).map(
       ([name, schema]) =>

@@ -7,17 +7,20 @@ import { PICTURES } from '../pictures/pictures.ts'
 import { publicEntries } from '../public-api/entries.ts'
 import { apiReference } from './api.ts'
 import { cliReference } from './cli.ts'
+import { configReference } from './config.ts'
 import { decisionIndex } from './decisions.ts'
 import { pageOf, typescriptReference } from './typescript.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DECISIONS = join(ROOT, 'docs/decisions')
+const DOORS = publicEntries(ROOT)
 
 /** The pages and pictures that nobody writes by hand. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/cli.md': () => cliReference(COMMANDS),
   'docs/reference/api.md': () => apiReference(openApi(ROUTES, '/api/v1', '')),
-  ...Object.fromEntries(publicEntries(ROOT).map((one) => [pageOf(one.door), () => typescriptReference(one)])),
+  'docs/reference/config.md': () => configReference(DOORS),
+  ...Object.fromEntries(DOORS.map((one) => [pageOf(one.door), () => typescriptReference(one)])),
   'docs/decisions/index.md': () => decisionIndex(decisions()),
   ...PICTURES,
 }
