@@ -3,7 +3,7 @@
 import { isTooOld } from './old-node.ts'
 
 /** They go on until they are told to stop, and what they print is a log. */
-const LOGGING = ['start', 'work']
+const LOGGING = ['dev', 'start', 'work']
 const LAST_LINES_MS = 1_000
 
 if (!(await isTooOld())) {

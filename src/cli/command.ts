@@ -61,6 +61,17 @@ export const CONFIG_OPTIONS = {
   },
 } as const satisfies Command['options']
 
+/** Of the commands that run until you stop them. */
+export const LOG_OPTIONS = {
+  verbose: {
+    type: 'boolean',
+    short: 'v',
+    about: 'Also log each task and row that completes. Failed attempts are always logged.',
+  },
+  quiet: { type: 'boolean', short: 'q', about: 'Log only warnings and errors, failed attempts included.' },
+  json: { type: 'boolean', about: 'Write the log to stdout as JSON, one object a line (pino).' },
+} as const satisfies Command['options']
+
 export const JSON_OPTION: Option = { type: 'boolean', about: 'As JSON, for other programs.' }
 
 /** Which Gleaner: the database of a config, or a server. */

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { copy } from './commands/copy.ts'
+import { dev } from './commands/dev.ts'
 import { discoveries } from './commands/discoveries.ts'
 import { doctor } from './commands/doctor.ts'
 import { enqueue } from './commands/enqueue.ts'
@@ -19,6 +20,7 @@ import { completionOf } from './completion.ts'
 
 const DECLARED: readonly Command[] = [
   init,
+  dev,
   start,
   work,
   enqueue,

@@ -22,16 +22,22 @@ export interface LoadOptions {
 
 /** Reads and checks a config: the one at `path`, or the nearest one from the working directory upwards. */
 export async function loadConfig(path?: string, options: LoadOptions = {}): Promise<Config> {
+  const file = configFile(path, options)
+  const exported = await imported(file)
+  try {
+    return checkConfig(exported, file, options.env ?? process.env)
+  } catch (error) {
+    throw about(file, error)
+  }
+}
+
+/** Where the config is, as `loadConfig` finds it. It is not read yet. */
+export function configFile(path?: string, options: LoadOptions = {}): string {
   const { cwd = process.cwd(), env = process.env } = options
   const file = path === undefined ? findConfig(cwd) : named(resolve(cwd, path))
   const isTrusted = options.trust === true || env.GLEANER_TRUST_CONFIG === '1'
   if (path === undefined && !isTrusted) checkOwner(file, env)
-  const exported = await imported(file)
-  try {
-    return checkConfig(exported, file, env)
-  } catch (error) {
-    throw about(file, error)
-  }
+  return file
 }
 
 /** The nearest config, from this folder upwards. */

@@ -1,19 +1,23 @@
 import { systemClock } from '../clock.ts'
 import type { Config, ServerSettings } from '../config/types.ts'
+import type { Gleaner } from '../engine/gleaner.ts'
 import { openEngine } from '../engine/open.ts'
 import type { Timeline } from '../model/timeline.ts'
 import type { Store } from '../store/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
 import { type OwnToken, ownToken } from './own-token.ts'
-import { type RunningServer, type ServeOptions, serve } from './serve.ts'
+import { PORT, type RunningServer, type ServeOptions, serve } from './serve.ts'
 
 const TRY_AGAIN_MS = 5_000
+const PORTS_TRIED = 10
 
 export interface Beside {
   logger: Logger
   timeline: Timeline
   /** False for logs that are collected: they name the file of the token instead. */
   showToken: boolean
+  /** If the port is in use, the next free one. */
+  anotherPort?: boolean
 }
 
 /**
@@ -38,8 +42,8 @@ export async function serveBeside(
       own === null ? server.tokens : [{ name: 'owner', role: 'operator', token: own.token } as const]
     const options: ServeOptions = { ...server, tokens, alerts: config.alerts, timeline }
     const serving = new Serving(
-      () => serve(gleaner, options),
-      (running) => tellAddress(running, own, beside),
+      () => (beside.anotherPort ? serveOnFreePort(gleaner, options) : serve(gleaner, options)),
+      (running) => tellAddress(running, server, own, beside),
       logger,
     )
     await serving.start()
@@ -60,15 +64,33 @@ function ownTokenFor({ tokens, authorize, local }: ServerSettings, database: str
 
 function tellAddress(
   { url, port }: RunningServer,
+  { local }: ServerSettings,
   own: OwnToken | null,
   { logger, showToken }: Beside,
 ): void {
   logger.info({ url }, `serving ${url}`)
   const isEverywhere = /\/\/(0\.0\.0\.0|\[::\]):/.test(url)
   const page = isEverywhere ? `http://127.0.0.1:${port}` : url
-  if (own === null || !(showToken || own.file !== null)) return
-  const secret = showToken ? `/#token=${own.token}` : ` (the token is in ${own.file})`
-  logger.info({}, `dashboard: ${page}${secret}`)
+  const dashboard = own !== null && showToken ? `${page}/#token=${own.token}` : `${page}/`
+  logger.info({ dashboard }, `dashboard: ${dashboard}${signIn(own, showToken, local)}`)
+}
+
+function signIn(own: OwnToken | null, showToken: boolean, local: boolean): string {
+  if (own === null) return local ? '' : ' (sign in as the config says)'
+  return showToken || own.file === null ? '' : ` (the token is in ${own.file})`
+}
+
+/** The address is printed, so it may be another one than in the config. */
+async function serveOnFreePort(gleaner: Gleaner, options: ServeOptions): Promise<RunningServer> {
+  const first = options.port ?? PORT
+  for (let port = first; port < first + PORTS_TRIED; port++) {
+    try {
+      return await serve(gleaner, { ...options, port })
+    } catch (error) {
+      if (!isTaken(error)) throw error
+    }
+  }
+  return serve(gleaner, options)
 }
 
 class Serving {

@@ -27,7 +27,7 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-const PORT = 8356
+export const PORT = 8356
 const CLOSING_MS = 2_000
 const TIDY_MS = 10
 /** Node looks only every 30 s whether a time is over. */

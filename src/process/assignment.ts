@@ -1,6 +1,7 @@
 import type { PoolProgram } from '../config/types.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { ReportLevel } from './work-report.ts'
 
 /** What a supervisor tells a worker process that it starts: as JSON in its environment. */
 export interface Assignment {
@@ -22,8 +23,12 @@ export interface Assignment {
   /** Items that its last lives ended on. */
   avoid: readonly string[]
   frameEveryMs: number
-  /** Who is not ready by then is killed, and it counts. */
+  /** A worker that is not ready by then is killed, and it counts. */
   startupMs: number
+  /** What it reports of its work; null: nothing. */
+  reports: ReportLevel | null
+  /** It reports the files of code that it loads. */
+  reportsFiles: boolean
 }
 
 const VARIABLE = 'GLEANER_WORKER'

@@ -1,13 +1,15 @@
 import { BoundedLines } from './bounded-lines.ts'
 import { decodeFrame, type Frame } from './frame.ts'
+import { decodeReport, type WorkReport } from './work-report.ts'
 
 /** More than that in a second are not even looked at: whoever floods his pipe costs nobody else anything. */
 const FRAMES_PER_SECOND = 1_000
 const LINE_MAX_CHARS = 64 * 1024
 
-/** Reads a worker's health pipe: frames are told, anything else is counted. */
+/** Reads a worker's health pipe: frames and reports are passed on, anything else is counted. */
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void
+  readonly #onReport: (report: WorkReport) => void
   readonly #nowMs: () => number
   readonly #lines = new BoundedLines(LINE_MAX_CHARS, {
     onLine: (line) => this.#read(line),
@@ -18,8 +20,13 @@ export class FrameReader {
   /** Lines that were no frames, too long, or too many. */
   noise = 0
 
-  constructor(onFrame: (frame: Frame) => void, nowMs: () => number = () => performance.now()) {
+  constructor(
+    onFrame: (frame: Frame) => void,
+    nowMs: () => number = () => performance.now(),
+    onReport: (report: WorkReport) => void = () => {},
+  ) {
     this.#onFrame = onFrame
+    this.#onReport = onReport
     this.#nowMs = nowMs
   }
 
@@ -34,6 +41,8 @@ export class FrameReader {
   #read(line: string): void {
     if (this.#looked >= FRAMES_PER_SECOND) return this.#ignore()
     this.#looked += 1
+    const report = decodeReport(line)
+    if (report !== undefined) return this.#onReport(report)
     const decoded = decodeFrame(line)
     if (decoded.kind === 'noise') this.#ignore()
     else this.#onFrame(decoded)

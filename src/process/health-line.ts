@@ -4,6 +4,7 @@ import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper.ts'
 import type { Assignment } from './assignment.ts'
 import { Blackboard } from './blackboard.ts'
 import type { Control } from './control.ts'
+import { encodeReport, type WorkReport } from './work-report.ts'
 
 /** What the process says of itself beside what runs. */
 export interface Said {
@@ -77,6 +78,11 @@ export class HealthLine {
 
   say(said: Said): void {
     this.#thread.postMessage({ said })
+  }
+
+  /** Nothing waits for it: a supervisor that does not read loses it. */
+  report(report: WorkReport): void {
+    this.#thread.postMessage({ report: encodeReport(report) })
   }
 
   /** The thread that writes the frames keeps the lease as well. */

@@ -87,13 +87,15 @@ pipe.once('close', () => tell({ orphaned: true }))
 pipe.once('end', () => pipe.destroy())
 
 const timer = setInterval(write, frameEveryMs)
-port.on('message', (message: { said?: Said; renew?: Renewing; close?: true }) => {
+port.on('message', (message: { said?: Said; report?: string; renew?: Renewing; close?: true }) => {
   if (message.said !== undefined) {
     const { phase, paused, reason } = message.said
     const changed = phase !== said.phase || paused !== said.paused || reason !== said.reason
     said = message.said
     if (changed) write()
   }
+  if (message.report !== undefined && pipe.writable && pipe.writableLength <= UNREAD_MAX_BYTES)
+    pipe.write(message.report)
   if (message.renew !== undefined) keepRenewing(port, message.renew)
   if (message.close === true) {
     clearInterval(timer)

@@ -12,6 +12,8 @@ import { EXIT } from './exit-codes.ts'
 import { ForeignHealth } from './foreign-health.ts'
 import { type Hosted, hostProgram } from './foreign-host.ts'
 import { HealthLine, type Said } from './health-line.ts'
+import { reportLoadedFiles } from './loaded-files.ts'
+import { WorkReporter } from './work-reporter.ts'
 
 /** An orphan finishes what it has in its hands, however long that takes: its items have time-outs of their own. */
 const ORPHAN_DRAIN_MS = 24 * 3_600_000
@@ -29,6 +31,7 @@ export async function runWorkerProcess(): Promise<void> {
 class WorkerProcess {
   readonly #assignment: Assignment
   readonly #line: HealthLine
+  readonly #reporter = new WorkReporter((report) => this.#line.report(report))
   #engine: Engine | undefined
   #worker: Worker | undefined
   #program: Hosted | null = null
@@ -51,6 +54,8 @@ class WorkerProcess {
       orphaned: () => this.#stop(ORPHAN_DRAIN_MS),
       turned: () => this.#count(),
     })
+    const { reportsFiles } = assignment
+    if (reportsFiles) reportLoadedFiles((files) => this.#line.report({ kind: 'loaded', files }))
     this.#line.onFailure((error) => fail(`its keeper failed: ${messageOf(error)}`, 1))
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#obeySignal(signal))
     // Its supervisor reads them; when he is gone nobody does, and the work must go on.
@@ -66,6 +71,7 @@ class WorkerProcess {
     systemClock.afterIfAlive(leftMs * PATIENCE_PART, () => this.#giveUpWaiting())
     this.#engine = await this.#open({ ...config, engine: { ...config.engine, ...this.#program?.engine } })
     if (this.#stopWithinMs !== undefined) return this.#end()
+    if (this.#assignment.reports !== null) this.#reporter.follow(this.#engine, this.#assignment.reports)
     this.#worker = this.#work(this.#engine)
     this.#workersPhase = this.#worker.snapshot().phase
     this.#worker.onPhase((phase) => {
@@ -224,6 +230,7 @@ class WorkerProcess {
 
   async #leave(): Promise<void> {
     await this.#worker?.stop({ drain: this.#stopWithinMs })
+    this.#reporter.flush()
     await this.#engine?.close()
     await this.#program?.stop()
     const failed = this.#worker?.failed ?? null

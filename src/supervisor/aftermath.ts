@@ -7,6 +7,7 @@ import { isSameProcess, type ProcessIdentity } from '../process-identity.ts'
 import type { SessionEnd, Store } from '../store/contract.ts'
 import type { Child, Ending } from './child.ts'
 import type { SupervisorOptions } from './contract.ts'
+import { reportOfFailure } from './failure-report.ts'
 import type { Logger } from './logger.ts'
 
 /** What a process left behind. */
@@ -18,7 +19,7 @@ export interface Legacy {
   workerBroken: boolean
 }
 
-type Deceased = Pick<Child, 'identity' | 'ending' | 'signature'>
+type Deceased = Pick<Child, 'identity' | 'ending' | 'signature' | 'assignment'>
 
 const NOTHING: Legacy = { inFlight: false, blamed: null, workerBroken: false }
 const TRY_AGAIN_MS = 1_000
@@ -29,19 +30,21 @@ export class Aftermath {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #retryAfterMs: NonNullable<SupervisorOptions['retryAfterMs']>
+  readonly #onReport: SupervisorOptions['onReport']
   #stopped = false
 
   constructor(
     store: Store,
     clock: Clock,
     logger: Logger,
-    retryAfterMs: SupervisorOptions['retryAfterMs'] = (_name, attempt) =>
-      retryDelayMs(RETRY_DEFAULT, attempt, Math.random()),
+    options: Pick<SupervisorOptions, 'retryAfterMs' | 'onReport'>,
   ) {
     this.#store = store
     this.#clock = clock
     this.#logger = logger
-    this.#retryAfterMs = retryAfterMs
+    this.#retryAfterMs =
+      options.retryAfterMs ?? ((_name, attempt) => retryDelayMs(RETRY_DEFAULT, attempt, Math.random()))
+    this.#onReport = options.onReport
   }
 
   /** What is not given back by now is left to the leases. */
@@ -49,11 +52,11 @@ export class Aftermath {
     this.#stopped = true
   }
 
-  async settle({ identity, ending, signature }: Deceased): Promise<Legacy> {
+  async settle({ identity, ending, signature, assignment }: Deceased): Promise<Legacy> {
     if (identity === null) return NOTHING
     while (!this.#stopped) {
       try {
-        return await this.#settle(identity, ending, signature)
+        return await this.#settle(assignment.worker, identity, ending, signature)
       } catch (error) {
         this.#logger.warn({ pid: identity.pid, err: error }, 'what a worker held could not be given back yet')
         await new Promise<void>((resolve) => this.#clock.after(TRY_AGAIN_MS, resolve))
@@ -62,15 +65,21 @@ export class Aftermath {
     return NOTHING
   }
 
-  async #settle(identity: ProcessIdentity, ending: Ending | null, signature?: string): Promise<Legacy> {
+  async #settle(
+    worker: string,
+    identity: ProcessIdentity,
+    ending: Ending | null,
+    signature?: string,
+  ): Promise<Legacy> {
     const live = await this.#store.liveSessions()
     const sessions = live.filter(({ process }) => isSameProcess(process, identity))
     const legacy = { ...NOTHING }
     for (const { id } of sessions) {
-      if (ending?.kind === 'overdue') await this.#timeOut(id, ending.items)
+      if (ending?.kind === 'overdue') await this.#timeOut(worker, id, ending.items)
       const cause = causeOf(ending)
       const end = await this.#store.endSession(id, cause, { signature })
       if (end !== null && cause === 'crash') void this.#count(end)
+      if (end !== null) void this.reportBlamed(worker, cause, end)
       legacy.inFlight ||= end !== null && (end.returned > 0 || end.blamed !== null)
       legacy.blamed ??= end?.blamed ?? null
       legacy.workerBroken ||= end?.workerBroken ?? false
@@ -88,6 +97,21 @@ export class Aftermath {
     }
   }
 
+  /** A crash is a failed attempt that no worker can report. */
+  async reportBlamed(worker: string, cause: EndCause, { blamed }: SessionEnd): Promise<void> {
+    if (cause === 'crash' && blamed !== null) await this.#report(worker, blamed)
+  }
+
+  async #report(worker: string, id: string): Promise<void> {
+    if (this.#onReport === undefined) return
+    try {
+      const report = await reportOfFailure(this.#store, id)
+      if (report !== null) this.#onReport(worker, report)
+    } catch (error) {
+      this.#logger.warn({ worker, err: error }, `the failure of ${id} could not be read`)
+    }
+  }
+
   /** Empty: it will be tried again. */
   async #putAside(id: string): Promise<Measured[]> {
     const row = readRowId(id)
@@ -100,7 +124,7 @@ export class Aftermath {
   }
 
   /** Said in the name of its session, which nobody else can use any more. */
-  async #timeOut(session: string, items: OverdueItems): Promise<void> {
+  async #timeOut(worker: string, session: string, items: OverdueItems): Promise<void> {
     for (const { item, fence, since } of items) {
       const [name, key] = parts(item)
       const task = await this.#store.getTask(key)
@@ -109,10 +133,12 @@ export class Aftermath {
       if (task?.name === name) {
         const outcomes = [{ ...run, id: task.id, outcome: this.#timedOut(name, task.attempts) }]
         await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+        void this.#report(worker, task.id)
       } else {
         const attempts = (await this.#store.getRow(name, key))?.attempts ?? 1
         const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, Math.max(1, attempts)) }]
         await this.#store.exchangeRows({ session, starts: [], outcomes, want: null })
+        void this.#report(worker, item)
       }
     }
   }

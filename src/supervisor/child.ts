@@ -8,6 +8,7 @@ import { type Descendant, descendants, killDescendants, marked } from '../proces
 import { EXIT } from '../process/exit-codes.ts'
 import type { Frame } from '../process/frame.ts'
 import { FrameReader } from '../process/frame-reader.ts'
+import type { WorkReport } from '../process/work-report.ts'
 import { identify, type ProcessIdentity } from '../process-identity.ts'
 import { asError } from '../thrown.ts'
 
@@ -21,6 +22,7 @@ export interface Exit {
 export interface ChildEvents {
   frame(child: Child, frame: Frame): void
   exit(child: Child, exit: Exit): void
+  report(child: Child, report: WorkReport): void
   line(child: Child, stream: 'stdout' | 'stderr', text: string): void
   /** Of those that left its group. `killed`: with it; `left`: they go on. */
   descendants(child: Child, found: { killed: readonly Descendant[]; left: readonly Descendant[] }): void
@@ -56,7 +58,11 @@ export class Child {
 
   constructor(assignment: Assignment, env: NodeJS.ProcessEnv, events: ChildEvents) {
     this.assignment = assignment
-    this.#reader = new FrameReader((frame) => this.#hear(frame, events))
+    this.#reader = new FrameReader(
+      (frame) => this.#hear(frame, events),
+      undefined,
+      (report) => events.report(this, report),
+    )
     const { promise, resolve } = Promise.withResolvers<Exit>()
     this.exited = promise
     const end = (exit: Exit) => {

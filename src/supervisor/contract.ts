@@ -1,6 +1,7 @@
 import type { Pool, SupervisionTimings } from '../config/types.ts'
 import type { Duration } from '../duration.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
+import type { ReportLevel, WorkReport } from '../process/work-report.ts'
 import type { Store } from '../store/contract.ts'
 import type { Logger } from './logger.ts'
 
@@ -18,6 +19,13 @@ export interface SupervisorOptions {
   limits?: { inWindow?: number; total?: number }
   /** For how long a task that was killed at its time-out backs off. Default: the default retry policy. */
   retryAfterMs?: (name: string, attempt: number) => number
+  /** Which reports of their work the workers send to `onReport`. Default: none. */
+  reports?: ReportLevel
+  onReport?: (worker: string, report: WorkReport) => void
+  /** The workers also report the files of code that they load. */
+  reportsFiles?: boolean
+  /** Starts workers that an earlier supervisor gave up, and forgets their crashes. */
+  forgets?: boolean
   /** Added to what the workers inherit. */
   env?: NodeJS.ProcessEnv
   /** Called on each change of a worker's record. */

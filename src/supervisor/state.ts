@@ -1,4 +1,4 @@
-import type { RestartState } from '../model/restart.ts'
+import { NO_RESTARTS, type RestartState } from '../model/restart.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import type { Assignment } from '../process/assignment.ts'
 
@@ -14,4 +14,9 @@ export interface SlotState {
   pausedAlone?: boolean
   failed: string | null
   record: WorkerRecord
+}
+
+/** The same worker without its crashes. A pause stays. */
+export function forgotten(state: SlotState | undefined): SlotState | undefined {
+  return state && { ...state, restart: NO_RESTARTS, failed: null }
 }

@@ -14,7 +14,7 @@ import { type Office, takeDefaultOffice, takeOffice } from './office.ts'
 import { isGone, orphansAmong } from './orphans.ts'
 import { Registry } from './registry.ts'
 import { Slot } from './slot.ts'
-import type { Life } from './state.ts'
+import { forgotten, type Life } from './state.ts'
 import { policyOf, type Timings, timingsOf } from './timings.ts'
 
 /** Looks that were missed: we were not there (a closed lid, a stopped process), and nobody is to blame for it. */
@@ -57,7 +57,7 @@ class ProcessSupervisor implements Supervisor {
     this.#timings = timings
     this.#logger = logger
     this.#lookedMs = this.#clock.monotonicMs()
-    this.#aftermath = new Aftermath(store, this.#clock, logger, options.retryAfterMs)
+    this.#aftermath = new Aftermath(store, this.#clock, logger, options)
     this.#slots = this.#slotsOf(office)
     this.#registry = new Registry(office, {
       store,
@@ -82,7 +82,8 @@ class ProcessSupervisor implements Supervisor {
     }
     const slots = this.#options.pools.flatMap((pool) =>
       Array.from({ length: pool.processes }, (_, index) => {
-        return new Slot(pool, index, services, before.get(`worker:${pool.name}:${index}`))
+        const state = before.get(`worker:${pool.name}:${index}`)
+        return new Slot(pool, index, services, this.#options.forgets === true ? forgotten(state) : state)
       }),
     )
     return new Map(slots.map((slot) => [slot.id, slot]))
@@ -91,7 +92,11 @@ class ProcessSupervisor implements Supervisor {
   async begin(): Promise<void> {
     const { store } = this.#options
     // What the one before us left behind, when he was killed together with his workers.
-    const sweeper = new Sweeper(store, this.#clock, { leaseMs: Number.POSITIVE_INFINITY, everyMs: 0 })
+    const sweeper = new Sweeper(store, this.#clock, {
+      leaseMs: Number.POSITIVE_INFINITY,
+      everyMs: 0,
+      onEnded: ({ worker }, cause, end) => this.#aftermath.reportBlamed(worker, cause, end),
+    })
     await sweeper.sweep()
     const orphans = orphansAmong(await store.liveSessions(), store)
     for (const slot of this.#slots.values()) {
@@ -114,11 +119,12 @@ class ProcessSupervisor implements Supervisor {
 
   #spawn(slot: Slot, life: Life): Child {
     const { pool, id, index } = slot
-    const { config, env = {} } = this.#options
+    const { config, env = {}, reports = null, reportsFiles = false } = this.#options
     const events: ChildEvents = {
       frame: (child, frame) => slot.heard(child, frame),
       exit: (child, exit) => slot.ended(child, exit),
       descendants: (child, found) => logDescendants(this.#logger, child, found),
+      report: (_child, report) => this.#options.onReport?.(id, report),
       line: (child, stream, text) => this.#logger.info({ worker: id, pid: child.pid, stream }, text),
     }
     const { concurrency, queues = null, discoveries, capabilities, program = null } = pool
@@ -136,6 +142,8 @@ class ProcessSupervisor implements Supervisor {
       ...life,
       frameEveryMs: this.#timings.frameMs,
       startupMs: this.#timings.startupMs,
+      reports,
+      reportsFiles,
     }
     const child = new Child(assignment, env, events)
     if (child.pid !== null)

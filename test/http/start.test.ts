@@ -34,6 +34,7 @@ test.each([
   })
   const start = new Journey({ cwd: folder, env: env() }, 'start')
   const url = (await start.hears(/serving (http:\S+)/))[1]!
+  await start.hears(/dashboard: http:\/\/127\.0\.0\.1:\d+\/ \(sign in as the config says\)/)
   expect(await ask(url, '/api/v1/info')).toMatchObject({ status: 401 })
   const call = { token: TOKEN }
   const { body } = await ask(url, '/api/v1/tasks', { ...call, method: 'POST', body: { name: 'greet' } })

@@ -1,21 +1,17 @@
 import type { Config } from '../../config/types.ts'
-import { discoveryOf } from '../../define/discovery.ts'
-import { definitionOf } from '../../define/task.ts'
 import { InputError, StoreError } from '../../errors.ts'
-import { serveBeside } from '../../http/beside.ts'
-import { retryDelayMs } from '../../model/retry.ts'
-import { Timeline } from '../../model/timeline.ts'
 import { EXIT } from '../../process/exit-codes.ts'
-import { openSupervisor } from '../../supervisor/supervisor.ts'
-import { CONFIG_OPTIONS, type Command } from '../command.ts'
+import type { Supervisor } from '../../supervisor/contract.ts'
+import { CONFIG_OPTIONS, type Command, LOG_OPTIONS } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
 import { wordsOf } from '../error-words.ts'
 import { logTo } from '../log.ts'
 import { withStore } from '../opening.ts'
 import { onSignals } from '../signals.ts'
+import { supervise } from '../supervising.ts'
 import type { Terminal } from '../terminal.ts'
+import { logReport } from '../text/work-line.ts'
 import { packageVersion } from '../version.ts'
-import { Watching } from '../watching.ts'
 import { plural } from '../words.ts'
 
 export const start: Command = {
@@ -30,18 +26,20 @@ export const start: Command = {
     'time of the config (10 s) to finish. The second Ctrl-C stops it at once: unfinished items go back to their queue ' +
     'or table and lose no attempt.\n\n' +
     'Each supervisor name can run once per database. If the name is in use, the command ends with an error that names ' +
-    'the host and the process that has it.',
+    'the host and the process that has it.\n\n' +
+    'The log has one line for each failed attempt of a task or row: the item, the attempt, the error, and when the ' +
+    'next attempt follows. For development, use `gleaner dev`.',
   options: {
     ...CONFIG_OPTIONS,
     attached: {
       type: 'boolean',
       about: 'Stop gracefully when stdin ends: for programs that start this one.',
     },
-    quiet: { type: 'boolean', short: 'q', about: 'Log only warnings and errors.' },
-    json: { type: 'boolean', about: 'Write the log to stdout as JSON, one object a line (pino).' },
+    ...LOG_OPTIONS,
   },
   examples: [
     ['gleaner start', 'Use the nearest config.'],
+    ['gleaner start --verbose', 'Log each task and row that completes, too.'],
     ['gleaner start --json --quiet >> gleaner.log', 'Write a JSON log for a log shipper.'],
     ['GLEANER_DATABASE=postgres://db/app gleaner start', 'Use the same config on another database.'],
   ],
@@ -50,41 +48,28 @@ export const start: Command = {
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
-      const timeline = new Timeline()
-      const stopServing = await serveBeside(store, config, {
+      const { supervisor, close } = await supervise(store, config, {
         logger,
-        timeline,
         showToken: values.json !== true,
+        reports: values.verbose === true ? 'completions' : 'failures',
+        onReport(worker, report) {
+          if (report.kind !== 'loaded') logReport(logger, worker, report)
+        },
       })
       try {
-        const watching = new Watching(store, config, logger)
-        const supervisor = await openSupervisor({
-          store,
-          config: config.path,
-          pools: config.pools,
-          ...config.supervisor,
-          logger,
-          retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
-          onChange(worker) {
-            watching.changed(worker)
-            timeline.saw(worker, Date.now())
-          },
-        })
-        watching.watch(supervisor)
         const count = supervisor.workers().length
         const database = withoutPassword(config.engine.database)
-        // Who is told how it is stopped may do so at once.
+        // The line says how to stop it, so the signals must work before.
         const stopped = untilStopped(supervisor, logger, values.attached === true)
         logger.info(
           { supervisor: supervisor.name },
           `gleaner ${packageVersion()} on ${database}: ${plural(config.pools.length, 'pool')}, ${plural(count, 'worker')}; Ctrl-C stops`,
         )
         const { code } = await stopped
-        await watching.stop()
         logger.info({}, 'stopped')
         return code
       } finally {
-        await stopServing()
+        await close()
       }
     }).catch((error) => away(error, terminal)),
 }
@@ -108,17 +93,9 @@ function mustHavePools({ pools, path }: Config): void {
   })
 }
 
-/** As the task's own policy says. */
-function retryAfterMs({ engine }: Config, name: string, attempt: number): number {
-  const task = engine.tasks?.find((one) => one.name === name)
-  const discovery = engine.discoveries?.find((one) => one.name === name)
-  const policy = task === undefined ? discovery && discoveryOf(discovery).retry : definitionOf(task).retry
-  return policy === undefined ? 0 : retryDelayMs(policy, attempt, Math.random())
-}
-
 /** It may also end by itself, when another supervisor is in office. */
 async function untilStopped(
-  supervisor: Awaited<ReturnType<typeof openSupervisor>>,
+  supervisor: Supervisor,
   logger: ReturnType<typeof logTo>,
   isAttached: boolean,
 ): Promise<{ code: number }> {

@@ -4,45 +4,50 @@ import { GleanerError, InputError, StoreError } from '../../errors.ts'
 import { nearest } from '../../options.ts'
 import { EXIT } from '../../process/exit-codes.ts'
 import { hostProgram } from '../../process/foreign-host.ts'
-import { CONFIG_OPTIONS, type Command, text, type Values } from '../command.ts'
+import { WorkReporter } from '../../process/work-reporter.ts'
+import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../command.ts'
 import { logTo } from '../log.ts'
 import { configOf } from '../operations/open.ts'
 import { onSignals } from '../signals.ts'
 import type { Terminal } from '../terminal.ts'
+import { logReport } from '../text/work-line.ts'
 import { aCount, countOf } from '../values.ts'
 
 const CONCURRENCY_MAX = 99_999
 
 export const work: Command = {
   name: 'work',
-  summary: 'Run one worker here, without a supervisor.',
-  operands: [{ name: 'pool', about: 'A pool of the config; without one: all tasks.', optional: true }],
+  summary: 'Run one worker in this process, without a supervisor.',
+  operands: [
+    { name: 'pool', about: 'A pool of the config. Default: one worker for all tasks.', optional: true },
+  ],
   about:
-    'One worker in this process, in the foreground: as a process of the named pool would be, or without a name one ' +
-    'for all tasks of the config. For development, for containers that are supervised by something else, and for ' +
-    'debuggers (node --inspect node_modules/.bin/gleaner work).\n\n' +
-    'The first Ctrl-C (or SIGTERM) lets what runs finish within the drain time, the second one ends it now.',
+    'Runs one worker in this process, in the foreground. With the name of a pool it works as a process of that pool ' +
+    'would; without a name it serves all tasks of the config. Use it in containers that something else supervises, and ' +
+    'with debuggers: node --inspect node_modules/.bin/gleaner work. For development, use `gleaner dev`.\n\n' +
+    'The first Ctrl-C (or SIGTERM) gives running items the drain time to finish. The second Ctrl-C stops the worker at ' +
+    'once.\n\n' +
+    'The log has one line for each failed attempt of a task or row.',
   options: {
     ...CONFIG_OPTIONS,
-    queues: { type: 'string', value: 'a,b', about: 'Only these queues.' },
+    queues: { type: 'string', value: 'a,b', about: 'Serve only these queues.' },
     concurrency: {
       type: 'string',
       value: 'n',
       check: aCount(CONCURRENCY_MAX),
-      about: 'So many items at the same time.',
+      about: 'How many items run at the same time.',
     },
-    drained: { type: 'boolean', about: 'Ends when nothing is left to do.' },
-    quiet: { type: 'boolean', short: 'q', about: 'Only warnings and errors.' },
-    json: { type: 'boolean', about: 'The log as JSON, a line each, on stdout (pino).' },
+    drained: { type: 'boolean', about: 'Exit when no work is left.' },
+    ...LOG_OPTIONS,
   },
   exits: [
-    ['10', 'The config is not right.'],
-    ['11', 'The database is away, or refuses.'],
+    ['10', 'The config has an error.'],
+    ['11', 'The database cannot be reached, or refuses the connection.'],
   ],
   examples: [
-    ['gleaner work', 'All tasks of the config.'],
-    ['gleaner work ml --concurrency 1', 'As a process of the pool ml, with one item at a time.'],
-    ['gleaner work --drained', 'Do what there is, then end.'],
+    ['gleaner work', 'Run all tasks of the config.'],
+    ['gleaner work ml --concurrency 1', 'Work as a process of the pool ml, one item at a time.'],
+    ['gleaner work --drained', 'Do all the work that is due, then exit.'],
   ],
   async run([poolName], values, terminal) {
     try {
@@ -72,13 +77,17 @@ async function workOn(
   const gleaner = await openGleaner({ ...config.engine, ...program?.engine })
   gleaner.on('problem', ({ message, error }) => logger.warn({ err: error }, message))
   const worker = gleaner.work(options)
-  logger.info({ worker: worker.id }, 'works; Ctrl-C stops')
+  const reporter = new WorkReporter((report) => {
+    if (report.kind !== 'loaded') logReport(logger, worker.id, report)
+  })
+  reporter.follow(gleaner, values.verbose === true ? 'completions' : 'failures')
+  logger.info({ worker: worker.id }, 'working; Ctrl-C stops')
   const drain = config.supervisor.timings.drain ?? 10_000
   let isForced = false
   const { promise: stopped, resolve } = Promise.withResolvers<void>()
   const ignore = onSignals(
     () => {
-      logger.info({}, 'stopping: what runs may finish; once more ends it now')
+      logger.info({}, 'stopping: running items may finish; press Ctrl-C again to stop now')
       worker.stop({ drain }).then(resolve, resolve)
     },
     () => {
@@ -90,6 +99,7 @@ async function workOn(
   ignore()
   if (isForced) process.exit(1)
   await gleaner.close()
+  reporter.flush()
   await program?.stop()
   return 0
 }
