@@ -2,16 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
+import { readLogs } from '../scripts/logs.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
+import { readAttempts, readEndings } from '../scripts/task-records.ts'
 import { native } from '../sql/script.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { insight } from './manage/insight.ts'
 import { listTasks } from './manage/list.ts'
-import { readLogs } from './manage/logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
 import {
@@ -41,7 +42,7 @@ import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
 import { sumUp } from './tasks/tally.ts'
-import { readAttempts, readEndings, readTask, rowid } from './tasks/task-records.ts'
+import { readTask, rowid } from './tasks/task-records.ts'
 import { withinTransaction } from './tasks/within.ts'
 import { giveBackUnreachable } from './upkeep/unreachable.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
@@ -233,8 +234,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     listTasks: (filter, page) =>
       read(async () => listTasks(sql, memory, filter, page, clockMs() ?? (await serverTime(sql)))),
     countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
-    taskLogs: (id, page) => read(() => readLogs(sql, rowid(id), page)),
-    taskAttempts: (id) => read(() => readAttempts(sql, id)),
+    taskLogs: (id, page) => scripts.read(() => readLogs(Number(rowid(id)), page)),
+    taskAttempts: (id) => scripts.read(() => readAttempts(Number(rowid(id)))),
     async retryTask(id) {
       const answer = await write((own) => retryTask(own, memory, id, clockMs()))
       if (answer === 'retried') spread({ kind: 'work' })
@@ -253,7 +254,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
     ...supervision(scripts),
     ...insight(shared),
-    endings: (ids) => read(() => readEndings(sql, ids)),
+    endings: (ids) => scripts.read(() => readEndings(scripts.db, ids, (id) => Number(rowid(id)))),
 
     listQueues: () => read(() => listQueues(sql, clockMs())),
     everythingIsPaused: () => read(() => everythingIsPaused(sql)),

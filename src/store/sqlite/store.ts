@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import { readLogs } from '../scripts/logs.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
+import { readAttempts, readEndings } from '../scripts/task-records.ts'
 import { native } from '../sql/script.ts'
 import type { SqliteLibrary } from './drivers/driver.ts'
 import { loadDriver } from './drivers/load.ts'
@@ -19,7 +21,6 @@ import { changedLimits, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { insight } from './manage/insight.ts'
 import { listTasks } from './manage/list.ts'
-import { readLogs } from './manage/logs.ts'
 import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
@@ -34,7 +35,7 @@ import { type Intended, insertTasks } from './tasks/enqueue.ts'
 import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
-import { readAttempts, readEndings, readTask, rowid } from './tasks/task-records.ts'
+import { readTask, rowid } from './tasks/task-records.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
@@ -225,8 +226,8 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     getTask: (id) => read(() => readTask(db, lanes, id, clock.now())),
     listTasks: (filter, page) => read(() => listTasks(db, memory, filter, page, clock.now())),
     countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
-    taskLogs: (id, page) => read(() => readLogs(db, rowid(id), page)),
-    taskAttempts: (id) => read(() => readAttempts(db, id)),
+    taskLogs: (id, page) => scripts.read(() => readLogs(rowid(id), page)),
+    taskAttempts: (id) => scripts.read(() => readAttempts(rowid(id))),
     retryTask: (id) =>
       writeAndTell(
         () => retryTask(db, memory, id, clock.now()),
@@ -247,7 +248,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       ),
     ...supervision(scripts),
     ...insight({ db, memory, scripts, now: clock.now, promised, read, write, tell }),
-    endings: (ids) => read(() => readEndings(db, ids)),
+    endings: (ids) => scripts.read(() => readEndings(scripts.db, ids, rowid)),
 
     listQueues: () => read(() => listQueues(db, memory, clock.now())),
     everythingIsPaused: () => read(() => everythingIsPaused(db)),

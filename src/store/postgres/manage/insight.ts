@@ -2,12 +2,12 @@ import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
+import { holdsAhead } from '../../scripts/prefetched.ts'
 import { noteHoldups } from '../../scripts/sessions.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
-import { holdsAhead } from '../tasks/held-ahead.ts'
 import { rowid } from '../tasks/task-records.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
 import { changeTasks } from './bulk.ts'
@@ -51,7 +51,7 @@ export function insight(services: InsightServices): Insight {
     addMetrics: (measured) =>
       write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
     demand: () => read(() => readDemand(sql, clockMs())),
-    holdsAhead: (of) => read(() => holdsAhead(sql, of)),
+    holdsAhead: (of) => scripts.read(() => holdsAhead(of)),
     readMetrics: (windowMs) =>
       read(async () => {
         const now = await nowOf(sql)

@@ -1,7 +1,5 @@
-import type { LogLine, Page } from '../../../model/task.ts'
-import type { Exchange, LogRequest } from '../../contract.ts'
-import { readCursor } from '../../cursor.ts'
-import { LOG_LINES_MAX, type LogRow, logPage } from '../../log-row.ts'
+import type { Exchange } from '../../contract.ts'
+import { LOG_LINES_MAX } from '../../log-row.ts'
 import { numberList, type Sql, storable, textList } from '../server/sql.ts'
 import { momentOf } from '../tasks/moment.ts'
 import { rowid } from '../tasks/task-records.ts'
@@ -52,14 +50,4 @@ export async function appendLogs(
       now,
     ],
   )
-}
-
-export async function readLogs(sql: Sql, task: string, request: LogRequest): Promise<Page<LogLine>> {
-  const [after = 0] = readCursor(request.cursor, 1)
-  const rows = await sql.rows<LogRow>(
-    `SELECT line, at, attempt, level, message, details FROM gleaner.logs
-     WHERE task = $1 AND line > $2::bigint ORDER BY line LIMIT $3`,
-    [task, after, request.limit + 1],
-  )
-  return logPage(rows, request)
 }

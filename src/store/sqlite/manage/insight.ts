@@ -2,12 +2,12 @@ import { firstMinute } from '../../../model/metrics.ts'
 import type { Change, Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
+import { holdsAhead } from '../../scripts/prefetched.ts'
 import { noteHoldups } from '../../scripts/sessions.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Durability } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
-import { holdsAhead } from '../tasks/held-ahead.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
 import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
@@ -44,7 +44,7 @@ export function insight({ db, memory, scripts, now, promised, read, write, tell 
     noteHoldups: (session, holdups) => scripts.writeCheaply(() => noteHoldups(Number(session), holdups)),
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),
-    holdsAhead: (of) => read(() => holdsAhead(db, of)),
+    holdsAhead: (of) => scripts.read(() => holdsAhead(of)),
     readMetrics: (windowMs) =>
       read(() => readMetrics(db, memory.lanes.all(), firstMinute(now(), windowMs), now())),
     readTotals: () => read(() => readTotals(db)),

@@ -1,7 +1,5 @@
-import type { LogLine, Page } from '../../../model/task.ts'
-import type { Exchange, LogRequest } from '../../contract.ts'
-import { readCursor } from '../../cursor.ts'
-import { LOG_LINES_MAX, type LogRow, logPage } from '../../log-row.ts'
+import type { Exchange } from '../../contract.ts'
+import { LOG_LINES_MAX } from '../../log-row.ts'
 import type { Statements } from '../file/statements.ts'
 
 export function appendLogs(db: Statements, session: number, logs: Exchange['logs']): void {
@@ -29,13 +27,4 @@ function wasHeldBy(db: Statements, task: number, session: number, fence: number)
 
 function lastLine(db: Statements, task: number): number {
   return db.scalar('SELECT coalesce(max(line), 0) FROM gleaner_logs WHERE task = ?').get(task) as number
-}
-
-export function readLogs(db: Statements, task: number, request: LogRequest): Page<LogLine> {
-  const [after = 0] = readCursor(request.cursor, 1)
-  const rows = db
-    .sql(`SELECT line, at, attempt, level, message, details FROM gleaner_logs
-          WHERE task = ? AND line > ? ORDER BY line LIMIT ?`)
-    .all(task, after, request.limit + 1) as LogRow[]
-  return logPage(rows, request)
 }
