@@ -5,6 +5,7 @@ import type { Change } from '../store/contract.ts'
 import { Drained } from './drained.ts'
 import { Exchanges } from './exchange.ts'
 import { Hands } from './hands.ts'
+import { leave } from './leaving.ts'
 import { Pace } from './pace.ts'
 import type { OnPhase } from './phases.ts'
 import { aheadIsOld, isWorthWaking, restMs } from './rest.ts'
@@ -278,16 +279,13 @@ export class Worker {
     await this.#finished
   }
 
-  /** The last news, then the end of the session, which gives back whatever is left. */
   async #leave(): Promise<void> {
-    const { store, keeper } = this.#services
+    const { store, keeper, clock, household } = this.#services
     this.#unsubscribe()
-    this.#services.household.leave(this.#hands)
+    household.leave(this.#hands)
+    const [session, hands, sources, exchanges] = [this.#session, this.#hands, this.#sources, this.#exchanges]
     try {
-      for (const source of this.#sources)
-        if (this.#session !== null && !source.news.isEmpty)
-          await this.#exchanges.make(source, this.#session, null)
-      if (this.#session !== null) await store.endSession(this.#session, 'stop')
+      if (session !== null) await leave({ session, store, clock, hands, sources, exchanges })
     } catch (error) {
       // The sweeper of another process will do it when our lease is over.
       this.#vitals.problem('could not end its session', error)

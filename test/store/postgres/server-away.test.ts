@@ -152,3 +152,21 @@ test('a session that nobody renews is ended by the clock of the server, and its 
   expect(await handle.result()).toBe('done')
   expect(await engine.tasks.get(handle.id)).toMatchObject({ attempts: 2, crashes: 0 })
 })
+
+test('a worker that stops while the server dies gives back what it held as soon as the server is there', async ({
+  place,
+}) => {
+  const endless = defineTask({ name: 'endless', run: () => new Promise(() => {}) })
+  const proxy = await place.proxy()
+  // No sweeper ends its session, and its lease is longer than the test.
+  const timings = { lease: '10m', sweep: '1h' } as const
+  const engine = await place.open({ database: proxy.url, tasks: [endless], timings })
+  const problems = problemsOf(engine)
+  const worker = engine.work()
+  const held = await engine.enqueue(endless)
+  await place.until('it runs', async () => (await engine.tasks.counts()).running === 1)
+  const died = proxy.lose('question', /JOIN \S+sessions one/)
+  await Promise.all([died, worker.stop({ drain: 1 })])
+  expect(problems).toEqual([])
+  expect(await engine.tasks.get(held.id)).toMatchObject({ status: 'queued', attempts: 0 })
+})

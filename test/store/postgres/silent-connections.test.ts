@@ -165,6 +165,26 @@ describe.concurrent('a connection that is silently dead', () => {
     },
   )
 
+  test('in the middle of a transaction: the server gives up at once what it has locked', async ({
+    place,
+  }) => {
+    const proxy = await place.proxy()
+    // The proxy goes on to acknowledge what the server sends: by itself, the server would find out after a minute.
+    const at = { schema: place.schema, queryTimeoutMs: NOTICED_MS }
+    const database = new Database({ url: proxy.url, ...at })
+    place.atEnd(() => database.close())
+    await place.createSchema()
+    await place.rows('CREATE TABLE gleaner.locked (id int)')
+    const working = database.transaction(async (sql) => {
+      await sql.run(`LOCK TABLE ${place.schema}.locked`)
+      proxy.silence(EVERY)
+      await sql.run('SELECT 1')
+    })
+    await expect(working).rejects.toMatchObject({ code: 'STORE_AWAY' })
+    const holders = `SELECT pid FROM pg_locks WHERE relation = to_regclass('${place.schema}.locked')`
+    await place.until('nobody holds it', async () => (await place.rows(holders)).length === 0, 30_000)
+  })
+
   test('is not what a statement that takes long waits on', async ({ place }) => {
     const database = new Database({ url: place.url, schema: place.schema, queryTimeoutMs: 4_000 })
     place.atEnd(() => database.close())

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { Client } from './client.ts'
 import type { Network } from './network.ts'
 import type { Address } from './servers.ts'
-import type { Watched } from './silence.ts'
+import { type Backend, OWN_START, type Watched } from './silence.ts'
 import { asNeverSent } from './sql-errors.ts'
 import { WRITABLE } from './writable.ts'
 
@@ -16,7 +16,7 @@ export interface ServerConnectionConfig extends pg.ClientConfig {
 /** A connection to the server that is right at the time, and that is noticed when it is dead. */
 export class ServerConnection extends Client implements Watched {
   readonly #network: Network
-  backend: number | null = null
+  backend: Backend | null = null
   isUnhurried = false
   /** When it was opened, the server accepted writes, as far as anybody knows. */
   isWritable = true
@@ -84,11 +84,12 @@ export class ServerConnection extends Client implements Watched {
     const { servers, isPooled } = this.#network
     if (isPooled && servers.target === 'any') return
     const { rows } = await this.query(
-      isPooled ? WRITABLE : `${WRITABLE}, ${keptAlive(this.internals.processID)}`,
+      isPooled ? WRITABLE : `${WRITABLE}, ${OWN_START}, ${keptAlive(this.internals.processID)}`,
     )
     servers.refuseUnfit(address, rows[0])
     this.isWritable = !rows[0].standby && !rows[0].read_only
-    if (rows[0].pid === this.internals.processID && !isPooled) this.backend = rows[0].pid
+    const { pid, started_at: startedAt } = rows[0]
+    if (pid === this.internals.processID && !isPooled) this.backend = { pid, startedAt }
   }
 
   cut(why: Error): void {

@@ -8,11 +8,18 @@ const LOOKS_PATIENT = 4
 /** The part of that time that the server has to accept a connection, and then to answer. */
 const PROBE_PART = 3
 
+/** A process of the server. Process ids come again, also on the server that an address may lead to next. */
+export interface Backend {
+  pid: number
+  /** In microseconds of the server's clock. */
+  startedAt: string
+}
+
 /** A connection that may die in silence. */
 export interface Watched {
   readonly address: Address | undefined
   /** Its process in the server; null: unknown, because a pooler stands between. */
-  readonly backend: number | null
+  readonly backend: Backend | null
   /** Its statements have no time-out at the server. */
   readonly isUnhurried: boolean
   /** A statement was sent and is not answered. */
@@ -38,8 +45,7 @@ interface Seen {
 }
 
 /** What the server says of a process of its own. */
-interface Backend {
-  pid: number
+interface Activity extends Backend {
   state: string | null
   /** It waits for us to read its answer. */
   is_telling: boolean
@@ -104,41 +110,44 @@ export class Silence {
   async #ask(silent: readonly Watched[]): Promise<void> {
     for (const address of new Set(silent.map((connection) => connection.address!))) {
       const there = silent.filter((connection) => connection.address === address)
-      const backends = await this.#backendsAt(address, there)
+      const withinMs = this.#options.queryTimeoutMs / PROBE_PART
+      const probe = pointedAt(address, { ...this.#options.config, connectionTimeoutMillis: withinMs })
+      const backends = await this.#backendsAt(probe, there)
       // What has arrived in the meantime is read before anything is concluded.
       await new Promise(setImmediate)
-      for (const connection of there) {
-        const seen = this.#seen.get(connection)
-        const isAnswered =
-          seen === undefined || connection.bytesRead !== seen.bytesRead || !connection.isWaiting
-        if (isAnswered) continue
-        if (this.#lives(connection, seen, backends)) seen.silentLooks = 0
-        else this.#cut(connection, seen)
-      }
+      const dead = there.filter((connection) => this.#isDead(connection, backends))
+      for (const connection of dead) this.#cut(connection, this.#seen.get(connection)!)
+      if (backends !== null) await endProcesses(probe, dead)
+      probe.end().catch(() => {})
     }
+  }
+
+  #isDead(connection: Watched, backends: Activity[] | null | undefined): boolean {
+    const seen = this.#seen.get(connection)
+    const isAnswered = seen === undefined || connection.bytesRead !== seen.bytesRead || !connection.isWaiting
+    if (isAnswered) return false
+    const lives = this.#lives(connection, seen, backends)
+    if (lives) seen.silentLooks = 0
+    return !lives
   }
 
   /** Null: the server cannot be reached; undefined: it can, and does not tell. */
   async #backendsAt(
-    address: Address,
+    probe: pg.Client,
     connections: readonly Watched[],
-  ): Promise<Backend[] | null | undefined> {
-    const withinMs = this.#options.queryTimeoutMs / PROBE_PART
-    const client = pointedAt(address, { ...this.#options.config, connectionTimeoutMillis: withinMs })
+  ): Promise<Activity[] | null | undefined> {
     try {
-      await client.connect()
-      const { rows } = await client.query(BACKENDS, [connections.map(({ backend }) => backend ?? 0)])
+      await probe.connect()
+      const { rows } = await probe.query(BACKENDS, [connections.map(({ backend }) => backend?.pid ?? 0)])
       return rows
     } catch (error) {
       return isAnswer(error) || this.#wasBlocked ? undefined : null
-    } finally {
-      client.end().catch(() => {})
     }
   }
 
-  #lives({ backend, isUnhurried }: Watched, seen: Seen, backends: Backend[] | null | undefined): boolean {
+  #lives({ backend, isUnhurried }: Watched, seen: Seen, backends: Activity[] | null | undefined): boolean {
     if (backends === null) return false
-    const known = backends?.find(({ pid }) => pid === backend)
+    const known = backends?.find(({ pid }) => pid === backend?.pid)
     const isKnown = backends !== undefined && backend !== null && known?.state !== 'disabled'
     if (!isKnown) return isUnhurried || seen.silentMs < this.#options.answeredWithinMs
     // Not at work: our question did not get there, or its answer was lost.
@@ -155,6 +164,28 @@ export class Silence {
 
 const BACKENDS = `SELECT pid, state, coalesce(wait_event = 'ClientWrite', false) AS is_telling
   FROM pg_stat_activity WHERE pid = ANY($1::int[])`
+
+/**
+ * The server would keep what a dead connection has locked until it misses its client as well. It is asked to end these processes now,
+ * and only these. If it does not, it still finds out by itself.
+ */
+async function endProcesses(probe: pg.Client, dead: readonly Watched[]): Promise<void> {
+  const backends = dead.flatMap(({ backend }) => backend ?? [])
+  if (backends.length === 0) return
+  const values = [backends.map(({ pid }) => pid), backends.map(({ startedAt }) => startedAt)]
+  await probe.query(END_PROCESSES, values).catch(() => {})
+}
+
+const END_PROCESSES = `SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+  WHERE (pid, ${startedAt('backend_start')}) IN (SELECT pg_catalog.unnest($1::int[]), pg_catalog.unnest($2::text[]))`
+
+/** Of a column: the same on all connections, whatever their settings. */
+function startedAt(column: string): string {
+  return `pg_catalog.float8mul(pg_catalog.date_part('epoch', ${column}), 1000000)::bigint::text`
+}
+
+/** When the process of this connection began, for `Backend`. */
+export const OWN_START = `(SELECT ${startedAt('backend_start')} FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())) AS started_at`
 
 /** The server is there, and has too many connections or some other reason not to tell. One that starts or stops has ended all connections. */
 function isAnswer(error: unknown): boolean {
