@@ -52,7 +52,9 @@ export function readOwnToken(file: string): string | null {
   const descriptor = openOwn(file)
   if (descriptor === null) return null
   try {
-    const { uid, mode } = fstatSync(descriptor)
+    const stat = fstatSync(descriptor)
+    const { uid, mode } = stat
+    if (!stat.isFile()) throw refused(file, 'it is not a file')
     const us = process.getuid?.()
     if (us !== undefined && uid !== us)
       throw refused(file, `it belongs to the user ${uid}, and this is ${us}`)

@@ -162,6 +162,24 @@ test('a wrong cookie is slowed down and logged like a wrong token', async () => 
   expect(await Promise.race([logged, 'nothing'])).toBe('refused a request with an unknown token')
 })
 
+test('a caller without a token that leaves in the middle of its request writes nothing to the log', async () => {
+  const gleaner = await openTemp({ tasks: [plain] })
+  const problems: string[] = []
+  gleaner.on('problem', ({ message }) => problems.push(message))
+  const app = createApi(gleaner, { tokens: [ADMIN] })
+  onTestFinished(() => app.close())
+  const body = new ReadableStream({ start: (stream) => stream.error(new Error('aborted')) })
+  const headers = { 'content-type': 'application/json' }
+  const cut = new Request('http://localhost/api/v1/session', {
+    method: 'POST',
+    headers,
+    body,
+    duplex: 'half',
+  })
+  expect(await app.request(cut, {}, LOCAL)).toMatchObject({ status: 400 })
+  expect(problems).toEqual([])
+})
+
 test('many that ask at once whether the server is ready cost one reading of the database', async () => {
   const gleaner = await openTemp({ tasks: [plain] })
   let readings = 0
