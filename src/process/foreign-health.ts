@@ -2,12 +2,18 @@ import type { Clock } from '../clock.ts'
 import type { Phase } from '../model/worker.ts'
 import type { Frame } from './frame.ts'
 
+export interface Hindrance {
+  phase: Phase
+  /** For people: what the worker waits for. */
+  reason: string
+}
+
 export interface ForeignHealthOptions {
   clock: Clock
   /** How often a worker writes a frame: silent for twice that it is unhealthy, for six times that it is hung. */
   frameEveryMs: number
   /** Null: the program is well, and what the host says of itself is right. */
-  onPhase: (phase: Phase | null) => void
+  onHindrance: (hindrance: Hindrance | null) => void
   onHung: () => void
 }
 
@@ -21,7 +27,7 @@ const HUNG_FRAMES = 6
 export class ForeignHealth {
   readonly #options: ForeignHealthOptions
   #cancel: (() => void)[] = []
-  #phase: Phase | null = null
+  #hindrance: Hindrance | null = null
 
   constructor(options: ForeignHealthOptions) {
     this.#options = options
@@ -30,9 +36,9 @@ export class ForeignHealth {
   readonly heard = (frame: Frame): void => {
     const { clock, frameEveryMs, onHung } = this.#options
     this.#cancelAll()
-    this.#enter(phaseOf(frame))
+    this.#enter(hindranceOf(frame))
     this.#cancel = [
-      clock.afterIfAlive(STALE_FRAMES * frameEveryMs, () => this.#enter('backing_off')),
+      clock.afterIfAlive(STALE_FRAMES * frameEveryMs, () => this.#enter(SILENT)),
       clock.afterIfAlive(HUNG_FRAMES * frameEveryMs, onHung),
     ]
   }
@@ -47,11 +53,19 @@ export class ForeignHealth {
     for (const cancel of this.#cancel) cancel()
   }
 
-  #enter(phase: Phase | null): void {
-    if (phase === this.#phase) return
-    this.#phase = phase
-    this.#options.onPhase(phase)
+  #enter(hindrance: Hindrance | null): void {
+    const { phase, reason } = this.#hindrance ?? {}
+    if (hindrance?.phase === phase && hindrance?.reason === reason) return
+    this.#hindrance = hindrance
+    this.#options.onHindrance(hindrance)
   }
+}
+
+const SILENT: Hindrance = { phase: 'backing_off', reason: 'its program writes no frames any more' }
+
+function hindranceOf(frame: Frame): Hindrance | null {
+  const phase = phaseOf(frame)
+  return phase === null ? null : { phase, reason: frame.reason ?? `its program reports ${phase}` }
 }
 
 /** What keeps it from working is worth telling; whether it works the host knows better. */

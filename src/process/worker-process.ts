@@ -9,7 +9,7 @@ import type { Worker } from '../worker/worker.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Control } from './control.ts'
 import { EXIT } from './exit-codes.ts'
-import { ForeignHealth } from './foreign-health.ts'
+import { ForeignHealth, type Hindrance } from './foreign-health.ts'
 import { type Hosted, hostProgram } from './foreign-host.ts'
 import { HealthLine, type Said } from './health-line.ts'
 import { reportLoadedFiles } from './loaded-files.ts'
@@ -36,7 +36,7 @@ class WorkerProcess {
   #worker: Worker | undefined
   #program: Hosted | null = null
   /** What keeps its program from working. */
-  #hindrance: Phase | null = null
+  #hindrance: Hindrance | null = null
   #workersPhase: Phase = 'initializing'
   #told: Pick<Said, 'phase' | 'paused' | 'reason'> = { phase: 'initializing', paused: false, reason: null }
   #counted = 0
@@ -101,7 +101,7 @@ class WorkerProcess {
     const health = new ForeignHealth({
       clock: systemClock,
       frameEveryMs,
-      onPhase: (phase) => this.#hindered(phase),
+      onHindrance: (hindrance) => this.#hindered(hindrance),
       onHung: () => this.#program?.kill(),
     })
     try {
@@ -128,15 +128,15 @@ class WorkerProcess {
   }
 
   /** What cannot work claims nothing. Null: it can again. */
-  #hindered(phase: Phase | null): void {
-    this.#hindrance = phase
+  #hindered(hindrance: Hindrance | null): void {
+    this.#hindrance = hindrance
     this.#mayClaim()
   }
 
   #mayClaim(): void {
     if (this.#worker === undefined) return
     if (this.#paused) this.#worker.pause()
-    else if (this.#hindrance !== null) this.#worker.pause(`its program reports ${this.#hindrance}`)
+    else if (this.#hindrance !== null) this.#worker.pause(this.#hindrance.reason)
     else this.#worker.resume()
     this.#onPhase()
   }
@@ -188,11 +188,11 @@ class WorkerProcess {
 
   #phase(): Phase {
     if (this.#stopWithinMs !== undefined) return 'stopping'
-    return this.#paused ? this.#workersPhase : (this.#hindrance ?? this.#workersPhase)
+    return this.#paused ? this.#workersPhase : (this.#hindrance?.phase ?? this.#workersPhase)
   }
 
   #reason(): string | null {
-    if (!this.#paused && this.#hindrance !== null) return `its program reports ${this.#hindrance}`
+    if (!this.#paused && this.#hindrance !== null) return this.#hindrance.reason
     return this.#worker?.snapshot().reason ?? null
   }
 

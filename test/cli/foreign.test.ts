@@ -136,7 +136,7 @@ for m in told():
   expect((await start.ended).code).toBe(0)
 })
 
-test('its own frames decide: silent after the first it is unhealthy, then killed', {
+test('its own frames decide: it says why it backs off; silent after that it is unhealthy, then killed', {
   timeout: 60_000,
 }, async () => {
   const folder = folderWith({
@@ -145,12 +145,15 @@ test('its own frames decide: silent after the first it is unhealthy, then killed
       '',
     ),
     'worker.py': `${PRELUDE}
-os.write(3, b'HEALTH|{"component_id":"worker:py:0","status":"healthy"}\\n')
+os.write(3, b'HEALTH|{"component_id":"worker:py:0","phase":"backing_off","reason":"no VRAM"}\\n')
 print("framed once", flush=True)
 time.sleep(600)`,
   })
-  await opened(folder, [])
+  const app = await opened(folder, [])
   const start = new Journey(folder, 'start')
+  await until('its reason is shown', async () =>
+    (await app.workers.list()).some(({ reason }) => reason === 'no VRAM'),
+  )
   await start.hears(/framed once[\s\S]*the program ended with SIGKILL[\s\S]*framed once/)
 })
 

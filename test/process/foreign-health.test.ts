@@ -7,15 +7,19 @@ import { ManualClock } from '../../src/testing/manual-clock.ts'
 function watched() {
   const clock = new ManualClock()
   const told: (Phase | null | 'hung')[] = []
+  const reasons: (string | undefined)[] = []
   const health = new ForeignHealth({
     clock,
     frameEveryMs: 5_000,
-    onPhase: (phase) => told.push(phase),
+    onHindrance: (hindrance) => {
+      told.push(hindrance?.phase ?? null)
+      reasons.push(hindrance?.reason)
+    },
     onHung: () => told.push('hung'),
   })
   const says = (said: object) =>
     health.heard(decodeFrame(`HEALTH|${JSON.stringify({ component_id: 'w', ...said })}`) as Frame)
-  return { clock, told, health, says }
+  return { clock, told, reasons, health, says }
 }
 
 test('a program that never writes a frame is not missed', () => {
@@ -36,6 +40,19 @@ test('what keeps it from working is told, and when that is over', () => {
   ])
     says(said)
   expect(told).toEqual(['loading_models', null, 'backing_off', null, 'loading_models', null])
+})
+
+test('a program gives a reason of its own for backing off, and a new reason is told', () => {
+  const { clock, reasons, says } = watched()
+  for (const reason of ['no VRAM', 'no VRAM', 'the camera is off', undefined])
+    says({ phase: 'backing_off', reason })
+  clock.advance(10_000)
+  expect(reasons).toEqual([
+    'no VRAM',
+    'the camera is off',
+    'its program reports backing_off',
+    'its program writes no frames any more',
+  ])
 })
 
 test('after its first frame it is expected to go on: silent for 10 s it is unhealthy, for 30 s it is hung', () => {
