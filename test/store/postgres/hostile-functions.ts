@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 
-const SOURCES = 'src/store/postgres'
+/** Statements for both databases are beside the folder of PostgreSQL. */
+const SOURCES = 'src/store'
 
 /** Whatever looks like a call in the sources of the store; the server knows which of them are its functions. */
 function calledNames(): string[] {
-  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.ts'),
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('sqlite'),
   )
   const texts = files.map((file) => readFileSync(`${SOURCES}/${file}`, 'utf8'))
   return [
