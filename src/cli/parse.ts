@@ -25,7 +25,7 @@ export function parse(commands: readonly Command[], args: readonly string[]): Pa
   // A group alone is its list: `gleaner tasks --status failed`.
   if (second === undefined || second.startsWith('-'))
     return parsed(commandNamed(commands, `${first} list`)!, rest)
-  return parsed(commandNamed(commands, `${first} ${second}`) ?? noVerb(first, second, verbs), more)
+  return parsed(commandNamed(commands, `${first} ${second}`) ?? noVerb(commands, first, second), more)
 }
 
 /** The second words of a group; none: it is no group. */
@@ -48,7 +48,7 @@ function knownWords(commands: readonly Command[], words: readonly string[]): str
   const verbs = verbsOf(commands, first)
   if (verbs.length === 0) return [commandCalled(commands, first).name]
   if (second === undefined) return [first]
-  return [first, verbs.includes(second) ? second : noVerb(first, second, verbs)]
+  return [first, verbs.includes(second) ? second : noVerb(commands, first, second)]
 }
 
 function commandCalled(commands: readonly Command[], word: string): Command {
@@ -63,12 +63,21 @@ function commandCalled(commands: readonly Command[], word: string): Command {
   )
 }
 
-function noVerb(group: string, word: string, verbs: readonly string[]): never {
+function noVerb(commands: readonly Command[], group: string, word: string): never {
+  const verbs = verbsOf(commands, group)
   const meant = nearest(word, verbs)
   throw new UsageError(
     `gleaner ${group} cannot ${word}`,
-    meant === undefined ? `There are: ${verbs.join(', ')}.` : `Did you mean: gleaner ${group} ${meant}`,
+    meant === undefined
+      ? (sameVerb(commands, word) ?? `There are: ${verbs.join(', ')}.`)
+      : `Did you mean: gleaner ${group} ${meant}`,
   )
+}
+
+/** A queue is paused by `gleaner pause <queue>`, and not by its group. */
+function sameVerb(commands: readonly Command[], word: string): string | undefined {
+  const [operand] = commandNamed(commands, word)?.operands ?? []
+  return operand === undefined ? undefined : `Did you mean: gleaner ${word} <${operand.name}>`
 }
 
 function parsed(command: Command, args: readonly string[]): Parsed {

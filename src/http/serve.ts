@@ -106,7 +106,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
       reject(
         new InputError(`the server cannot listen on ${host}:${port}: ${cause.message}`, {
           code: 'BAD_OPTION',
-          hint: 'Is another one running? Choose another port.',
+          hint: 'Stop the program that uses it, or choose another port: `server.port` in the config, or GLEANER_PORT.',
           cause,
         }),
       ),

@@ -57,7 +57,7 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
     failed(
       'unfinished',
       `it is ${status} since ${time(finishedAt)}${why}`,
-      `To run it again: tasks.retry('${id}').`,
+      `To run it again: \`gleaner tasks retry ${id}\`, or tasks.retry('${id}') in code.`,
     ),
   ]
   if (error?.kind === 'crash') {
@@ -65,7 +65,7 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
       failed(
         'not-quarantined',
         `it was put aside: its worker died ${times(crashes)} while running it`,
-        `Mend what kills the worker, then release it with tasks.retry('${id}'); it is run alone.`,
+        `Fix what kills the worker, then run \`gleaner tasks retry ${id}\`, or tasks.retry('${id}') in code. It runs alone.`,
       ),
     )
   }

@@ -49,6 +49,11 @@ export function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
+/** A key as a word of a command that a person copies: one that a shell could take for more than a word is left for the person to type. */
+export function commandWord(key: string): string {
+  return /^[\w.:@+-]+$/.test(key) && !key.startsWith('-') ? key : '<key>'
+}
+
 export function time(ms: number | null): string {
   return ms === null ? 'an unknown time' : new Date(ms).toISOString()
 }

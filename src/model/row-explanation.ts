@@ -1,5 +1,5 @@
 import { type Explanation, namesOf, readinessReasons, type Serving } from './explanation.ts'
-import { duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
+import { commandWord, duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
 import type { RowRecord } from './row.ts'
 
 /** All that decides whether a row can run now. */
@@ -82,7 +82,8 @@ function quarantineReason({ row, discovery, key }: RowCircumstances): Reason {
   return failed(
     'not-quarantined',
     `it was put aside at ${time(row.since)} after ${row.attempts} attempts${crashes}: ${row.error?.message ?? 'unknown'}`,
-    `Mend it, then discoveries.release('${discovery}', ${quoted(key)}); an edit of the row releases it, too.`,
+    `Fix the cause, then run \`gleaner discoveries release ${discovery} ${commandWord(key)}\`, or ` +
+      `discoveries.release('${discovery}', ${quoted(key)}) in code. An edit of the row also releases it.`,
   )
 }
 
@@ -93,7 +94,8 @@ function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {
     'not-backing-off',
     `attempt ${attempts} did not end well (${error?.message ?? 'it asked for another time'}); it is tried again at ` +
       `${time(nextAt)}, in ${duration((nextAt ?? now) - now)}`,
-    `Wait for it, or discoveries.retry('${discovery}', ${quoted(key)}).`,
+    `Wait for it, or run \`gleaner discoveries retry ${discovery} ${commandWord(key)}\`, or ` +
+      `discoveries.retry('${discovery}', ${quoted(key)}) in code.`,
   )
 }
 

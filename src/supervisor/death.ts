@@ -59,9 +59,10 @@ export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
     exit.signal === null
       ? (MEANINGS[exit.code ?? -1] ?? `it exited with code ${exit.code}`)
       : `killed by ${exit.signal}`
-  if (!ready) return `${how}, before it was ready`
+  // A worker that loads a resource for an item has the item already, and is not ready yet.
   const job = frame?.currentJob
-  return job === null || job === undefined ? how : `${how}, while running ${job}`
+  if (job !== null && job !== undefined) return `${how}, while running ${job}`
+  return ready ? how : `${how}, before it was ready`
 }
 
 const ADVICE: Record<string, string> = {

@@ -4,7 +4,7 @@ import type { Child } from './child.ts'
 /** After SIGKILL a process ends at once, unless the kernel holds it: nobody waits for that for ever. */
 const KILLED_WITHIN_MS = 10_000
 /** After the drain: handlers that heed their signal end, and the worker leaves the database. */
-const LEAVE_MS = 2_000
+export const LEAVE_MS = 2_000
 
 /** Ends a process: drain → SIGTERM and SIGCONT → SIGKILL the group. Can be hurried. */
 export class Stopping {

@@ -19,6 +19,7 @@ describe('wrong usage ends with 2, and says what was meant', () => {
     [['status', '--json=yes'], /--json takes no value\n/],
     [['pause', 'a', 'b'], /gleaner pause takes no b\n/],
     [['workers', 'stop'], /gleaner workers cannot stop\nThere are: list, pause, resume, restart\.\n/],
+    [['queues', 'pause', 'mail'], /gleaner queues cannot pause\nDid you mean: gleaner pause <queue>\n/],
     [['tasks', 'lits'], /gleaner tasks cannot lits\nDid you mean: gleaner tasks list\n/],
     [['tasks', 'show'], /gleaner tasks show needs <id>\nSee gleaner tasks show --help\.\n/],
     [['tasks', '--status', 'fialed'], /--status: there is no fialed\nDid you mean failed\?\n/],

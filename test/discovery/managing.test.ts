@@ -218,7 +218,12 @@ describe('explain', () => {
     ])
     await t.advance('1m')
     expect(await failedChecks(t, '1')).toEqual([
-      ['not-quarantined', expect.stringContaining(`discoveries.release('${NAME}', "1")`)],
+      [
+        'not-quarantined',
+        expect.stringContaining(
+          `\`gleaner discoveries release ${NAME} 1\`, or discoveries.release('${NAME}', "1") in code`,
+        ),
+      ],
     ])
     broken.yes = false
     await t.discoveries.release(NAME)

@@ -1,6 +1,8 @@
+import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { contents } from '../../tools/docs/contents.ts'
 import { deadLinks } from '../../tools/docs/links.ts'
+import { linksOf } from '../../tools/docs/markdown.ts'
 import { allPages, sitePages, textOf } from '../../tools/docs/pages.ts'
 
 test('every link of every page leads to a page, a title, a picture or a file that exists', () => {
@@ -49,4 +51,23 @@ test('the table of contents has every page once', () => {
       .flatMap(({ entries }) => entries)
       .filter(({ title }) => title === ''),
   ).toEqual([])
+})
+
+describe('every page ends with a link to the next one', () => {
+  const read = ['Start', 'Guides', 'Deploy', 'Coming from', 'Compare']
+  const sections = contents().filter(({ title }) => read.some((name) => title.startsWith(name)))
+
+  test.each(
+    sections.flatMap(({ title, entries }) =>
+      entries.map(({ page }, i) => [page, entries[i + 1]?.page, title] as const),
+    ),
+  )('%s', (page, next) => {
+    const [, end] = textOf(`docs/${page}`).split(/^## Next\n/m)
+    const [link] = linksOf(end ?? '')
+    expect(link).toBeDefined()
+    expect(end).not.toMatch(/^#/m)
+    // The last page of a section leads to another one.
+    const target = posix.join(posix.dirname(page), link!.target.split('#')[0]!)
+    if (next !== undefined) expect(target).toBe(next)
+  })
 })

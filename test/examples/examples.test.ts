@@ -36,7 +36,8 @@ describe('the small examples', () => {
     'discovery.ts': [
       'tagged: [ { id: 1, bpm: 101 }, { id: 2, bpm: 102 }, { id: 4, bpm: 104 } ]',
       'song 3: quarantined, notes.txt is not music',
-      'what to do: Mend it, then discoveries.release(\'tag-songs\', "3"); an edit of the row releases it, too.',
+      'what to do: Fix the cause, then run `gleaner discoveries release tag-songs 3`, or discoveries.release(\'tag-songs\', "3") in code. ' +
+        'An edit of the row also releases it.',
       'left: 0',
       '',
     ].join('\n'),

@@ -136,7 +136,7 @@ test('other machines are served only by whoever has a token', async () => {
 test('a port that is taken, or a token that no header can carry, is said at once', async () => {
   const { port, gleaner } = await openServer()
   await expect(serve(gleaner, { port })).rejects.toThrow(
-    /cannot listen on 127.0.0.1:\d+.*Choose another port/,
+    /cannot listen on 127.0.0.1:\d+.*choose another port: `server\.port` in the config, or GLEANER_PORT/,
   )
   for (const operator of ['', 'a secret with spaces', 'ein-schlüssel-für-alle'])
     await expect(serve(gleaner, { port: 0, tokens: { operator } })).rejects.toThrow(/token is not possible/)

@@ -1,0 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts' // in your own project: from 'gleaner'
+
+export const sendMail = defineTask({
+  name: 'mail.send',
+  input: z.object({ to: z.string() }),
+  async run({ to }, ctx) {
+    ctx.log.info('sending', { to })
+    await sleep(1_000, undefined, { signal: ctx.signal })
+    return { sent: to }
+  },
+})
