@@ -214,7 +214,12 @@ describe('explain', () => {
     expect(await failedChecks(t, '1')).toEqual([])
     await t.runUntilIdle()
     expect(await failedChecks(t, '1')).toEqual([
-      ['not-backing-off', `Wait for it, or discoveries.retry('${NAME}', "1").`],
+      [
+        'not-backing-off',
+        expect.stringContaining(
+          `run \`gleaner discoveries retry ${NAME} 1\`, or discoveries.retry('${NAME}', "1") in code`,
+        ),
+      ],
     ])
     await t.advance('1m')
     expect(await failedChecks(t, '1')).toEqual([
