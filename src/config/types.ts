@@ -23,9 +23,9 @@ export interface PoolOptions {
   processes?: number
   /** How many items each process runs at the same time. Default 10, or 1 with a `command`. */
   concurrency?: number
-  /** The queues that the processes serve. A pool with a `command` must name them. Default: the queues of all tasks of the config. */
+  /** The queues that the processes serve. A pool with a `command` must name them. Default: the queues of all tasks of the config; none if the pool names `discoveries`. */
   queues?: readonly string[]
-  /** The discoveries that the processes serve, by name. Default: none. */
+  /** The discoveries that the processes serve, by name. Default: all of the config; none if the pool names `queues`. */
   discoveries?: readonly string[]
   /** What the processes offer to tasks with `requires`. Default: nothing. */
   capabilities?: Capabilities

@@ -10,7 +10,8 @@ const pools = [pool({ queues: undefined, discoveries: ['files'] })]
 test('a row whose worker is killed is worked on again at once', async ({ estate }) => {
   const db = estate.place.connect()
   db.exec(`${FILES}; INSERT INTO files (id, what) VALUES (1, 'kill')`)
-  await estate.supervise({ config, pools: [pool({ ...pools[0], processes: 2 })] })
+  // A pool that names neither queues nor discoveries serves all of the config.
+  await estate.supervise({ config, pools: [pool({ queues: undefined, discoveries: [], processes: 2 })] })
   const first = await estate.hears('running')
   await estate.hears('running', ({ attempt, pid }) => attempt === 2 && pid !== first.pid)
   await until('it is done', () => db.prepare('SELECT done FROM files').pluck().get() === 1)

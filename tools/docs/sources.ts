@@ -84,7 +84,9 @@ function contentOf(path: string): string {
 
 function shown(file: string, isOneOfMany: boolean): string {
   const extension = extname(file)
-  const language = file.endsWith('/Dockerfile') ? 'docker' : (LANGUAGES[extension] ?? (extension.slice(1) || 'txt'))
+  const language = file.endsWith('/Dockerfile')
+    ? 'docker'
+    : (LANGUAGES[extension] ?? (extension.slice(1) || 'txt'))
   const text = readFileSync(join(root, file), 'utf8').trimEnd()
   return `${isOneOfMany ? `## ${file}\n\n` : ''}\`\`\`\`${language}\n${text}\n\`\`\`\``
 }
