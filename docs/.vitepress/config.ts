@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitepress'
 import { contents, DECISIONS, type FilledSection } from '../../tools/docs/contents.ts'
+import { llmsFull, llmsIndex } from '../../tools/docs/llms.ts'
 import { slug } from '../../tools/docs/slug.ts'
 import { sourceAddress } from '../../tools/docs/sources.ts'
 
@@ -14,18 +17,27 @@ const nav = ['Start', 'Guides', 'Deploy', 'Compare', 'Reference', 'Understand'].
     : [{ text, link: `/${page}`, activeMatch: `^/${page.replace(/[^/]*$/, '') || page}` }]
 })
 
+const base = process.env.GLEANER_DOCS_BASE ?? '/'
+/** Where the site has a page, for programs that read llms.txt. */
+const addressOf = (path: string) =>
+  /^docs\/.*\.md$/.test(path) ? path.replace('docs/', base).replace(/\.md$/, '.html') : undefined
+
 export default defineConfig({
   title: 'Gleaner',
   description:
     'Durable background work for Node.js: a task queue, discovery and supervised workers, on SQLite or PostgreSQL.',
   lang: 'en',
   // A site below a path of its host: GLEANER_DOCS_BASE=/gleaner/ npm run docs
-  base: process.env.GLEANER_DOCS_BASE ?? '/',
+  base,
   srcExclude: ['status.md', 'releasing.md', 'node_modules/**'],
   cacheDir: './node_modules/.cache/vitepress',
+  // A page is small: a phone need not load twenty others before it is asked for one.
+  router: { prefetchLinks: false },
   // The links of the site's own pages; `npm test` also checks titles, pictures and files of the repository.
   ignoreDeadLinks: false,
   markdown: {
+    // Comments in code are read, too: the usual themes show them too pale.
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     // `POST /tasks/{id}` is a title, and no attribute.
     attrs: { disable: true },
     anchor: { slugify: slug },
@@ -38,6 +50,10 @@ export default defineConfig({
         }
       })
     },
+  },
+  buildEnd({ outDir }) {
+    writeFileSync(join(outDir, 'llms.txt'), llmsIndex(addressOf))
+    writeFileSync(join(outDir, 'llms-full.txt'), llmsFull(addressOf))
   },
   themeConfig: {
     nav,

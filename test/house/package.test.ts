@@ -16,6 +16,9 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { knownStart, readSource } from '../../tools/architecture/source.ts'
 import { copyCheckout } from '../../tools/checkout-copy.ts'
+import { contents, DECISIONS } from '../../tools/docs/contents.ts'
+import { anchorsOf, linksOf } from '../../tools/docs/markdown.ts'
+import { packedPages } from '../../tools/release/packed-pages.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-package-')))
@@ -24,18 +27,29 @@ const project = join(scratch, 'project')
 const installed = join(project, 'node_modules/gleaner')
 const gleaner = join(project, 'node_modules/.bin/gleaner')
 
-/** What the user's programs use besides, at the versions that we test with. */
-const { dependencies, devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
-const companions = ['zod', '@types/node'].map(
-  (name) => `${name}@${dependencies[name] ?? devDependencies[name]}`,
+/** Ranges take what is newest. This project has the versions of the lock file, so that a release of others breaks no test. */
+const { dependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
+const locked = (name: string): string =>
+  JSON.parse(readFileSync(join(checkout, 'node_modules', name, 'package.json'), 'utf8')).version
+const companions = ['zod', '@types/node'].map((name) => `${name}@${locked(name)}`)
+const overrides = Object.fromEntries(
+  Object.keys(dependencies)
+    .filter((name) => name !== 'zod')
+    .map((name) => [name, locked(name)]),
 )
+
+/** Where the release is published, for the links of its README. */
+const REPOSITORY = 'https://code.example/owner/gleaner'
 
 beforeAll(() => {
   copyCheckout(checkout, build)
   npm(build, 'pack', '--pack-destination', scratch)
   const tarball = readdirSync(scratch).find((name) => name.endsWith('.tgz'))!
   mkdirSync(project)
-  write('package.json', '{ "name": "an-empty-project", "private": true, "type": "module" }')
+  write(
+    'package.json',
+    JSON.stringify({ name: 'an-empty-project', private: true, type: 'module', overrides }),
+  )
   npm(
     project,
     'install',
@@ -54,7 +68,15 @@ describe('the package', () => {
     const others = packedFiles().filter(
       (path) => !/^dist\/(.+\.(js|d\.ts)|web\/(index\.html|assets\/[^/]+\.(css|svg)))$/.test(path),
     )
-    expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(others.sort()).toEqual([
+      'AGENTS.md',
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'llms-full.txt',
+      'llms.txt',
+      'package.json',
+    ])
     expect(packedFiles().filter((path) => /test\.|\.test|__tests__|fixture/.test(path))).toEqual([])
   })
 
@@ -77,6 +99,59 @@ describe('the package', () => {
       .filter((path) => path.startsWith('dist/'))
       .flatMap((path) => missingBeside(path))
     expect(missing).toEqual([])
+  })
+
+  test('has no dead link: without a repository, links to what it does not have are plain text', () => {
+    for (const page of PAGES)
+      expect(
+        linksOf(textOf(page)).filter(({ target }) => !leadsSomewhere(page, target)),
+        page,
+      ).toEqual([])
+    expect(textOf('README.md')).toContain('AGENTS.md](AGENTS.md)')
+    expect(textOf('README.md')).not.toContain('](docs/')
+  })
+
+  test('with a repository, every link and picture leads to the release in it', () => {
+    const { version } = JSON.parse(textOf('package.json'))
+    const pages = packedPages(`${REPOSITORY}.git`)
+    const links = PAGES.flatMap((page) => linksOf(pages[page]!).map(({ target }) => [page, target] as const))
+    const [outside, inside] = [
+      links.filter(([, target]) => target.startsWith(REPOSITORY)),
+      links.filter(([, target]) => !target.startsWith('https:')),
+    ]
+    expect(inside.filter(([page, target]) => !leadsSomewhere(page, target))).toEqual([])
+    expect(outside.length).toBeGreaterThan(60)
+    const dead = outside.filter(([, target]) => {
+      const [, kind, tag, path] = /gleaner\/(blob|raw)\/([^/]+)\/([^#]+)/.exec(target) ?? []
+      const isPicture = /\.(?:png|svg)$/.test(path ?? '')
+      return (
+        tag !== `v${version}` || kind !== (isPicture ? 'raw' : 'blob') || !existsSync(join(checkout, path!))
+      )
+    })
+    expect(dead).toEqual([])
+  })
+
+  test('has the text of every page for programs, and an index of them', () => {
+    const told = contents()
+      .filter(({ title }) => title !== DECISIONS)
+      .flatMap(({ entries }) => entries)
+      .filter(({ page }) => !page.startsWith('decisions/'))
+    expect(told.length).toBeGreaterThan(30)
+    const [index, full] = [textOf('llms.txt'), textOf('llms-full.txt')]
+    for (const { page, title } of told) {
+      expect(index).toContain(`- ${title} (${page}): `)
+      expect(full).toContain(`<page path="${page}">`)
+    }
+    const named = [...full.matchAll(/\]\((?!https?:|#|AGENTS|CHANGELOG|README)([^)#\s]+\.md)/g)].map(
+      ([, page]) => page,
+    )
+    expect(named.filter((page) => !full.includes(`<page path="${page}">`))).toEqual([])
+  })
+
+  test('packing leaves the pages of the checkout as they were', () => {
+    for (const page of ['README.md', 'CHANGELOG.md', 'AGENTS.md'])
+      expect(readFileSync(join(build, page), 'utf8')).toBe(readFileSync(join(checkout, page), 'utf8'))
+    expect(existsSync(join(build, 'llms.txt'))).toBe(false)
   })
 
   test('has every file that its exports promise', () => {
@@ -352,6 +427,15 @@ function packedFiles(): string[] {
   return readdirSync(installed, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(installed, join(entry.parentPath, entry.name)))
+}
+
+const PAGES = ['README.md', 'CHANGELOG.md', 'AGENTS.md', 'llms.txt']
+
+/** To the web, to a file of the package, or to a title of the page itself. */
+function leadsSomewhere(page: string, target: string): boolean {
+  if (target.startsWith('https://')) return true
+  if (target.startsWith('#')) return anchorsOf(textOf(page)).has(target.slice(1))
+  return target !== '' && existsSync(join(installed, target.replace(/#.*/, '')))
 }
 
 function textOf(path: string): string {
