@@ -45,7 +45,7 @@ function suiteReport({ results, notes }: SuiteReport): string {
 
 function settings({ machine, versions, settings, startedAt, rounds }: Results): string {
   return table(
-    ['', ''],
+    ['setting', 'value'],
     [
       ['measured', startedAt.slice(0, 10)],
       [
@@ -88,7 +88,7 @@ export function measuredText(verdict: Verdict, scenario: ScenarioResult): string
 
 function scenarioReport({ title, meaning, metrics, entries }: ScenarioResult): string {
   const noted = entries.some((entry) => entry.note)
-  const header = ['', ...metrics.map(columnTitle), ...(noted ? ['note'] : [])]
+  const header = ['contender', ...metrics.map(columnTitle), ...(noted ? ['note'] : [])]
   const rows = entries.map((entry) => [
     entry.label,
     ...metrics.map((metric) => cell(entry, metric)),

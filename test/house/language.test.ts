@@ -60,6 +60,32 @@ test('the texts of every surface are read', () => {
     expect(counts[`src/${room}`]?.length ?? 0, room).toBeGreaterThan(20)
 })
 
+test('a sentence that breaks a rule is found on every surface that a user reads', () => {
+  const bad = 'Was it edited meanwhile, nothing is written.'
+  const surfaces: Plan = {
+    'README.md': `# Title\n\n${bad}\n`,
+    'CHANGELOG.md': `- ${bad}\n`,
+    'AGENTS.md': `1. ${bad}\n`,
+    'docs/index.md': `---\ntagline: ${bad}\n---\n`,
+    'docs/guide/a.md': `| option | meaning |\n| --- | --- |\n| \`a\` | ${bad} |\n`,
+    'docs/reference/a.md': `${bad}\n`,
+    'src/errors.ts': `throw new InputError('bad', { code: 'BAD', hint: '${bad}' })`,
+    'src/cli/commands/a.ts': `export const A = { about: '${bad}' }`,
+    'src/http/routes/a.ts': `export const A = { summary: \`${bad}\` }`,
+    'src/model/reasons.ts': `export const A = { fix: 'Wait. ${bad}' }`,
+    'src/supervisor/log.ts': `log.warn(\`${bad}\`)`,
+    'src/index.ts': `/** ${bad} */\nexport const a = 1`,
+    'src/store/sqlite/migrations/a.ts': `const a = \`CREATE VIEW v AS\n-- ${bad}\nSELECT 1\``,
+    'web/pages/a.tsx': `export const A = () => <p title="${bad}">fine</p>`,
+    'web/pages/b.tsx': `export const A = () => <p>${bad}</p>`,
+  }
+  expect(
+    checkLanguage(plant(surfaces))
+      .map(({ file }) => file)
+      .sort(),
+  ).toEqual(Object.keys(surfaces).sort())
+})
+
 /** Sentences that break each rule, and the words that give them away. */
 const BREACHES: Record<string, [sentence: string, found: string][]> = {
   who: [

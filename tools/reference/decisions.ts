@@ -10,7 +10,7 @@ export function decisionIndex(pages: readonly { name: string; text: string }[]):
     'Why Gleaner is built as it is: one page for each choice that had alternatives, with the measurements behind it. These pages are',
     'notes for people who change Gleaner. You do not need them to use it.',
     '',
-    '| | decision |',
+    '| number | decision |',
     '| --- | --- |',
     ...rows,
     '',
