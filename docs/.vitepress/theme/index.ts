@@ -17,6 +17,4 @@ async function improve(): Promise<void> {
   await nextTick()
   // They jump to the main part of a page, and the landing page names none.
   document.querySelector('.VPHome')?.setAttribute('role', 'main')
-  // The button is called "Search", and not "Search K".
-  document.querySelector('.DocSearch-Button-Keys')?.setAttribute('aria-hidden', 'true')
 }
