@@ -65,7 +65,8 @@ export class Endings {
 
   #onChange(change: Change): void {
     if (change.kind === 'ended') this.#look(change.ids.filter((id) => this.#waiting.has(id)))
-    else if (change.kind === 'elsewhere') this.#look(this.#someWaiting())
+    else if (change.kind === 'elsewhere' && (change.only ?? 'ended') === 'ended')
+      this.#look(this.#someWaiting())
   }
 
   /** Round robin, so that thousands of handles do not cost thousands of reads at every change. */

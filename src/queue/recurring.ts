@@ -60,7 +60,7 @@ export class Recurring {
   /** Where nothing recurs, nothing is started. */
   start(): void {
     if (this.#tasks.length === 0 || this.#unsubscribe !== undefined) return
-    this.#unsubscribe = this.#store.onChange((change) => this.#onChange(change))
+    this.#unsubscribe = this.#store.onChange((change) => this.#onChange(change), 'signals')
     this.#restFor(0)
   }
 
@@ -71,7 +71,7 @@ export class Recurring {
   }
 
   #onChange(change: Change): void {
-    if (change.kind === 'schedules') {
+    if (change.kind === 'schedules' || (change.kind === 'elsewhere' && change.only === 'schedules')) {
       this.#lookAgain = this.#looking
       this.#restFor(0)
     } else if (change.kind === 'elsewhere' && change.only === undefined) {

@@ -8,4 +8,10 @@ export type Change =
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }
   /** Another connection, perhaps of another process, wrote something. */
-  | { kind: 'elsewhere'; only?: 'ended' }
+  | { kind: 'elsewhere'; only?: 'work' | 'cancel' | 'schedules' | 'ended' }
+
+/**
+ * What a listener wants to hear of other processes. `signals`: what a store says that it brought. `commits`: every commit to the database,
+ * because programs that are no stores write what it waits for.
+ */
+export type Hears = 'signals' | 'commits'

@@ -1,4 +1,4 @@
-import type { Change, Exchange, NewTask, RowExchange, Store, Within } from '../store/contract.ts'
+import type { Change, Exchange, Hears, NewTask, RowExchange, Store, Within } from '../store/contract.ts'
 
 /** A store whose workers claim only while the gate is open, so that a test decides when work is done. */
 export class Gate {
@@ -16,7 +16,7 @@ export class Gate {
       exchange: (exchange) => store.exchange(this.#admitted(exchange)),
       exchangeRows: (exchange) => store.exchangeRows(this.#admitted(exchange)),
       within: (transaction) => this.#told(store.within(transaction)),
-      onChange: (listener) => this.#listen(store, listener),
+      onChange: (listener, hears) => this.#listen(store, listener, hears),
     })
   }
 
@@ -53,8 +53,8 @@ export class Gate {
     for (const listener of this.#listeners) listener({ kind: 'work' })
   }
 
-  #listen(store: Store, listener: (change: Change) => void): () => void {
-    const stop = store.onChange(listener)
+  #listen(store: Store, listener: (change: Change) => void, hears?: Hears): () => void {
+    const stop = store.onChange(listener, hears)
     this.#listeners.add(listener)
     return () => {
       this.#listeners.delete(listener)

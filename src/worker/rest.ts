@@ -48,9 +48,10 @@ export function aheadIsOld({ line }: { line: Line }, nowMs: number): boolean {
 }
 
 export function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {
-  if (change.kind === 'ended' || (change.kind === 'elsewhere' && change.only === 'ended')) return false
-  if (change.kind === 'cancel') return running + ahead > 0
+  const what = change.kind === 'elsewhere' ? change.only : change.kind
+  if (what === 'ended' || what === 'schedules') return false
+  if (what === 'cancel') return running + ahead > 0
   // Busy with short items: the next exchange is a few milliseconds away, and brings everything.
   if (ahead > 0) return false
-  return change.kind !== 'work' || running < concurrency
+  return what !== 'work' || running < concurrency
 }

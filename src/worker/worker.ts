@@ -64,7 +64,7 @@ export class Worker {
     })
     this.#exchanges = new Exchanges(this.#hands, services.clock, services.store.remote)
     services.household.join(this.#hands, () => this.#waker.nudge())
-    this.#unsubscribe = services.store.onChange((change) => this.#onChange(change))
+    this.#unsubscribe = services.store.onChange((change) => this.#onChange(change), this.#sources.hears)
     if (options.paused === true) this.pause()
     this.#finished = this.#work()
   }

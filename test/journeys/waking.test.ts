@@ -35,6 +35,24 @@ describe('waking', () => {
     await Promise.all(children.map((child) => child.hears('running')))
   })
 
+  test('a process that is stopped after it was woken leaves its turn to another', async ({ place }) => {
+    const gleaner = await place.open({ tasks })
+    const children = [1, 2, 3].map(() => place.start('worker.ts', { timings: RARELY, concurrency: 1 }))
+    await Promise.all(children.map((child) => child.hears('ready')))
+    for (let alive = children.length; alive > 1; alive--) {
+      const { id } = await gleaner.enqueue(quick, alive)
+      const heard = children.map((child) =>
+        child.hears('completed', (said) => said.id === id).then(() => child),
+      )
+      // It would be the first to look for the next one.
+      const first = await Promise.race(heard)
+      process.kill(first.pid!, 'SIGSTOP')
+      children.splice(children.indexOf(first), 1)
+    }
+    const { id } = await gleaner.enqueue(quick, 0)
+    await children[0]!.hears('completed', (said) => said.id === id)
+  })
+
   test('a task whose time comes is picked up then, although nothing wakes anybody', async ({ place }) => {
     const gleaner = await place.open({ tasks })
     const handle = await gleaner.enqueue(quick, 1, { runAfter: '1s' })

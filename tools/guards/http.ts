@@ -221,8 +221,8 @@ export const HTTP: readonly Guard[] = [
     name: 'http: who lists workers takes no lock',
     promise: 'Watching slows nobody down.',
     file: 'src/store/sqlite/store.ts',
-    find: 'liveSessions: () => scripts.read(',
-    replace: 'liveSessions: () => scripts.writeCheaply(',
+    find: 'const sessions = await scripts.read(',
+    replace: 'const sessions = await scripts.writeCheaply(',
     test: {
       file: 'test/http/turns.test.ts',
       title: 'who only looks waits for nobody who writes: on SQLite everybody else would wait for him',

@@ -999,8 +999,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'other processes are woken',
     promise: 'An idle worker in another process picks up at once.',
-    file: 'src/store/sqlite/file/watch.ts',
-    find: 'if (changed) this.#notify()',
+    file: 'src/store/sqlite/file/wake-watch.ts',
+    find: "this.#options.onSignal('work')",
     replace: '',
     test: {
       file: 'test/journeys/waking.test.ts',

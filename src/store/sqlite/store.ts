@@ -15,7 +15,7 @@ import { Checkpoints } from './file/checkpoints.ts'
 import { Connection, type Durability } from './file/connection.ts'
 import { migrate } from './file/migrate.ts'
 import { driveOn, sqliteScripts } from './file/scripts.ts'
-import { FileWatch, SyncTeller } from './file/watch.ts'
+import { Waking } from './file/waking.ts'
 import { Writer } from './file/writer.ts'
 import { changedLimits, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
@@ -84,7 +84,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   const memory = emptyMemory(db, random)
   const { lanes, queues } = memory
   const inMemory = options.path === ':memory:'
-  const teller = new SyncTeller(options.path)
+  const waking = new Waking(connection, inMemory)
   const checkpoints = new Checkpoints(connection)
   const writer = new Writer(connection, {
     busyLimitMs: options.busyLimitMs ?? BUSY_LIMIT_MS,
@@ -93,19 +93,12 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       queues.forget()
     },
     onCommit: (durability) => {
-      if (inMemory) return
-      checkpoints.committed(durability)
-      if (durability === 'full') teller.tell()
+      if (!inMemory) checkpoints.committed(durability)
     },
   })
   /** What a caller is promised is on disk when he is answered. */
   const promised: Durability = options.durability ?? 'full'
-  const listeners = new Set<(change: Change) => void>()
-  const tell = (change: Change) => {
-    for (const listener of listeners) listener(change)
-  }
-  /** Only while somebody listens: a process that merely enqueues need not read the events of its own writes. */
-  let watching: FileWatch | null = null
+  const tell = (change: Change) => waking.tell(change)
   const laneOf = (task: NewTask) => lanes.idOf(task)
   const intended: Intended = { laneOf, queues }
   const ours: OurDatabase = {
@@ -113,6 +106,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     driver: connection.driver,
     connections: new WeakSet([connection.raw]),
     random,
+    onEnqueued: (transaction) => waking.enqueuedIn(transaction),
   }
   let closed = false
 
@@ -138,6 +132,9 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     if (!(await read(() => needsRerank(db, memory)))) return false
     return write('normal', () => rerank(db, memory))
   }
+  /** Inside the transaction of a claim: `claims` of what a worker wanted were there. */
+  const heed = (session: string, want: { start: number } | null, claims: number) =>
+    waking.asked(session, want, claims)
   const { settled, ...upkeep } = sqliteUpkeep({
     connection,
     memory,
@@ -160,6 +157,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       read,
       write,
       tell,
+      heed,
     }),
     enqueue: (tasks) => intake.add(tasks),
     within: (transaction) => withinTransaction(transaction, ours, clock.now),
@@ -170,11 +168,16 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         reserveFences(db)
         return driveOn(db, insertSession(scripts.db, session))
       }),
-    liveSessions: () => scripts.read(() => readLiveSessions(scripts.db)),
+    async liveSessions() {
+      const sessions = await scripts.read(() => readLiveSessions(scripts.db))
+      waking.workers = sessions.length
+      return sessions
+    },
     advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),
     async endSession(id, cause, known) {
       const which = { id: rowid(id), cause, known }
       const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
+      waking.left(id)
       if (end === null) return null
       const { ended, freed, ...answer } = end
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
@@ -187,12 +190,15 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     async exchange(exchange: Exchange): Promise<Exchanged> {
       const looks = !hasNews(exchange)
       if (looks) {
+        heed(exchange.session, exchange.want, 0)
         const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
         if (answer !== null) return answer
       }
-      const { answer, ended, requeued } = await write('normal', () =>
-        exchangeTasks(db, memory, exchange, clock.now()),
-      )
+      const { answer, ended, requeued } = await write('normal', () => {
+        const effect = exchangeTasks(db, memory, exchange, clock.now())
+        heed(exchange.session, exchange.want, effect.answer.claims.length)
+        return effect
+      })
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
       if (requeued) tell({ kind: 'work' })
       // There was something, until somebody else had the lock.
@@ -278,26 +284,17 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       insert: (task) => native(() => insertTasks(db, [task], clock.now(), intended)[0]!),
     }),
 
-    onChange(listener) {
-      listeners.add(listener)
-      if (!inMemory) watching ??= new FileWatch(connection, () => tell({ kind: 'elsewhere' }))
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size > 0) return
-        watching?.close()
-        watching = null
-      }
-    },
+    onChange: (listener, hears = 'commits') => waking.listen(listener, hears),
     async close() {
       if (closed) return
       closed = true
-      watching?.close()
-      listeners.clear()
+      waking.close()
       await writer.settled()
       writer.close()
       checkpoints.close()
       await settled()
       connection.close()
+      if (!connection.isLogThere()) waking.removeFile()
     },
   }
 }

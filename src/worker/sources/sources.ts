@@ -1,3 +1,4 @@
+import type { Hears } from '../../store/contract.ts'
 import type { Source } from './source.ts'
 
 /** All that a worker takes from. Who gave something last is asked last: nobody's work waits behind another's for ever. */
@@ -12,6 +13,11 @@ export class Sources {
   get serve(): { queues: readonly string[]; names: readonly string[]; discoveries: readonly string[] } {
     const nothing = { queues: [], names: [], discoveries: [] }
     return Object.assign(nothing, ...this.#all.map((source) => source.serves))
+  }
+
+  /** Whatever program writes a row may bring work. Tasks come from stores, which signal it. */
+  get hears(): Hears {
+    return this.#all.some(({ kind }) => kind === 'rows') ? 'commits' : 'signals'
   }
 
   /** As they are now, though their order may change meanwhile. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mustReopen, StoreError } from '../../../errors.ts'
 import type { SqliteDatabase, SqliteDriver, SqliteLibrary } from '../drivers/driver.ts'
 import { loadDriver } from '../drivers/load.ts'
@@ -239,6 +240,11 @@ export class Connection {
       }
       await new Promise((resolve) => setTimeout(resolve, retryDelayMs()))
     }
+  }
+
+  /** SQLite removes the log when the last connection to the file closes. */
+  isLogThere(): boolean {
+    return existsSync(`${this.path}-wal`)
   }
 
   close(): void {

@@ -1,28 +1,35 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { Connection } from './connection.ts'
-import { sharedMemoryOf, stamp } from './stamp.ts'
 
 /**
- * An event of the log comes when its bytes are written; the commit is visible only after the sync. A store says so (see
- * `SyncTeller`); whoever else commits does not. So we look again, soon at first and then less often, for about a second:
- * a busy disk takes its time.
+ * An event of the log comes when its bytes are written; the commit is visible only after the sync. So we look again, soon at first
+ * and then less often, for about a second: a busy disk takes its time.
  */
 const LOOK_AGAIN_MS = [1, 1, 1, 2, 3, 5, 8, 12, 18, 30, 50, 100, 200, 400]
 
-/** When others commit all the time, looking each time would cost more than it brings. */
-const BURST_PAUSE_MS = 25
+/**
+ * When others commit all the time, looking each time would cost more than it brings: less often while it brings nothing, and soon
+ * again when it did.
+ */
+const BURST_PAUSE_MS = { least: 4, most: 25 }
+const BURST_PAUSE_FACTOR = 1.5
 const BURST_LOOKS = 4
 
-/** Tells when another connection, in this process or another, has committed something to the file. */
+/**
+ * Tells when another connection, in this process or another, has committed something to the file. It costs every process that
+ * watches something for every commit, so it is only for those who wait for what is signalled by no store: rows of a user's table, and
+ * the ends of tasks.
+ */
 export class FileWatch {
   readonly #connection: Connection
   readonly #notify: () => void
-  #watchers: FSWatcher[] = []
+  #watcher: FSWatcher | null = null
   #timer: NodeJS.Timeout | undefined
   #seenVersion: unknown
   #looks = 0
   #nextLookMs = 0
   #recent: number[] = []
+  #pauseMs = BURST_PAUSE_MS.least
   #closed = false
 
   constructor(connection: Connection, notify: () => void) {
@@ -38,6 +45,12 @@ export class FileWatch {
     this.#unwatch()
   }
 
+  /** A worker asked for more: what others commit is worth a look, or not. */
+  asked({ isOpen, found }: { isOpen: boolean; found: boolean }): void {
+    if (found) this.#pauseMs = BURST_PAUSE_MS.least
+    else if (isOpen) this.#pauseMs = Math.min(this.#pauseMs * BURST_PAUSE_FACTOR, BURST_PAUSE_MS.most)
+  }
+
   /** SQLite's own word for it: changes when another connection has committed, not when this one has. */
   #version(): unknown {
     return this.#connection.statements.scalar('PRAGMA data_version').get()
@@ -45,21 +58,19 @@ export class FileWatch {
 
   #watch(): void {
     try {
-      for (const file of ['-wal', '-shm']) {
-        const watcher = watch(`${this.#connection.path}${file}`, { persistent: false }, (event) =>
-          this.#onEvent(event),
-        )
-        watcher.on('error', () => this.#rewatchLater())
-        this.#watchers.push(watcher)
-      }
+      this.#watcher = watch(`${this.#connection.path}-wal`, { persistent: false }, (event) =>
+        this.#onEvent(event),
+      )
+      this.#watcher.on('error', () => this.#rewatchLater())
     } catch {
-      // The files do not exist (yet), or there are too many watchers: the workers' own polling remains.
+      // The file does not exist (yet), or there are too many watchers: the workers' own polling remains.
       this.#rewatchLater()
     }
   }
 
   #unwatch(): void {
-    for (const watcher of this.#watchers.splice(0)) watcher.close()
+    this.#watcher?.close()
+    this.#watcher = null
   }
 
   #rewatchLater(): void {
@@ -122,13 +133,13 @@ export class FileWatch {
   #isBurst(): boolean {
     const now = performance.now()
     this.#recent = [...this.#recent.slice(1 - BURST_LOOKS), now]
-    return this.#recent.length === BURST_LOOKS && now - this.#recent[0]! < BURST_PAUSE_MS * BURST_LOOKS
+    return this.#recent.length === BURST_LOOKS && now - this.#recent[0]! < BURST_PAUSE_MS.most * BURST_LOOKS
   }
 
   /** Not even the events are read until a look finds nothing new: they, and watching anew, are what costs. */
   #pause(): void {
     this.#unwatch()
-    this.#schedule(BURST_PAUSE_MS, () => {
+    this.#schedule(this.#pauseMs, () => {
       if (this.#tellIfChanged()) return this.#pause()
       this.#watch()
       this.#look()
@@ -144,28 +155,5 @@ export class FileWatch {
       if (!this.#closed) then()
     }, ms)
     this.#timer.unref()
-  }
-}
-
-/** Who enqueues all the time keeps the workers awake anyway. */
-const TELL_EVERY_MS = 10
-
-/**
- * Tells those who watch that what was written is on disk now, and visible: by the time stamp of the shared memory's
- * file. Not after each of many commits in a row.
- */
-export class SyncTeller {
-  readonly #file: string
-  #toldMs = Number.NEGATIVE_INFINITY
-
-  constructor(path: string) {
-    this.#file = sharedMemoryOf(path)
-  }
-
-  tell(): void {
-    const nowMs = performance.now()
-    if (nowMs - this.#toldMs < TELL_EVERY_MS) return
-    this.#toldMs = nowMs
-    stamp(this.#file)
   }
 }

@@ -34,6 +34,8 @@ export interface RowServices {
   read: <T>(look: () => T) => Promise<T>
   write: <T>(durability: Durability, change: () => T, isolated?: boolean) => Promise<T>
   tell: (change: Change) => void
+  /** In the moment of a claim: so many of what a worker wanted were there. */
+  heed: (session: string, want: { start: number } | null, claims: number) => void
 }
 
 /** A ledger entry more or less is looked at again at once; bounded, should somebody edit all the time. */
@@ -45,7 +47,7 @@ function shown({ kind: _, ...answer }: Look & { kind: 'nothing' }) {
 
 /** The verbs for work found in the user's own tables. */
 export function sqliteRows(services: RowServices): Rows {
-  const { connection, memory, scripts, ours, now, promised, read, write, tell } = services
+  const { connection, memory, scripts, ours, now, promised, read, write, tell, heed } = services
   const db = connection.statements
   const { book } = memory
   registerDigest(connection.raw)
@@ -53,15 +55,17 @@ export function sqliteRows(services: RowServices): Rows {
 
   const exchange = async (asked: RowExchange): Promise<RowsExchanged> => {
     const groups = togetherOf(asked.outcomes)
-    const { answer, held, freed } = await write(
-      'normal',
-      (): RowEffect => exchangeRows(db, memory, asked, groups, now()),
-    )
+    const { answer, held, freed } = await write('normal', (): RowEffect => {
+      const effect = exchangeRows(db, memory, asked, groups, now())
+      heed(asked.session, asked.want, effect.held.length)
+      return effect
+    })
     if (freed) tell({ kind: 'work' })
     return { ...answer, claims: held.flatMap(claimsOf) }
   }
   const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)
+    heed(session, want, 0)
     let conflicts = 0
     const broken: BrokenDiscovery[] = []
     for (let step = 0; step < LOOKS_MAX; step++) {

@@ -24,6 +24,8 @@ export interface OurDatabase {
   /** Connections to it that are the store's own: of a database in memory there are no others. */
   connections: WeakSet<object>
   random: () => number
+  /** In a transaction of the user's own, which is not over yet. */
+  onEnqueued: (transaction: SqliteDatabase) => void
 }
 
 /** Whether something was enqueued within it. */
@@ -43,7 +45,10 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
         place = placeOn(raw, ours)
         known.set(raw, place)
       }
-      return insertTasks(place.db, tasks, now(), place.intended)
+      const enqueued = insertTasks(place.db, tasks, now(), place.intended)
+      // What completes an item tells by itself.
+      if (!ours.connections.has(raw)) ours.onEnqueued(raw)
+      return enqueued
     },
   }
 }
