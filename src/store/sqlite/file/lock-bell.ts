@@ -6,6 +6,15 @@ import { sharedMemoryOf, stamp } from './stamp.ts'
 const CROWD = { tries: 20, withinMs: 1_000 }
 /** Who hears the bell need not try so often by himself. */
 const UNHEARD_MS = 10
+/**
+ * With more processes than this before us nobody rings or listens: all of them would wake at each ring, and one would get the lock.
+ * Each tries by itself then, the less often the more there are, so that four or so try while one has the lock.
+ */
+const FEW = 6
+const TRIES_PER_HOLD = 4
+const DELAY_MAX_MS = 50
+/** Of the averages: a new value counts for a fifth. */
+const OLD_SHARE = 0.8
 
 /**
  * Processes that wait for the write lock of a file hear when it is free. Trying again and again costs them, and on few processors whoever has
@@ -20,6 +29,11 @@ export class LockBell {
   readonly #tries: number[] = []
   #crowdedUntilMs = Number.NEGATIVE_INFINITY
   #heardUntilMs = Number.NEGATIVE_INFINITY
+  #waitingSinceMs: number | null = null
+  #hasSinceMs = 0
+  /** How long we have the lock, and how many others have it while we wait. */
+  #holdMs = 1
+  #others = 0
 
   /** @param path of the database */
   constructor(path: string) {
@@ -29,14 +43,26 @@ export class LockBell {
   /** Somebody has the lock: `then` is called when it may be free. */
   wait(then: () => void): void {
     const nowMs = performance.now()
-    if (this.#isCrowded(nowMs)) this.#listen(nowMs)
+    this.#waitingSinceMs ??= nowMs
+    const others = Math.max(this.#others, (nowMs - this.#waitingSinceMs) / this.#holdMs)
+    const isCrowded = this.#isCrowded(nowMs)
+    if (others > FEW) this.close()
+    else if (isCrowded) this.#listen(nowMs)
     this.#waiting = then
-    const delayMs = retryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
-    this.#timer = setTimeout(this.#wake, delayMs)
+    this.#timer = setTimeout(this.#wake, this.#delayMs(others, nowMs))
+  }
+
+  /** We have the lock. */
+  got(): void {
+    this.#hasSinceMs = performance.now()
+    const waitedMs = this.#hasSinceMs - (this.#waitingSinceMs ?? this.#hasSinceMs)
+    this.#waitingSinceMs = null
+    this.#others = rolling(this.#others, waitedMs / this.#holdMs)
   }
 
   /** We had the lock, and let go of it. */
   ring(): void {
+    this.#holdMs = rolling(this.#holdMs, performance.now() - this.#hasSinceMs)
     if (this.#watcher === null) return
     if (performance.now() > this.#crowdedUntilMs) return this.close()
     stamp(this.#file)
@@ -45,6 +71,14 @@ export class LockBell {
   close(): void {
     this.#watcher?.close()
     this.#watcher = null
+  }
+
+  #delayMs(others: number, nowMs: number): number {
+    if (others > FEW)
+      return (
+        retryDelayMs() + Math.random() * Math.min(DELAY_MAX_MS, (2 * others * this.#holdMs) / TRIES_PER_HOLD)
+      )
+    return retryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
   }
 
   #isCrowded(nowMs: number): boolean {
@@ -77,4 +111,8 @@ export class LockBell {
     this.#waiting = null
     waiting?.()
   }
+}
+
+function rolling(average: number, value: number): number {
+  return average * OLD_SHARE + value * (1 - OLD_SHARE)
 }

@@ -106,6 +106,7 @@ export class Writer {
     const undo = group.some((job) => job.isolated) ? 'file' : 'memory'
     try {
       if (!this.#connection.tryBegin(durability, undo)) return 'busy'
+      this.#bell.got()
       for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
       this.#connection.commit()
       if (durability === 'full') this.#connection.mustBeInPlace()
