@@ -10,15 +10,35 @@ const exact = JSON as typeof JSON & {
   ): unknown
 }
 
-/** A number of 16 digits or more may be one that JavaScript cannot hold. Decimals are none of ours: there are many where there are some. */
-const MAYBE_CHANGED = /(?<![.\d])\d{16}/
+/** A number with so many digits may be one that JavaScript cannot hold. */
+const LONG_DIGITS = 16
 
 /**
  * JSON that somebody stored or sent. An integer that a number would change is a BigInt; all others are numbers, also large ones
  * that JavaScript itself wrote.
  */
 export function readExactly(text: string): unknown {
-  return MAYBE_CHANGED.test(text) ? exact.parse(text, exactInteger) : JSON.parse(text)
+  return hasLongInteger(text) ? exact.parse(text, exactInteger) : JSON.parse(text)
+}
+
+/**
+ * Every input is searched before it is read. So many digits in a row cover one of the places that lie so far apart, so only those are looked
+ * at. Digits behind a point are none of ours: there are many decimals where there are some.
+ */
+export function hasLongInteger(text: string): boolean {
+  for (let place = LONG_DIGITS - 1; place < text.length; place += LONG_DIGITS) {
+    if (!isDigit(text, place)) continue
+    let first = place
+    while (first > 0 && isDigit(text, first - 1)) first -= 1
+    while (isDigit(text, place + 1)) place += 1
+    if (place - first + 1 >= LONG_DIGITS && text[first - 1] !== '.') return true
+  }
+  return false
+}
+
+function isDigit(text: string, place: number): boolean {
+  const code = text.charCodeAt(place)
+  return code >= 48 && code <= 57
 }
 
 /** The time to read a BigInt grows with the square of its digits: a million of them would take half a minute. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readExactly, unholdableIn, writeExactly } from '../src/exact-json.ts'
+import { hasLongInteger, readExactly, unholdableIn, writeExactly } from '../src/exact-json.ts'
 
 test('integers keep all their digits, read and written', () => {
   fc.assert(
@@ -26,4 +26,16 @@ test('an integer of a million digits is read at once, and is too large for a num
   expect(performance.now() - since).toBeLessThan(2_000)
   expect(read).toEqual({ n: Number.POSITIVE_INFINITY })
   expect(unholdableIn(read)).toEqual({ path: ['n'], number: Number.POSITIVE_INFINITY })
+})
+
+test('an integer of 16 digits is found wherever it stands, and digits behind a point are none', () => {
+  const pieces = fc.array(
+    fc.constantFrom('1234567890123456', '0.1234567890123456', '123456789012345', '7', '.', ',', '"x"'),
+  )
+  fc.assert(
+    fc.property(pieces, (parts) => {
+      const text = parts.join('')
+      expect(hasLongInteger(text)).toBe(/(?<![.\d])\d{16}/.test(text))
+    }),
+  )
 })

@@ -7,6 +7,9 @@ const LOGGING = ['dev', 'start', 'work']
 const LAST_LINES_MS = 1_000
 
 if (!(await isTooOld())) {
+  const { enableOwnCompileCache } = await import('../process/compile-cache.ts')
+  // Two thirds of the time of a short command are the compiling of what it loads.
+  enableOwnCompileCache()
   const { main } = await import('./main.ts')
   const { processTerminal } = await import('./terminal.ts')
   const args = process.argv.slice(2)

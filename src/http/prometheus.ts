@@ -4,9 +4,9 @@ import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts
 import { TASK_STATUSES } from '../model/task.ts'
 import { HEALTHS, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/contract.ts'
+import { allDiscoveries } from './all-discoveries.ts'
 import type { Hub } from './events/hub.ts'
 import { Exposition } from './exposition.ts'
-import { allDiscoveries } from './routes/discoveries.ts'
 import type { Discovery } from './wire.ts'
 
 /** Bounds of the histograms, in seconds. */

@@ -1,6 +1,5 @@
 import { configFile } from '../../config/load.ts'
 import { CONFIG_OPTIONS, type Command, text } from '../command.ts'
-import { DevLoop } from '../dev/dev-loop.ts'
 import { onSignals } from '../signals.ts'
 
 export const dev: Command = {
@@ -27,6 +26,8 @@ export const dev: Command = {
     const { cwd, env, isInteractive } = terminal
     const config = configFile(text(values.config), { cwd, env, trust: values['trust-config'] === true })
     const colours = isInteractive && !env.NO_COLOR
+    // The other commands load no supervisor.
+    const { DevLoop } = await import('../dev/dev-loop.ts')
     const loop = new DevLoop({ config, verbose: values.verbose === true, colours }, terminal)
     const ignore = onSignals(
       () => void loop.stop(),

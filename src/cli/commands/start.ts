@@ -2,13 +2,12 @@ import type { Config } from '../../config/types.ts'
 import { InputError, StoreError } from '../../errors.ts'
 import { EXIT } from '../../process/exit-codes.ts'
 import type { Supervisor } from '../../supervisor/contract.ts'
+import type { Logger } from '../../supervisor/logger.ts'
 import { CONFIG_OPTIONS, type Command, LOG_OPTIONS } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'
 import { wordsOf } from '../error-words.ts'
-import { logTo } from '../log.ts'
 import { withStore } from '../opening.ts'
 import { onSignals } from '../signals.ts'
-import { supervise } from '../supervising.ts'
 import type { Terminal } from '../terminal.ts'
 import { logReport } from '../text/work-line.ts'
 import { packageVersion } from '../version.ts'
@@ -47,6 +46,8 @@ export const start: Command = {
   run: (_operands, values, terminal) =>
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
+      // The other commands load no server, supervisor or logger.
+      const [{ supervise }, { logTo }] = await Promise.all([import('../supervising.ts'), import('../log.ts')])
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
       const { supervisor, close } = await supervise(store, config, {
         logger,
@@ -96,7 +97,7 @@ function mustHavePools({ pools, path }: Config): void {
 /** It may also end by itself, when another supervisor is in office. */
 async function untilStopped(
   supervisor: Supervisor,
-  logger: ReturnType<typeof logTo>,
+  logger: Logger,
   isAttached: boolean,
 ): Promise<{ code: number }> {
   let [isAsked, isForced] = [false, false]

@@ -3,10 +3,8 @@ import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
 import { nearest } from '../../options.ts'
 import { EXIT } from '../../process/exit-codes.ts'
-import { hostProgram } from '../../process/foreign-host.ts'
 import { WorkReporter } from '../../process/work-reporter.ts'
 import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../command.ts'
-import { logTo } from '../log.ts'
 import { configOf } from '../operations/open.ts'
 import { onSignals } from '../signals.ts'
 import type { Terminal } from '../terminal.ts'
@@ -67,6 +65,10 @@ async function workOn(
   values: Values,
   terminal: Terminal,
 ): Promise<number> {
+  const [{ logTo }, { hostProgram }] = await Promise.all([
+    import('../log.ts'),
+    import('../../process/foreign-host.ts'),
+  ])
   const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
   const options = workOptions(pool, values)
   const program = await hostProgram(config, pool?.program, {

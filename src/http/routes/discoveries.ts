@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import type { Gleaner } from '../../engine/gleaner.ts'
 import { rangeStart } from '../../model/metrics-history.ts'
 import { ROW_STATES } from '../../model/row.ts'
 import { rowHistoryOf } from '../../model/row-history.ts'
-import type { DiscoveryRecord } from '../../store/contract.ts'
+import { allDiscoveries, withStats } from '../all-discoveries.ts'
 import { bodyKey, changedKey, name, page, rangeQuery, rowKey } from '../fields.ts'
 import { rowHistory } from '../insight-records.ts'
 import { Problem } from '../problem.ts'
 import { discovery, explanation, listOf, pageOf, row } from '../records.ts'
 import { type Route, route } from '../route.ts'
-import type { Discovery } from '../wire.ts'
 
 const params = z.strictObject({ name })
 const rowParams = z.strictObject({ name, key: rowKey })
@@ -157,32 +155,6 @@ export const discoveryRoutes: readonly Route[] = [
     }),
   ),
 ]
-
-export async function allDiscoveries(gleaner: Gleaner): Promise<Discovery[]> {
-  const all: Discovery[] = []
-  for (const record of await gleaner.discoveries.list()) {
-    all.push(await withStats(gleaner, record))
-  }
-  return all
-}
-
-/** One that does not fit its table is shown without numbers, and hides none of the others. */
-async function withStats(gleaner: Gleaner, record: DiscoveryRecord): Promise<Discovery> {
-  const { name, paused, pausedReason } = record
-  const stats = await gleaner.discoveries.stats(name).catch(() => UNKNOWN)
-  return { ...record, ...stats, name, paused, pausedReason }
-}
-
-const UNKNOWN = {
-  waiting: null,
-  claimed: null,
-  backingOff: null,
-  quarantined: null,
-  donePerMinute: null,
-  averageMs: null,
-  etaMs: null,
-  asOf: null,
-}
 
 function noRow(name: string): never {
   throw new Problem('ROW_GONE', `${name} has no such row that needs work`, 'Its explain says why.')
