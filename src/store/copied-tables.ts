@@ -88,6 +88,7 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   batches: 'no worker holds an item',
   claims: 'no worker holds an item',
   gate_news: 'no worker holds an item',
+  minute_news: 'SQLite adds to the minutes at once',
   tallies: 'the counters are computed from the tasks',
   finished: 'computed from the tasks',
   server_life: 'it belongs to the server',

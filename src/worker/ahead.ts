@@ -5,12 +5,14 @@ interface Batch {
   sinceMs: number
   /** Items of whatever batch that had been started by then. */
   startedBefore: number
+  /** When it was first seen that it waits for too long. */
+  oldSinceMs?: number
   source: Source
   claims: Item[]
 }
 
 /** How those who wait for a free hand get on. */
-export type Line = Pick<Ahead, 'size' | 'sinceMs' | 'lastsMs'>
+export type Line = Pick<Ahead, 'size' | 'sinceMs' | 'lastsMs' | 'oldSinceMs'>
 
 /** Items held ahead: claimed, and waiting for a free hand, in the order of their claims. */
 export class Ahead {
@@ -29,6 +31,14 @@ export class Ahead {
     if (oldest === undefined) return 0
     const started = this.#started - oldest.startedBefore
     return started === 0 ? Number.POSITIVE_INFINITY : (this.size * (nowMs - oldest.sinceMs)) / started
+  }
+
+  /** When it was first seen that the oldest of them waits for too long. */
+  oldSinceMs(nowMs: number): number {
+    const [oldest] = this.#batches
+    if (oldest === undefined) return nowMs
+    oldest.oldSinceMs ??= nowMs
+    return oldest.oldSinceMs
   }
 
   /** Of the one that is next. */

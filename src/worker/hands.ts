@@ -118,9 +118,8 @@ export class Hands implements Desk {
     }
     this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
     // Behind a handler that did not wait: whoever has paused it relies on it that nothing old is begun.
-    if (aheadIsOld(this, now)) this.handBackAhead()
-    const { remote } = this.#options.store
-    if (remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
+    this.handBackOld(now)
+    if (this.#options.store.remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
     this.#startNext()
   }
 
@@ -146,16 +145,12 @@ export class Hands implements Desk {
     return { id, name, queue, attempt, maxAttempts, worker: this.#options.id }
   }
 
-  // What a running item may ask for
-
   get clock(): Clock {
     return this.#options.clock
   }
-
   get random(): () => number {
     return this.#options.random
   }
-
   get enqueue(): Enqueue {
     return this.#options.enqueue
   }
@@ -201,8 +196,6 @@ export class Hands implements Desk {
     return refusal
   }
 
-  // Ending early
-
   /** Somebody asked for it: what runs is told, what was held ahead goes back (and is cancelled there). */
   cancel(id: string): void {
     const execution = this.#find(id)
@@ -228,6 +221,12 @@ export class Hands implements Desk {
   set isOpen(isOpen: boolean) {
     this.#isClosed = !isOpen
     if (!isOpen) this.handBackAhead()
+  }
+
+  handBackOld(nowMs: number): void {
+    if (!aheadIsOld(this, nowMs)) return
+    this.#options.pace.gaveBack()
+    this.handBackAhead()
   }
 
   handBackAhead(): void {

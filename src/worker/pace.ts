@@ -3,6 +3,8 @@ import { rolling } from './book.ts'
 /** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
 const AHEAD_MS = 5
 const AHEAD_MAX = 500
+/** What went back unstarted was too much. A claim that brings all that was asked for allows a little more again. */
+const [LESS, MORE] = [0.25, 1.1]
 
 /** Claims in a row that bring nothing to be started at once: what may only be started, not held, has its turn then. */
 const EARLY_MAX = 10
@@ -24,6 +26,7 @@ export class Pace {
   /** The last claim got all that it asked for. */
   #plenty = false
   #asked = 0
+  #mostAhead = AHEAD_MAX
   /** Early claims in a row. */
   #early = 0
 
@@ -39,15 +42,21 @@ export class Pace {
   /** Items to hold beyond those that can be started: none before we know that they are short. */
   aheadFor(concurrency: number): number {
     if (Number.isNaN(this.#averageMs)) return 0
-    return Math.min(AHEAD_MAX, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
+    return Math.min(this.#mostAhead, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
   }
 
   /** What a claim brought. */
   got(claims: number, want: { start: number; ahead: number }, unlimited: boolean): void {
     this.#plenty = claims === want.start + want.ahead
     this.#asked = want.ahead
+    if (this.#plenty) this.#mostAhead = Math.min(AHEAD_MAX, Math.ceil(this.#mostAhead * MORE))
     if (want.start > 0) this.#early = 0
     else if (!unlimited) this.#early += 1
+  }
+
+  /** Of what was held ahead, some was not started in time. */
+  gaveBack(): void {
+    this.#mostAhead = Math.max(1, Math.floor(this.#mostAhead * LESS))
   }
 
   /** With so few left ahead it is time to ask early: twice of what is held otherwise, at most. */

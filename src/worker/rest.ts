@@ -11,6 +11,8 @@ const NEWS_MS = 20
 const AHEAD_HELD_MAX_MS = 50
 /** Unless it is on its way: on a busy machine the store takes its time, and to claim it anew would take more. */
 const AHEAD_ON_ITS_WAY_MAX_MS = 150
+/** A process that looks so much later than it wanted to was not running. */
+const AWAY_MS = 25
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
 
@@ -38,13 +40,18 @@ export function restMs({ clock, hands, sources, pace, isTroubled }: Rest): numbe
 
 function lookAtLineInMs({ sinceMs }: Line, nowMs: number): number {
   const heldMs = nowMs - sinceMs
-  return (heldMs < AHEAD_HELD_MAX_MS ? AHEAD_HELD_MAX_MS : AHEAD_ON_ITS_WAY_MAX_MS) - heldMs
+  if (heldMs < AHEAD_HELD_MAX_MS) return AHEAD_HELD_MAX_MS - heldMs
+  return heldMs < AHEAD_ON_ITS_WAY_MAX_MS ? AHEAD_ON_ITS_WAY_MAX_MS - heldMs : AWAY_MS
 }
 
 export function aheadIsOld({ line }: { line: Line }, nowMs: number): boolean {
   const heldMs = nowMs - line.sinceMs
   if (line.size === 0 || heldMs < AHEAD_HELD_MAX_MS) return false
-  return heldMs >= AHEAD_ON_ITS_WAY_MAX_MS || line.lastsMs(nowMs) > AHEAD_HELD_MAX_MS
+  if (heldMs < AHEAD_ON_ITS_WAY_MAX_MS && line.lastsMs(nowMs) <= AHEAD_HELD_MAX_MS) return false
+  const oldSinceMs = line.oldSinceMs(nowMs)
+  // A process that had no processor for a while gets a moment to start what it holds: to hand it in and claim it anew would take longer.
+  const wasAway = oldSinceMs - line.sinceMs >= AHEAD_HELD_MAX_MS + AWAY_MS
+  return !wasAway || nowMs - oldSinceMs >= AWAY_MS
 }
 
 export function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {

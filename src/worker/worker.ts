@@ -8,7 +8,7 @@ import { Hands } from './hands.ts'
 import { leave } from './leaving.ts'
 import { Pace } from './pace.ts'
 import type { OnPhase } from './phases.ts'
-import { aheadIsOld, isWorthWaking, restMs } from './rest.ts'
+import { isWorthWaking, restMs } from './rest.ts'
 import type { WorkerSnapshot } from './snapshot.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 import { Sources } from './sources/sources.ts'
@@ -146,7 +146,7 @@ export class Worker {
       this.#session ??= await this.#openSession()
       const session = this.#session
       if (this.#vitals.hasNewHoldups(session)) await this.#vitals.tellHoldups(this.#services.store, session)
-      if (aheadIsOld(this.#hands, this.#services.clock.monotonicMs())) this.#hands.handBackAhead()
+      this.#hands.handBackOld(this.#services.clock.monotonicMs())
       await this.#tellDrained(await this.#services.household.inTurn(() => this.#trade(session)))
       this.#vitals.trouble = null
       keeper.exchanged(session)

@@ -27,12 +27,27 @@ test('what will have begun within another 50 ms at the pace so far stays', () =>
 
 test('what gets on too slowly for that goes back', () => {
   expect(isOld(line(100, 49), 50)).toBe(true)
-  expect(isOld(line(100, 60), 100)).toBe(true)
+  const slow = line(100, 50)
+  expect(isOld(slow, 50)).toBe(false)
+  for (let n = 0; n < 10; n++) slow.next()
+  expect(isOld(slow, 100)).toBe(false)
+  expect(isOld(slow, 125)).toBe(true)
 })
 
-test('after 150 ms all of it goes back, however few are left: a pause may have been missed', () => {
+test('after 150 ms all of it goes back within another 25 ms, however few are left: a pause may have been missed', () => {
   expect(isOld(line(100, 99), 149)).toBe(false)
-  expect(isOld(line(100, 99), 150)).toBe(true)
+  const few = line(100, 99)
+  expect(isOld(few, 150)).toBe(false)
+  expect(isOld(few, 175)).toBe(true)
+})
+
+test('a process that did not run for a while gets 25 ms to start what it holds', () => {
+  const late = line(100, 0)
+  expect(isOld(late, 300)).toBe(false)
+  expect(isOld(late, 324)).toBe(false)
+  expect(isOld(late, 325)).toBe(true)
+  const timely = line(100, 0)
+  expect(isOld(timely, 74)).toBe(true)
 })
 
 test('the pace is that since the oldest came', () => {

@@ -11,6 +11,7 @@ import { readAttempts, readEndings } from '../scripts/task-records.ts'
 import { native } from '../sql/script.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
+import { Folding } from './manage/folding.ts'
 import { insight } from './manage/insight.ts'
 import { listTasks } from './manage/list.ts'
 import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
@@ -41,7 +42,6 @@ import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/
 import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
-import { sumUp } from './tasks/tally.ts'
 import { readTask, rowid } from './tasks/task-records.ts'
 import { withinTransaction } from './tasks/within.ts'
 import { giveBackUnreachable } from './upkeep/unreachable.ts'
@@ -55,8 +55,6 @@ export interface PostgresStoreOptions extends PostgresOptions {
   random?: () => number
 }
 
-/** How often the counters' additions are summed up, by whichever process comes first. */
-const SUM_UP_MS = 2_000
 /** Losing one only means running a task again. */
 const EXCHANGING: Manner = { durable: false, byIndex: true, prepared: true }
 /** Steps of putting in order that a process takes on its own account. */
@@ -93,11 +91,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   if (options.notify !== false) await wakeups.listen()
   const promised = options.durability !== 'normal'
   let closed = false
-  const summing = setInterval(
-    () => void database.transaction(sumUp, { durable: false }).catch(() => {}),
-    SUM_UP_MS,
-  ).unref()
-  const stops = [() => clearInterval(summing)]
+  const folding = new Folding(database, clockMs)
+  const stops = [() => folding.stop()]
 
   /** What was asked for before the store was closed is still done. */
   const underWay = new Set<Promise<unknown>>()
@@ -109,8 +104,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     working.then(done, done)
     return working
   }
-  const write = <T>(work: (sql: Sql) => Promise<T>, manner: Manner = { durable: promised }): Promise<T> =>
-    started(() => database.transaction(work, manner))
+  const write = <T>(work: (sql: Sql) => Promise<T>, manner: Manner = { durable: promised }): Promise<T> => {
+    folding.worked()
+    return started(() => database.transaction(work, manner))
+  }
   const read = started
   /** Here at once, elsewhere by notification. */
   const spread = (change: Change) => {
@@ -126,6 +123,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     })
   }
   const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
+    folding.worked()
     const saying = wakeups.saying('work')
     const answers = await insert(tasks, saying)
     tell({ kind: 'work' })
@@ -190,6 +188,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
         if (answer !== null) return answer
       }
+      folding.worked()
       const spent = batches.spent(exchange)
       const stepByStep = (one: Exchange, over: readonly number[]) =>
         database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)

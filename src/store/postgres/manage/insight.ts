@@ -6,6 +6,7 @@ import { holdsAhead } from '../../scripts/prefetched.ts'
 import { noteHoldups } from '../../scripts/sessions.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
+import type { Database } from '../server/database.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { rowid } from '../tasks/task-records.ts'
@@ -16,6 +17,7 @@ import { levels } from './levels.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
 
 export interface InsightServices {
+  database: Database
   sql: Sql
   memory: Memory
   scripts: Scripts
@@ -28,7 +30,7 @@ export interface InsightServices {
 
 /** The verbs for whoever looks after many tasks. */
 export function insight(services: InsightServices): Insight {
-  const { sql, memory, scripts, clockMs, serverTime, read, write, spread } = services
+  const { database, sql, memory, scripts, clockMs, serverTime, read, write, spread } = services
   const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
   return {
     ...actions(scripts),
@@ -48,8 +50,7 @@ export function insight(services: InsightServices): Insight {
     },
     noteHoldups: (session, holdups) =>
       scripts.writeCheaply(() => noteHoldups(Number(rowid(session)), holdups)),
-    addMetrics: (measured) =>
-      write(async (own) => addMetrics(own, measured, await nowOf(own)), { durable: false }),
+    addMetrics: (measured) => read(() => addMetrics(database, measured, clockMs())),
     demand: () => read(() => readDemand(sql, clockMs())),
     holdsAhead: (of) => scripts.read(() => holdsAhead(of)),
     readMetrics: (windowMs) =>

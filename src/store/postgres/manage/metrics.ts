@@ -1,67 +1,54 @@
-import { type Measured, minuteOf, type Present, type Readings } from '../../../model/metrics.ts'
-import {
-  ALL_TIME,
-  addedUp,
-  MINUTES_KEPT_MS,
-  type MinuteRow,
-  measuredIn,
-  PRUNED_MAX,
-} from '../../metrics-row.ts'
+import type { Measured, Present, Readings } from '../../../model/metrics.ts'
+import { MINUTE_MS } from '../../../model/metrics.ts'
+import { ALL_TIME, addedUp, type MinuteRow, measuredIn } from '../../metrics-row.ts'
 import { countByLane } from '../order/queues.ts'
+import type { Database } from '../server/database.ts'
 import type { Sql } from '../server/sql.ts'
+import { foldNews } from './folding.ts'
 import { noteUnfinished } from './levels.ts'
 
-/** In a transaction. Rows are locked in one order, so that processes that write the same minute do not wait in a circle. */
-export async function addMetrics(sql: Sql, measured: readonly Measured[], now: number): Promise<void> {
-  const minute = minuteOf(now)
-  if (measured.length > 0) for (const at of [minute, ALL_TIME]) await addTo(sql, measured, at)
-  await sql.run(
-    `DELETE FROM gleaner.minutes WHERE (minute, queue, name) IN (
-       SELECT minute, queue, name FROM gleaner.minutes WHERE minute > $1 AND minute < $2 ORDER BY minute LIMIT ${PRUNED_MAX}
-       FOR UPDATE SKIP LOCKED)`,
-    [ALL_TIME, minute - MINUTES_KEPT_MS],
+/** What came is only added as rows: processes that write the same minute would wait for each other. One of them folds these rows. */
+export async function addMetrics(
+  database: Database,
+  measured: readonly Measured[],
+  clockMs: number | null,
+): Promise<void> {
+  await database.together(
+    (sql) =>
+      Promise.all([
+        insertNews(sql, measured, clockMs),
+        foldNews(sql, clockMs),
+        // Last, because each process writes this row.
+        noteUnfinished(sql, clockMs),
+      ]),
+    { durable: false },
   )
-  // Last, because everybody writes this row.
-  await noteUnfinished(sql, now)
+}
+
+const COLUMNS = 'queue, name, enqueued, completed, failed, retried, durations, incidents'
+
+async function insertNews(sql: Sql, measured: readonly Measured[], clockMs: number | null): Promise<void> {
+  if (measured.length === 0) return
+  const rows = measured.map((one) => addedUp(undefined, one, 0))
+  const of = (column: keyof MinuteRow) => rows.map((row) => row[column])
+  await sql.run(
+    `INSERT INTO gleaner.minute_news (minute, ${COLUMNS})
+     SELECT (SELECT now - now % ${MINUTE_MS} FROM (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now) t), ${COLUMNS}
+     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) m(${COLUMNS})`,
+    [
+      clockMs,
+      ...[of('queue'), of('name'), of('enqueued'), of('completed'), of('failed'), of('retried')],
+      ...[of('durations'), of('incidents')],
+    ],
+  )
 }
 
 export async function readTotals(sql: Sql): Promise<Measured[]> {
-  const rows = await sql.rows<MinuteRow>('SELECT * FROM gleaner.minutes WHERE minute = $1', [ALL_TIME])
-  return rows.map(measuredIn)
-}
-
-async function addTo(sql: Sql, measured: readonly Measured[], minute: number): Promise<void> {
-  const of = (column: 'queue' | 'name') => measured.map((one) => one[column])
-  await sql.run(
-    `INSERT INTO gleaner.minutes (minute, queue, name)
-     SELECT $1, queue, name FROM unnest($2::text[], $3::text[]) m(queue, name) ORDER BY queue, name
-     ON CONFLICT DO NOTHING`,
-    [minute, of('queue'), of('name')],
-  )
-  const rows = await sql.rows<MinuteRow>(
-    `SELECT minutes.* FROM gleaner.minutes JOIN unnest($2::text[], $3::text[]) m(queue, name) USING (queue, name)
-     WHERE minute = $1 ORDER BY queue, name FOR UPDATE OF minutes`,
-    [minute, of('queue'), of('name')],
-  )
-  const before = new Map(rows.map((row) => [`${row.queue}/${row.name}`, row]))
-  const sums = measured.map((one) => addedUp(before.get(`${one.queue}/${one.name}`), one, minute))
-  await sql.run(
-    `UPDATE gleaner.minutes SET enqueued = m.enqueued, completed = m.completed, failed = m.failed, retried = m.retried,
-       durations = m.durations, incidents = m.incidents
-     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[])
-       m(queue, name, enqueued, completed, failed, retried, durations, incidents)
-     WHERE minute = $1 AND minutes.queue = m.queue AND minutes.name = m.name`,
-    [
-      minute,
-      of('queue'),
-      of('name'),
-      sums.map((sum) => sum.enqueued),
-      sums.map((sum) => sum.completed),
-      sums.map((sum) => sum.failed),
-      sums.map((sum) => sum.retried),
-      sums.map((sum) => sum.durations),
-      sums.map((sum) => sum.incidents),
-    ],
+  return readMinutes(
+    sql,
+    `SELECT * FROM gleaner.minutes WHERE minute = $1
+     UNION ALL SELECT $1, ${COLUMNS} FROM gleaner.minute_news`,
+    ALL_TIME,
   )
 }
 
@@ -71,8 +58,28 @@ export async function readMetrics(
   clockMs: number | null,
   now: number,
 ): Promise<Readings> {
-  const minutes = await sql.rows<MinuteRow>('SELECT * FROM gleaner.minutes WHERE minute >= $1', [since])
-  return { now, present: await presentIn(sql, clockMs), minutes: minutes.map(measuredIn) }
+  const minutes = await readMinutes(
+    sql,
+    `SELECT * FROM gleaner.minutes WHERE minute >= $1
+     UNION ALL SELECT * FROM gleaner.minute_news WHERE minute >= $1`,
+    since,
+  )
+  return { now, present: await presentIn(sql, clockMs), minutes }
+}
+
+/** One for each minute and name, whatever is not folded yet. */
+async function readMinutes(
+  sql: Sql,
+  text: string,
+  minute: number,
+): Promise<(Measured & { minute: number })[]> {
+  const all = new Map<string, MinuteRow>()
+  for (const row of await sql.rows<MinuteRow>(text, [minute])) {
+    const key = `${row.minute}/${row.queue}/${row.name}`
+    const known = all.get(key)
+    all.set(key, known === undefined ? row : addedUp(known, measuredIn(row), row.minute))
+  }
+  return [...all.values()].map(measuredIn)
 }
 
 async function presentIn(sql: Sql, clockMs: number | null): Promise<Present[]> {

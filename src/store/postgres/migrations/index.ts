@@ -15,6 +15,7 @@ import { ledgerIndexes } from './018-ledger-indexes.ts'
 import { serverLife } from './019-server-life.ts'
 import { leaseClock } from './020-lease-clock.ts'
 import { searchPath } from './021-search-path.ts'
+import { minuteNews } from './024-minute-news.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   serverLife,
   leaseClock,
   searchPath,
+  minuteNews,
 ]

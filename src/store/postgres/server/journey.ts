@@ -75,6 +75,8 @@ export class Journey implements pg.Submittable {
 
   /** Before it leaves. */
   add(statement: Statement): Promise<Answer> {
+    // It would never be answered.
+    if (this.#connection !== undefined) return Promise.reject(new Error(`sent too late: ${statement.text}`))
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#asked.push({ ...statement, shape: undefined, rows: [], resolve, reject })
     // Not everybody wants to know; that it failed is heard from `over`.

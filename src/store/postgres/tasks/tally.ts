@@ -33,17 +33,12 @@ export class Tally {
   }
 }
 
-/** Moves tallies into the lanes' own counters, so that counting stays cheap. One process at a time; others pass by. */
-export async function sumUp(sql: Sql): Promise<void> {
-  const lock = await sql.row<{ free: boolean }>(
-    'SELECT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended($1, 1)) AS free',
-    [`gleaner tallies ${sql.schema}`],
-  )
-  if (!lock?.free) return
+/** Moves tallies into the lanes' own counters, so that counting stays cheap. `condition`: that this process may. */
+export async function sumUp(sql: Sql, condition: string): Promise<void> {
   await sql.run(
     `WITH moved AS (
        DELETE FROM gleaner.tallies WHERE ctid = ANY(ARRAY(
-         SELECT ctid FROM gleaner.tallies LIMIT ${SUM_MAX} FOR UPDATE SKIP LOCKED)) RETURNING *
+         SELECT ctid FROM gleaner.tallies WHERE ${condition} LIMIT ${SUM_MAX} FOR UPDATE SKIP LOCKED)) RETURNING *
      ), sums AS (
        SELECT lane, ${COUNTERS.map((c) => `pg_catalog.sum(${c}) AS ${c}`).join(', ')} FROM moved GROUP BY lane
      )
