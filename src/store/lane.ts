@@ -8,7 +8,12 @@ export interface Lane {
   queue: string
   name: string
   requires: Requires | null
+  /** What it shares with other lanes of its queue: their tasks in one order. Null: a claim reads the lane by itself. */
+  line: number | null
 }
+
+/** The first lanes of a queue have no line: reading so few one after the other costs less than a second index. */
+export const OWN_LINES_MAX = 8
 
 /** The same requirements in the same words, so that they share a lane. */
 export function requirementWords(requires: Requires | null): string {

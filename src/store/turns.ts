@@ -1,30 +1,59 @@
 import type { Able } from './contract.ts'
 
+/** The queues of a worker as it named them. */
+interface Order {
+  queues: readonly string[]
+  placeOf: ReadonlyMap<string, number>
+}
+
 /**
  * Whose turn it is among the queues of a worker: one of each in turn, so that a million waiting in one of them hold up
  * nobody in another. Only in memory: after a restart any queue may be first.
  */
 export class Turns {
+  readonly #orders = new WeakMap<Able, Order>()
   /** The queue each worker was last served from. */
   readonly #last = new WeakMap<Able, string>()
 
-  /** The queues of a worker, beginning with the one whose turn it is. */
-  of(able: Able): string[] {
-    const queues = [...new Set(able.queues)]
-    const last = this.#last.get(able)
-    const next = last === undefined ? 0 : queues.indexOf(last) + 1
-    return [...queues.slice(next), ...queues.slice(0, next)]
-  }
-
   served(able: Able, queue: string): void {
     this.#last.set(able, queue)
+  }
+
+  /** The queues of a worker, beginning with the one whose turn it is. */
+  *of(able: Able): Generator<string> {
+    const { queues } = this.#orderOf(able)
+    const first = this.#firstPlace(able)
+    for (let i = 0; i < queues.length; i++) yield queues[(first + i) % queues.length]!
+  }
+
+  /** Only these of its queues, in the same order. */
+  among(able: Able, some: Iterable<string>): string[] {
+    const { queues, placeOf } = this.#orderOf(able)
+    const first = this.#firstPlace(able)
+    const turnOf = (queue: string) => (placeOf.get(queue)! - first + queues.length) % queues.length
+    return [...some].sort((a, b) => turnOf(a) - turnOf(b))
+  }
+
+  #orderOf(able: Able): Order {
+    let order = this.#orders.get(able)
+    if (order === undefined) {
+      const queues = [...new Set(able.queues)]
+      order = { queues, placeOf: new Map(queues.map((queue, place) => [queue, place])) }
+      this.#orders.set(able, order)
+    }
+    return order
+  }
+
+  #firstPlace(able: Able): number {
+    const last = this.#last.get(able)
+    return last === undefined ? 0 : (this.#orderOf(able).placeOf.get(last) ?? -1) + 1
   }
 }
 
 /** One of each line in turn, and nothing of an empty one, until there are `count`. */
 export function inTurn<Item>(lines: readonly (readonly Item[])[], count: number): Item[] {
   const taken: Item[] = []
-  const longest = Math.max(0, ...lines.map((line) => line.length))
+  const longest = lines.reduce((most, line) => Math.max(most, line.length), 0)
   for (let place = 0; place < longest && taken.length < count; place++) {
     for (const line of lines) if (place < line.length && taken.length < count) taken.push(line[place]!)
   }

@@ -99,8 +99,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   /** What a caller is promised is on disk when he is answered. */
   const promised: Durability = options.durability ?? 'full'
   const tell = (change: Change) => waking.tell(change)
-  const laneOf = (task: NewTask) => lanes.idOf(task)
-  const intended: Intended = { laneOf, queues }
+  const intended: Intended = { placeOf: (task: NewTask) => lanes.placeOf(task), queues }
   const ours: OurDatabase = {
     path: options.path,
     driver: connection.driver,

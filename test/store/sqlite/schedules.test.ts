@@ -7,7 +7,7 @@ import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { QueueBook } from '../../../src/store/sqlite/order/queue-book.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { type Intended, insertTasks } from '../../../src/store/sqlite/tasks/enqueue.ts'
-import { laneId } from '../../../src/store/sqlite/tasks/lanes.ts'
+import { laneFor } from '../../../src/store/sqlite/tasks/lanes.ts'
 import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { connect, freshPath } from './folder.ts'
@@ -27,7 +27,7 @@ async function scene() {
   const { due } = driveOn(db, dueSchedules(dialect, [task]))
   expect(due).toHaveLength(1)
   const intended: Intended = {
-    laneOf: (given) => laneId(db, given),
+    placeOf: (given) => laneFor(db, given),
     queues: new QueueBook(db, Math.random),
   }
   const insert = (one: typeof task) => native(() => insertTasks(db, [one], clock.now(), intended)[0]!)

@@ -108,7 +108,7 @@ async function claimUnlimited(
 
 /** One of each queue in turn. */
 export function turnsOf({ turns }: Memory, { able }: Want, open: readonly Lane[]): Map<number, number> {
-  const order = new Map(turns.of(able).map((queue, turn) => [queue, turn]))
+  const order = new Map([...turns.of(able)].map((queue, turn) => [queue, turn]))
   return new Map(open.map((lane) => [lane.id, order.get(lane.queue)!]))
 }
 

@@ -1,37 +1,74 @@
+import { ClaimableLanes } from '../../claimable.ts'
 import type { Want } from '../../contract.ts'
 import type { Gate } from '../../gate.ts'
-import type { Lane } from '../../lane.ts'
-import { gateOfQueue } from '../limits/gates.ts'
+import { gateOfQueue, type LimitBook } from '../limits/gates.ts'
 import { nextWakeAt } from '../limits/turnstiles.ts'
 import type { Memory } from '../memory.ts'
-import type { LaneCache } from '../tasks/lanes.ts'
 import type { Statements } from './statements.ts'
 
-/** Where a worker may take from now. */
+const NO_LANES = new ClaimableLanes({ queues: [], names: [], capabilities: {} }, () => 0)
+
+/** Where a worker may take from now. The limit of a queue is read when a claim comes to that queue. */
 export interface Opening {
-  /** Not those of a paused queue, nor of one whose limit is reached. */
-  lanes: readonly Lane[]
-  /** The limits of these lanes' queues; most have none. */
-  queues: ReadonlyMap<string, Gate>
-  /** They may have keys with limits of their own. */
+  lanes: ClaimableLanes
+  pausedQueues: ReadonlySet<string>
+  /** Queues that have or had a limit; null: none. */
+  limits: QueueLimits | null
+  /** There may be keys with limits of their own. */
   keyed: boolean
-  /** When the rate of a queue that is shut lets the next one through. */
-  queueOpensAt: number
   /** Everything is. */
   paused: boolean
 }
 
 export const NOTHING_OPEN: Opening = {
-  lanes: [],
-  queues: new Map(),
+  lanes: NO_LANES,
+  pausedQueues: new Set(),
+  limits: null,
   keyed: false,
-  queueOpensAt: Number.POSITIVE_INFINITY,
   paused: false,
 }
 
+/** The limits of queues, as one exchange sees them. */
+export class QueueLimits {
+  readonly #db: Statements
+  readonly #book: LimitBook
+  readonly #now: number
+  readonly #gates = new Map<string, Gate>()
+
+  constructor(db: Statements, book: LimitBook, now: number) {
+    this.#db = db
+    this.#book = book
+    this.#now = now
+  }
+
+  gateOf(queue: string): Gate | null {
+    if (!this.#book.queues.has(queue)) return null
+    let gate = this.#gates.get(queue)
+    if (gate === undefined) {
+      gate = gateOfQueue(this.#db, this.#book, queue)
+      this.#gates.set(queue, gate)
+    }
+    return gate
+  }
+
+  roomOf(queue: string): number {
+    return this.gateOf(queue)?.room(this.#now) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** When the rate of one that let nothing through lets the next one through. Infinity: not by itself. */
+  opensAt(): number {
+    const moments = [...this.#gates.values()].map((gate) => gate.admission(this.#now).opensAt)
+    return Math.min(...moments.map((at) => at ?? Number.POSITIVE_INFINITY))
+  }
+}
+
 /** Most have none, and are served without looking for any. */
-export function isLimited({ keyed, queues }: Opening): boolean {
-  return keyed || queues.size > 0
+export function isLimited({ keyed, limits }: Opening): boolean {
+  return keyed || limits !== null
+}
+
+export function isOpen({ pausedQueues, limits }: Opening, queue: string): boolean {
+  return !pausedQueues.has(queue) && (limits === null || limits.roomOf(queue) > 0)
 }
 
 export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want, now: number): Opening {
@@ -39,10 +76,13 @@ export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want,
   if (paused !== 0) return { ...NOTHING_OPEN, paused: true }
   queues.knowing(version)
   lanes.limits.knowing(limits)
-  const claimable = lanes.claimable(want.able)
-  const open = queues.isAnyPaused ? claimable.filter((lane) => !queues.of(lane.queue).paused) : claimable
-  const opening = { ...NOTHING_OPEN, lanes: open, keyed: keyed !== 0 }
-  return lanes.limits.hasQueues() ? withinQueueLimits(db, lanes, opening, now) : opening
+  return {
+    lanes: lanes.claimable(want.able),
+    pausedQueues: queues.paused,
+    limits: lanes.limits.queues.size > 0 ? new QueueLimits(db, lanes.limits, now) : null,
+    keyed: keyed !== 0,
+    paused: false,
+  }
 }
 
 function settingsOf(db: Statements): Record<'paused' | 'version' | 'limits' | 'keyed', number> {
@@ -54,28 +94,8 @@ function settingsOf(db: Statements): Record<'paused' | 'version' | 'limits' | 'k
     .get() as ReturnType<typeof settingsOf>
 }
 
-function withinQueueLimits(db: Statements, lanes: LaneCache, opening: Opening, now: number): Opening {
-  const queues = new Map<string, Gate>()
-  const shut = new Set<string>()
-  let queueOpensAt = Number.POSITIVE_INFINITY
-  for (const queue of new Set(opening.lanes.map((lane) => lane.queue))) {
-    const gate = gateOfQueue(db, lanes.limits, queue)
-    if (gate === null) continue
-    const { room, opensAt } = gate.admission(now)
-    if (room > 0) queues.set(queue, gate)
-    else {
-      shut.add(queue)
-      if (opensAt !== null) queueOpensAt = Math.min(queueOpensAt, opensAt)
-    }
-  }
-  return { ...opening, lanes: opening.lanes.filter((lane) => !shut.has(lane.queue)), queues, queueOpensAt }
-}
-
 /** When a limit will let something through that it does not now. Infinity: not by itself. */
-export function opensAt(db: Statements, { keyed, queues, queueOpensAt }: Opening, now: number): number {
-  // A claim may have shut some of those that were open.
-  const shutSince = [...queues.values()].map(
-    (gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY,
-  )
-  return Math.min(queueOpensAt, ...shutSince, keyed ? nextWakeAt(db) : Number.POSITIVE_INFINITY)
+export function opensAt(db: Statements, { keyed, limits }: Opening): number {
+  const queues = limits?.opensAt() ?? Number.POSITIVE_INFINITY
+  return Math.min(queues, keyed ? nextWakeAt(db) : Number.POSITIVE_INFINITY)
 }

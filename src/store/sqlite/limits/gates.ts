@@ -3,11 +3,14 @@ import { Gate, type GateRow } from '../../gate.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
 import type { Statements } from '../file/statements.ts'
 
+const QUEUES_WITH_GATE = `SELECT substr(scope, 7) FROM gleaner_gates WHERE scope >= 'queue/' AND scope < 'queue0'`
+
 /** The numbers of all limits, as last read: they change with the code. */
 export class LimitBook {
   readonly #db: Statements
   #version = 0
   #limits = new Map<string, Limit>()
+  #queues: ReadonlySet<string> = new Set()
 
   constructor(db: Statements) {
     this.#db = db
@@ -18,6 +21,8 @@ export class LimitBook {
     if (version === this.#version) return
     const rows = this.#db.sql('SELECT * FROM gleaner_limits').all() as LimitRow[]
     this.#limits = new Map(rows.map((row) => [row.scope, limitOf(row)]))
+    const counted = this.#db.scalar(QUEUES_WITH_GATE).all() as string[]
+    this.#queues = new Set(counted)
     this.#version = version
   }
 
@@ -30,17 +35,19 @@ export class LimitBook {
     return this.#limits.get(scope) ?? UNLIMITED
   }
 
-  hasQueues(): boolean {
-    for (const scope of this.#limits.keys()) if (scope.startsWith('queue/')) return true
-    return false
+  /** Those that have or had a limit: what is held there is counted from the first limit on. */
+  get queues(): ReadonlySet<string> {
+    return this.#queues
   }
 }
 
-/** So many were let through. */
-export function enterGate(db: Statements, gate: Gate, count: number, now: number): void {
-  gate.enter(count, now)
-  const [id, held, starts] = gate.columns
-  db.sql('UPDATE gleaner_gates SET held = ?, starts = ? WHERE id = ?').run(held, starts, id)
+/** So many were let through by each. */
+export function enterGates(db: Statements, entering: ReadonlyMap<Gate, number>, now: number): void {
+  for (const [gate, count] of entering) gate.enter(count, now)
+  db.sql(`UPDATE gleaner_gates SET held = one.value ->> 1, starts = one.value ->> 2 FROM json_each(?) one
+          WHERE gleaner_gates.id = one.value ->> 0`).run(
+    JSON.stringify([...entering.keys()].map((gate) => gate.columns)),
+  )
 }
 
 export function gateById(db: Statements, limits: LimitBook, id: number): Gate {
@@ -48,21 +55,25 @@ export function gateById(db: Statements, limits: LimitBook, id: number): Gate {
   return new Gate(row, limits)
 }
 
-/** Null: nothing was ever limited there. */
-export function gateOfQueue(db: Statements, limits: LimitBook, queue: string): Gate | null {
+/** Of a queue that has or had a limit. */
+export function gateOfQueue(db: Statements, limits: LimitBook, queue: string): Gate {
   const scope = scopeWords({ queue })
-  const row = db.sql('SELECT * FROM gleaner_gates WHERE scope = ?').get(scope) as GateRow | undefined
-  return row === undefined ? null : new Gate(row, limits)
+  return new Gate(db.sql('SELECT * FROM gleaner_gates WHERE scope = ?').get(scope) as GateRow, limits)
 }
 
-/** So many are held no more. Whether somebody may have waited for that. */
-export function release(db: Statements, gate: number, count: number): boolean {
-  const wasFull = db
-    .scalar(`UPDATE gleaner_gates SET held = held - ? WHERE id = ?
-             RETURNING held + ? >= (SELECT concurrency FROM gleaner_limits WHERE scope = limit_scope)`)
-    .get(count, gate, count)
-  if (wasFull !== 1) return false
-  db.sql('UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL WHERE gate = ? AND ready = 0').run(gate)
+/** So many are held no more, by the ids of gates. Whether something may have waited for that. */
+export function release(db: Statements, leaving: ReadonlyMap<number, number>): boolean {
+  const full: number[] = []
+  for (const [count, gates] of Map.groupBy(leaving.keys(), (gate) => leaving.get(gate)!)) {
+    const released = db
+      .sql(`UPDATE gleaner_gates SET held = held - ? WHERE id IN (SELECT value FROM json_each(?))
+            RETURNING id, held + ? >= (SELECT concurrency FROM gleaner_limits WHERE scope = limit_scope) AS was_full`)
+      .all(count, JSON.stringify(gates), count) as { id: number; was_full: number | null }[]
+    for (const { id, was_full } of released) if (was_full === 1) full.push(id)
+  }
+  if (full.length === 0) return false
+  db.sql(`UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL
+          WHERE gate IN (SELECT value FROM json_each(?)) AND ready = 0`).run(JSON.stringify(full))
   return true
 }
 

@@ -1,10 +1,13 @@
+import type { ClaimableLanes } from '../../claimable.ts'
 import { Gate, type GateRow } from '../../gate.ts'
 import type { Lane } from '../../lane.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
 import { inTurn } from '../../turns.ts'
+import { isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import { inOrder, READY, SUSPECT } from '../tasks/heads.ts'
-import { enterGate, gateById, type LimitBook } from './gates.ts'
+import { nonEmpty, READY_KEYS } from '../tasks/non-empty.ts'
+import { enterGates, gateById, type LimitBook } from './gates.ts'
 
 /** A waiting task that its key's limit lets through. */
 export interface KeyedHead {
@@ -25,12 +28,14 @@ interface Turnstile {
   first: KeyedHead
 }
 
-/** Something waits in a lane with a key: its turn comes after those that wait already. */
-export function arrive(db: Statements, lane: number): void {
+/** A key that may be served, with its limit and the first task that waits; `task` is null: none does. */
+type KeyRow = GateRow & { lane: number; turn: number; rank: number; task: number | null }
+
+/** Something waits in these lanes with a key: their turn comes after those that wait already. */
+export function arrive(db: Statements, lanes: readonly number[]): void {
   db.sql(`UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL,
-            turn = max(turn, (SELECT value FROM gleaner_meta WHERE key = 'fence')) WHERE lane = ? AND ready = 0`).run(
-    lane,
-  )
+            turn = max(turn, (SELECT value FROM gleaner_meta WHERE key = 'fence'))
+          WHERE lane IN (SELECT value FROM json_each(?)) AND ready = 0`).run(JSON.stringify(lanes))
 }
 
 /** Infinity: no key rests. */
@@ -39,12 +44,14 @@ export function nextWakeAt(db: Statements): number {
   return (at as number | null) ?? Number.POSITIVE_INFINITY
 }
 
-/** Whether one of the keys of these lanes may have something to give. */
-export function someReady(db: Statements, bases: readonly Lane[]): boolean {
-  return bases.some(
-    ({ id }) =>
-      db.sql('SELECT 1 FROM gleaner_turnstiles WHERE base = ? AND ready = 1 LIMIT 1').get(id) !== undefined,
-  )
+/** The queues of these lanes that have keys which may have something to give. */
+export function* queuesWithKeys(db: Statements, lanes: ClaimableLanes): Generator<string> {
+  for (const base of nonEmpty(db, READY_KEYS, lanes.ids)) yield lanes.queueOf(base)
+}
+
+export function isAnyKeyReady(db: Statements, open: Opening): boolean {
+  for (const queue of queuesWithKeys(db, open.lanes)) if (isOpen(open, queue)) return true
+  return false
 }
 
 /** Those whose rate lets them through again, and those that nobody has used for long. */
@@ -60,14 +67,17 @@ export function wakeKeys(db: Statements, now: number): void {
 export function keyedHeads(
   db: Statements,
   limits: LimitBook,
-  bases: readonly Lane[],
+  lanes: ClaimableLanes,
+  queue: string,
   lastFirst: boolean,
   count: number,
   now: number,
 ): KeyedHead[] {
   const gates = new Map<number, Gate>()
+  const bases = [...nonEmpty(db, READY_KEYS, lanes.queues.get(queue)!.ids)]
+  if (bases.length === 0) return []
   const keys = bases
-    .flatMap((base) => openOf(db, limits, gates, base, lastFirst, count, now))
+    .flatMap((base) => openOf(db, limits, gates, lanes.lane(base)!, lastFirst, count, now))
     .sort((a, b) => a.turn - b.turn || a.lane - b.lane)
     .slice(0, count)
   const share = Math.ceil(count / keys.length)
@@ -106,18 +116,21 @@ function openOf(
   let after = { turn: -1, lane: 0 }
   for (let seen = 0; seen < TURNS_MAX && open.length < count; ) {
     const rows = db
-      .sql(`SELECT t.lane, t.turn, g.* FROM gleaner_turnstiles t CROSS JOIN gleaner_gates g ON g.id = t.gate
-            WHERE base = ? AND ready = 1 AND turn >= ? AND (turn, lane) > (?, ?) ORDER BY turn, lane LIMIT ?`)
-      .all(base.id, after.turn, after.turn, after.lane, count) as (GateRow & { lane: number; turn: number })[]
+      .sql(`SELECT t.lane, t.turn, g.*, w.id AS task, w.rank
+            FROM gleaner_turnstiles t CROSS JOIN gleaner_gates g ON g.id = t.gate
+            LEFT JOIN gleaner_tasks w ON w.id = (
+              SELECT id FROM gleaner_tasks WHERE lane = t.lane AND ${READY} ${inOrder(lastFirst)} LIMIT 1)
+            WHERE t.base = ? AND t.ready = 1 AND t.turn >= ? AND (t.turn, t.lane) > (?, ?)
+            ORDER BY t.turn, t.lane LIMIT ?`)
+      .all(base.id, after.turn, after.turn, after.lane, count) as KeyRow[]
     for (const row of rows) {
-      const { lane, turn } = row
+      const { lane, turn, task, rank } = row
       const gate = gates.get(row.id) ?? new Gate(row, limits)
       gates.set(row.id, gate)
       if (shutIfClosed(db, gate, now)) continue
       const key = { lane, turn, base, gate }
-      const [first] = headsOf(db, key, lastFirst, 0, 1, now)
-      if (first === undefined) rest(db, lane, gate, now)
-      else open.push({ ...key, first })
+      if (task === null) rest(db, lane, gate, now)
+      else open.push({ ...key, first: { id: task, rank, queue: base.queue, base, lane, gate } })
     }
     seen += rows.length
     if (rows.length < count) break
@@ -179,25 +192,25 @@ function drop(db: Statements, lane: number, gate: number): void {
 
 /** They were claimed under this fence: each of their keys has had its turn. */
 export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: number, now: number): void {
+  if (passing.length === 0) return
   const gates = new Map<Gate, number>()
   for (const { gate } of passing) gates.set(gate, (gates.get(gate) ?? 0) + 1)
-  for (const lane of new Set(passing.map((head) => head.lane))) {
-    db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane = ?').run(fence, lane)
-  }
-  for (const [gate, count] of gates) {
-    enterGate(db, gate, count, now)
-    shutIfClosed(db, gate, now)
-  }
+  const lanes = new Set(passing.map((head) => head.lane))
+  db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane IN (SELECT value FROM json_each(?))').run(
+    fence,
+    JSON.stringify([...lanes]),
+  )
+  enterGates(db, gates, now)
+  for (const gate of gates.keys()) shutIfClosed(db, gate, now)
 }
 
 /** The first suspect of those keys that may be served now. There are few: a crash leaves what one process had in hand. */
 export function keyedSuspect(
   db: Statements,
   limits: LimitBook,
-  bases: readonly Lane[],
+  open: Opening,
   now: number,
 ): KeyedHead | null {
-  const baseOf = new Map(bases.map((base) => [base.id, base]))
   let lane = 0
   for (let seen = 0; seen < TURNS_MAX; seen++) {
     const head = db
@@ -209,8 +222,8 @@ export function keyedSuspect(
     const row = db.sql('SELECT base, gate FROM gleaner_turnstiles WHERE lane = ?').get(lane) as
       | { base: number; gate: number }
       | undefined
-    const base = row === undefined ? undefined : baseOf.get(row.base)
-    if (row === undefined || base === undefined) continue
+    const base = row === undefined ? undefined : open.lanes.lane(row.base)
+    if (row === undefined || base === undefined || !isOpen(open, base.queue)) continue
     const gate = gateById(db, limits, row.gate)
     if (gate.room(now) > 0) return { ...head, queue: base.queue, base, gate }
   }

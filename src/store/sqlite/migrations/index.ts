@@ -11,6 +11,7 @@ import { actions } from './011-actions.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
 import { leaseClock } from './020-lease-clock.ts'
+import { lines } from './023-lines.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   rowWaits,
   levels,
   leaseClock,
+  lines,
 ]

@@ -9,7 +9,7 @@ export class QueueBook {
   readonly #db: Statements
   readonly #random: () => number
   #queues = new Map<string, Queue>()
-  #isAnyPaused = false
+  #paused: ReadonlySet<string> = new Set()
   #isAnyWeighted = false
   #version = Number.NaN
 
@@ -28,7 +28,7 @@ export class QueueBook {
     if (version === this.#version) return
     const rows = this.#db.sql(`SELECT ${QUEUE_COLUMNS} FROM gleaner_queues`).all() as QueueRow[]
     this.#queues = new Map(rows.map((row) => [row.name, queueOf(row)]))
-    this.#isAnyPaused = this.all().some((queue) => queue.paused)
+    this.#paused = new Set(this.all().flatMap(({ name, paused }) => (paused ? [name] : [])))
     this.#isAnyWeighted = this.all().some((queue) => queue.strategy === 'weighted')
     this.#version = version
   }
@@ -41,8 +41,9 @@ export class QueueBook {
     return [...this.#queues.values()]
   }
 
-  get isAnyPaused(): boolean {
-    return this.#isAnyPaused
+  /** The names of those that are. */
+  get paused(): ReadonlySet<string> {
+    return this.#paused
   }
 
   get isAnyWeighted(): boolean {

@@ -1,19 +1,17 @@
-import { isLastFirst } from '../../../model/rank.ts'
 import type { Claim, Want } from '../../contract.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
 import { furthest, type Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
-import { inTurn } from '../../turns.ts'
 import { isLimited, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
-import { enter, nextWithinLimits } from '../limits/limited-claim.ts'
-import { keyedSuspect, nextWakeAt, someReady, wakeKeys } from '../limits/turnstiles.ts'
+import { enter } from '../limits/limited-claim.ts'
+import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/turnstiles.ts'
 import type { Memory } from '../memory.ts'
 import type { QueueBook } from '../order/queue-book.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
-import { headsOf, inOrder, isAny, READY, SUSPECT } from './heads.ts'
 import { takesOver } from './held-key.ts'
+import { isAnyReady, isAnySuspect, nextTasks } from './next-tasks.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
@@ -28,8 +26,8 @@ export function somethingToClaim(
   now: number,
 ): boolean {
   if (nextDueAt(db) <= now) return true
-  if (open.lanes.some((lane) => isAny(db, READY, lane))) return true
-  if (open.keyed && (nextWakeAt(db) <= now || someReady(db, open.lanes))) return true
+  if (isAnyReady(db, open)) return true
+  if (open.keyed && (nextWakeAt(db) <= now || isAnyKeyReady(db, open))) return true
   return want.empty && suspectsWaiting(db, memory, open, now)
 }
 
@@ -45,15 +43,15 @@ export function claimTasks(
   const { lanes } = memory
   promoteDue(db, memory, now)
   if (open.keyed) wakeKeys(db, now)
-  const limited = isLimited(open) ? nextWithinLimits(db, memory, open, want, now) : null
-  const next = limited === null ? nextUnlimited(db, memory, open.lanes, want) : readWaiting(db, limited)
-  if (next.length === 0) return []
+  const candidates = nextTasks(db, memory, open, want, now)
+  if (candidates.length === 0) return []
+  const next = readWaiting(db, candidates)
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
-  if (limited !== null) enter(db, open, limited, fence, now)
+  if (isLimited(open)) enter(db, open, candidates, fence, now)
   lanes.remember(fence, next)
   noteRace(memory, next, want.start)
-  const keyed = new Map(limited?.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
+  const keyed = new Map(candidates.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
   return next.map((row, position) => {
     const lane = keyed.get(row.lane) ?? lanes.get(row.lane)
     return claimOf(db, lane, row, fence, position < want.start)
@@ -62,52 +60,13 @@ export function claimTasks(
 
 /** Those whom no limit keeps back: others must not wait for them. */
 export function suspectsWaiting(db: Statements, { lanes }: Memory, open: Opening, now: number): boolean {
-  return (
-    open.lanes.some((lane) => isAny(db, SUSPECT, lane)) ||
-    (open.keyed && keyedSuspect(db, lanes.limits, open.lanes, now) !== null)
-  )
+  return isAnySuspect(db, open) || (open.keyed && keyedSuspect(db, lanes.limits, open, now) !== null)
 }
 
 /** Infinity when nothing is scheduled. */
 export function nextDueAt(db: Statements): number {
   const at = db.scalar(`SELECT min(run_after) FROM gleaner_tasks WHERE status = 'scheduled'`).get()
   return (at as number | null) ?? Number.POSITIVE_INFINITY
-}
-
-function nextUnlimited(db: Statements, memory: Memory, open: readonly Lane[], want: Want): WaitingRow[] {
-  const { avoid = [] } = want
-  const suspects = want.empty ? nextOf(db, memory, SUSPECT, open, want, 1 + avoid.length) : []
-  const suspect = suspects.filter(({ id }) => !avoid.includes(String(id))).slice(0, 1)
-  return suspect.length > 0 ? suspect : nextOf(db, memory, READY, open, want, want.start + want.ahead)
-}
-
-/** The next ones for this worker: one of each of its queues in turn, within a queue in its order. */
-function nextOf(
-  db: Statements,
-  { queues, turns }: Memory,
-  which: string,
-  open: readonly Lane[],
-  { able }: Want,
-  count: number,
-): WaitingRow[] {
-  const [only, another] = open
-  if (only === undefined) return []
-  if (another === undefined) {
-    // In order already: it is simply read.
-    const order = inOrder(isLastFirst(queues.of(only.queue)))
-    const rows = db
-      .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${which} ${order} LIMIT ?`)
-      .all(only.id, count) as WaitingRow[]
-    if (rows.length > 0) turns.served(able, only.queue)
-    return rows
-  }
-  const lines = turns.of(able).map((queue) => {
-    const lanes = open.filter((lane) => lane.queue === queue)
-    return headsOf(db, which, lanes, isLastFirst(queues.of(queue)), count)
-  })
-  const next = inTurn(lines, count)
-  if (next.length > 0) turns.served(able, next.at(-1)!.queue)
-  return readWaiting(db, next)
 }
 
 function readWaiting(db: Statements, next: readonly { id: number }[]): WaitingRow[] {

@@ -5,6 +5,7 @@ import type { Statements } from '../file/statements.ts'
 import type { QueueBook } from '../order/queue-book.ts'
 import { alikeInARow } from './alike.ts'
 import { enqueueHeld } from './held-key.ts'
+import type { LanePlace } from './lanes.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
 /** Beyond this, an input has a row of its own: a change of status rewrites the task's whole row. */
@@ -15,7 +16,7 @@ export const INPUT_ELSEWHERE = ''
 
 /** Where new tasks go. */
 export interface Intended {
-  laneOf: (task: NewTask) => number
+  placeOf: (task: NewTask) => LanePlace
   queues: QueueBook
 }
 
@@ -24,7 +25,7 @@ export function insertTasks(
   db: Statements,
   tasks: readonly NewTask[],
   now: number,
-  { laneOf, queues }: Intended,
+  { placeOf, queues }: Intended,
 ): Enqueued[] {
   const tally = new Tally()
   const sequence = new IdSequence(db)
@@ -32,15 +33,15 @@ export function insertTasks(
   const before = sequence.last
   const answers: Enqueued[] = []
   for (const alike of alikeInARow(tasks, differInInput)) {
-    const lane = laneOf(alike[0]!)
+    const place = placeOf(alike[0]!)
     if (alike.length > 1) {
       const racing = queues.of(alike[0]!.queue).strategy === 'weighted'
       const insert = racing ? insertRacing : insertTogether
-      const places = insert(db, alike, sequence.last + 1, lane, queues, now)
-      for (const place of places) answers.push({ id: String(sequence.last + 1 + place), created: true })
+      const offsets = insert(db, alike, sequence.last + 1, place, queues, now)
+      for (const offset of offsets) answers.push({ id: String(sequence.last + 1 + offset), created: true })
       sequence.last += alike.length
-      if (alike[0]!.limitKey !== undefined) tally.arrived(lane)
-    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, lane, queues, now, tally))
+      if (alike[0]!.limitKey !== undefined) tally.arrived(place.id)
+    } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, place, queues, now, tally))
   }
   tally.write(db)
   countNewTasks(db, before, sequence.last)
@@ -71,20 +72,21 @@ function differInInput(one: NewTask, next: NewTask): boolean {
   )
 }
 
-/** One value to bind for all inputs. Answers the place of each among the new ids. */
+/** One value to bind for all inputs. Answers how far the id of each is from the first. */
 function insertTogether(
   db: Statements,
   alike: readonly NewTask[],
   firstId: number,
-  lane: number,
+  place: LanePlace,
   queues: QueueBook,
   now: number,
 ): Iterable<number> {
   const { queue, priority, maxAttempts, overrides } = alike[0]!
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
-          SELECT ? + key, ?, 'queued', ?, ?, ?, ?, value, ? FROM json_each(?)`).run(
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, ?, 'queued', ?, ?, ?, ?, value, ? FROM json_each(?)`).run(
     firstId,
-    lane,
+    place.id,
+    place.line,
     priority,
     queues.draw(queue, priority, now),
     maxAttempts,
@@ -103,33 +105,34 @@ function insertRacing(
   db: Statements,
   alike: readonly NewTask[],
   firstId: number,
-  lane: number,
+  place: LanePlace,
   queues: QueueBook,
   now: number,
 ): Iterable<number> {
   const { queue, priority, maxAttempts, overrides } = alike[0]!
   const ranks = queues.drawMany(queue, priority, now, alike.length)
   const inOrder = [...ranks.keys()].sort((a, b) => ranks[a]! - ranks[b]!)
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, status, priority, rank, max_attempts, created_at, input, overrides)
-          SELECT ? + key, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ? FROM json_each(?)`).run(
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides)
+          SELECT ? + key, ?, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ? FROM json_each(?)`).run(
     firstId,
-    lane,
+    place.id,
+    place.line,
     priority,
     maxAttempts,
     now,
     storedOverrides(overrides),
     JSON.stringify(inOrder.map((one) => [ranks[one], alike[one]!.input])),
   )
-  const places: number[] = []
-  for (const [place, one] of inOrder.entries()) places[one] = place
-  return places
+  const offsets: number[] = []
+  for (const [offset, one] of inOrder.entries()) offsets[one] = offset
+  return offsets
 }
 
 function insertUnlessHeld(
   db: Statements,
   task: NewTask,
   sequence: IdSequence,
-  lane: number,
+  place: LanePlace,
   queues: QueueBook,
   now: number,
   tally: Tally,
@@ -138,7 +141,7 @@ function insertUnlessHeld(
   if (key !== null && task.whenHeld !== null) {
     const insert = (one: NewTask, itsKey: string) => {
       const id = sequence.next()
-      insertTask(db, one, id, itsKey, lane, queues, now, tally)
+      insertTask(db, one, id, itsKey, place, queues, now, tally)
       return id
     }
     return enqueueHeld(db, { ...task, whenHeld: task.whenHeld }, key, now, tally, insert, (id, input) =>
@@ -148,7 +151,7 @@ function insertUnlessHeld(
   const holder = key === null ? null : holderOf(db, key)
   if (holder !== null) return { id: String(holder), created: false }
   const id = sequence.next()
-  insertTask(db, task, id, key, lane, queues, now, tally)
+  insertTask(db, task, id, key, place, queues, now, tally)
   return { id: String(id), created: true }
 }
 
@@ -157,7 +160,7 @@ function insertTask(
   task: NewTask,
   id: number,
   key: string | null,
-  lane: number,
+  place: LanePlace,
   queues: QueueBook,
   now: number,
   tally: Tally,
@@ -166,10 +169,11 @@ function insertTask(
   const delayed = dueAt !== null && dueAt > now
   const elsewhere = !isShort(task.input)
   db.sql(`INSERT INTO gleaner_tasks
-            (id, lane, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+            (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
     id,
-    lane,
+    place.id,
+    place.line,
     delayed ? 'scheduled' : 'queued',
     task.priority,
     delayed ? null : queues.draw(task.queue, task.priority, now),
@@ -180,8 +184,8 @@ function insertTask(
     key,
     storedOverrides(task.overrides),
   )
-  if (delayed) tally.add(lane, 'scheduled', 1)
-  else if (task.limitKey !== undefined) tally.arrived(lane)
+  if (delayed) tally.add(place.id, 'scheduled', 1)
+  else if (task.limitKey !== undefined) tally.arrived(place.id)
   if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
   if (key !== null && task.keyScope === 'forever') {
     db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)

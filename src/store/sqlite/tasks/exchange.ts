@@ -151,7 +151,7 @@ function answered(
     .scalar('SELECT id FROM gleaner_tasks WHERE session = ? AND cancel_requested = 1 AND fence IS NOT NULL')
     .all(session) as number[]
   const satisfied = want === null || claims.length >= want.start
-  const dueAt = satisfied ? Number.POSITIVE_INFINITY : Math.min(nextDueAt(db), opensAt(db, open, now))
+  const dueAt = satisfied ? Number.POSITIVE_INFINITY : Math.min(nextDueAt(db), opensAt(db, open))
   return {
     claims,
     refused,

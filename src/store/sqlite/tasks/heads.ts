@@ -1,9 +1,13 @@
-import type { Lane } from '../../lane.ts'
+import type { ClaimableLanes, QueueLanes } from '../../claimable.ts'
 import { byRank } from '../../lines.ts'
 import type { Statements } from '../file/statements.ts'
+import { nonEmpty, READY_LANE, SUSPECT_LANE } from './non-empty.ts'
 
 export const READY = `status = 'queued' AND fence IS NULL AND suspect = 0`
 export const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect = 1`
+
+/** Of a line whose tasks are not all for this worker, so many more are read before its lanes are read one by one. */
+const STRANGERS_MAX = 100
 
 /** A waiting task, as far as its place in line tells. */
 export interface Head {
@@ -12,30 +16,74 @@ export interface Head {
   queue: string
 }
 
-export function isAny(db: Statements, which: string, lane: Lane): boolean {
-  return db.sql(`SELECT 1 FROM gleaner_tasks WHERE lane = ? AND ${which} LIMIT 1`).get(lane.id) !== undefined
-}
-
 /** The same index serves both ways. */
 export function inOrder(lastFirst: boolean): string {
   return lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
 }
 
-/** The head of one queue: each of its lanes is in order already, several are merged. */
+/** The head of one queue: each of its lanes is in order already, and so is its line. */
 export function headsOf(
   db: Statements,
-  which: string,
-  lanes: readonly Lane[],
+  claimable: ClaimableLanes,
+  lanes: QueueLanes,
   lastFirst: boolean,
   count: number,
 ): Head[] {
-  const heads = lanes.flatMap(({ id, queue }) =>
-    (
-      db
-        .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${which} ${inOrder(lastFirst)} LIMIT ?`)
-        .all(id, count) as Omit<Head, 'queue'>[]
-    ).map((head) => ({ ...head, queue })),
-  )
-  if (lanes.length > 1) heads.sort(byRank(lastFirst))
+  const { queue, own } = lanes
+  if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, lastFirst, count)
+  const heads = own.flatMap(({ id }) => headsOfLane(db, id, queue, lastFirst, count))
+  heads.push(...headsOfLine(db, claimable, lanes, lastFirst, count))
+  heads.sort(byRank(lastFirst))
   return heads.slice(0, count)
+}
+
+function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boolean, count: number): Head[] {
+  const heads = db
+    .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ?`)
+    .all(lane, count) as Head[]
+  for (const head of heads) head.queue = queue
+  return heads
+}
+
+function headsOfLine(
+  db: Statements,
+  claimable: ClaimableLanes,
+  lanes: QueueLanes,
+  lastFirst: boolean,
+  count: number,
+): Head[] {
+  const { queue, line, shared } = lanes
+  if (line === null) return []
+  const isWhole = claimable.isWhole(lanes)
+  const most = isWhole ? count : 2 * count + STRANGERS_MAX
+  const rows = db
+    .sql(
+      `SELECT id, rank${isWhole ? '' : ', lane'} FROM gleaner_tasks WHERE line = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ?`,
+    )
+    .all(line, most) as (Head & { lane: number })[]
+  const heads = isWhole ? rows : rows.filter(({ lane }) => claimable.lane(lane) !== undefined).slice(0, count)
+  for (const head of heads) head.queue = queue
+  if (heads.length === count || rows.length < most) return heads
+  // The tasks of others stand in front: they must not cost this worker anything.
+  const ids = shared.map(({ id }) => id)
+  return [...nonEmpty(db, READY_LANE, ids)].flatMap((id) => headsOfLane(db, id, queue, lastFirst, count))
+}
+
+/** The first suspects of one lane after the other, of this queue. There are few: a crash leaves what one process had in hand. */
+export function suspectsOf(
+  db: Statements,
+  claimable: ClaimableLanes,
+  queue: string,
+  lastFirst: boolean,
+  count: number,
+): Head[] {
+  const heads: Head[] = []
+  for (const lane of nonEmpty(db, SUSPECT_LANE, claimable.ids)) {
+    if (claimable.queueOf(lane) !== queue) continue
+    const rows = db
+      .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${SUSPECT} ${inOrder(lastFirst)} LIMIT ?`)
+      .all(lane, count) as Omit<Head, 'queue'>[]
+    heads.push(...rows.map((row) => ({ ...row, queue })))
+  }
+  return heads.sort(byRank(lastFirst)).slice(0, count)
 }

@@ -1,6 +1,7 @@
 import { scopeWords } from '../../../model/limit.ts'
+import { ClaimableLanes } from '../../claimable.ts'
 import type { Able, ClaimProof, LaneFilter } from '../../contract.ts'
-import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../../lane.ts'
+import { isMatch, type Lane, OWN_LINES_MAX, readRequirement, requirementWords } from '../../lane.ts'
 import { gateScope } from '../../limit-row.ts'
 import type { Statements } from '../file/statements.ts'
 import { LimitBook } from '../limits/gates.ts'
@@ -15,12 +16,34 @@ const NO_KEY = ''
 /** What decides about a task's lane. */
 type LaneWords = Pick<Lane, 'queue' | 'name' | 'requires'> & { limitKey?: string }
 
-export function laneId(db: Statements, task: LaneWords): number {
+/** Where a task waits: its row names both. */
+export type LanePlace = Pick<Lane, 'id' | 'line'>
+
+export function laneFor(db: Statements, task: LaneWords): LanePlace {
   const { queue, name, limitKey = NO_KEY } = task
   const found = db
-    .scalar('SELECT id FROM gleaner_lanes WHERE queue = ? AND name = ? AND requires = ? AND limit_key = ?')
-    .get(queue, name, requirementWords(task.requires), limitKey) as number | undefined
-  return found ?? (limitKey === NO_KEY ? newLane(db, task, limitKey, null) : newKeyedLane(db, task, limitKey))
+    .sql('SELECT id, line FROM gleaner_lanes WHERE queue = ? AND name = ? AND requires = ? AND limit_key = ?')
+    .get(queue, name, requirementWords(task.requires), limitKey) as LanePlace | undefined
+  if (found !== undefined) return found
+  if (limitKey !== NO_KEY) return { id: newKeyedLane(db, task, limitKey), line: null }
+  const id = newLane(db, task, limitKey, null)
+  return { id, line: lineFor(db, task.queue, id) }
+}
+
+/** Null for the first lanes of a queue. */
+function lineFor(db: Statements, queue: string, lane: number): number | null {
+  const shared = db
+    .scalar('SELECT line FROM gleaner_lanes WHERE queue = ? AND line IS NOT NULL LIMIT 1')
+    .get(queue) as number | undefined
+  if (shared === undefined) {
+    const lanes = db
+      .scalar(`SELECT count(*) FROM (SELECT 1 FROM gleaner_lanes WHERE queue = ? AND limit_key = '' LIMIT ?)`)
+      .get(queue, OWN_LINES_MAX + 1) as number
+    if (lanes <= OWN_LINES_MAX) return null
+  }
+  const line = shared ?? lane
+  db.sql('UPDATE gleaner_lanes SET line = ? WHERE id = ?').run(line, lane)
+  return line
 }
 
 function newLane(
@@ -37,7 +60,7 @@ function newLane(
 
 /** With its turnstile, beside the lane without a key: by that one workers see whether they may take from it. */
 function newKeyedLane(db: Statements, task: LaneWords, limitKey: string): number {
-  const base = laneId(db, { ...task, limitKey: NO_KEY })
+  const base = laneFor(db, { ...task, limitKey: NO_KEY }).id
   const gate = keyGateId(db, task, limitKey)
   const lane = newLane(db, task, limitKey, gate)
   db.sql('INSERT INTO gleaner_turnstiles (lane, base, gate, turn, ready) VALUES (?, ?, ?, 0, 0)').run(
@@ -72,10 +95,13 @@ function laneOfTask(db: Statements, id: number): number {
 export class LaneCache {
   readonly limits: LimitBook
   readonly #db: Statements
-  #lanes = new Map<number, Lane>()
-  #ids = new Map<string, number>()
+  readonly #lanes = new Map<number, Lane>()
+  /** The same, in the order of their ids. */
+  #inOrder: Lane[] = []
+  readonly #sizeOfLine = new Map<number, number>()
+  readonly #places = new Map<string, LanePlace>()
   readonly #ofBatch = new Map<number, number | ReadonlyMap<number, number>>()
-  #claimable = new WeakMap<Able, { among: number; lanes: readonly Lane[] }>()
+  #claimable = new WeakMap<Able, { added: number; lanes: ClaimableLanes }>()
 
   constructor(db: Statements) {
     this.#db = db
@@ -84,24 +110,26 @@ export class LaneCache {
 
   /** A rolled back transaction may have added lanes, and tasks, that do not exist. */
   forget(): void {
-    this.#lanes = new Map()
-    this.#ids = new Map()
+    this.#lanes.clear()
+    this.#inOrder = []
+    this.#sizeOfLine.clear()
+    this.#places.clear()
     this.#ofBatch.clear()
     this.#claimable = new WeakMap()
     this.limits.forget()
   }
 
-  idOf({ queue, name, requires, limitKey }: LaneWords): number {
+  placeOf({ queue, name, requires, limitKey }: LaneWords): LanePlace {
     // Only what requires nothing is remembered: it is what there is plenty of.
     if (requires !== null || limitKey !== undefined)
-      return laneId(this.#db, { queue, name, requires, limitKey })
+      return laneFor(this.#db, { queue, name, requires, limitKey })
     const words = `${queue}/${name}`
-    let id = this.#ids.get(words)
-    if (id === undefined) {
-      id = laneId(this.#db, { queue, name, requires })
-      this.#ids.set(words, id)
+    let place = this.#places.get(words)
+    if (place === undefined) {
+      place = laneFor(this.#db, { queue, name, requires })
+      this.#places.set(words, place)
     }
-    return id
+    return place
   }
 
   /** The lane of a task never changes; what is claimed now is asked for again soon. Often it is one lane for all. */
@@ -129,15 +157,23 @@ export class LaneCache {
     return this.#lanes.get(id) ?? readLanes(this.#db, 'id = ?', [id])[0]!
   }
 
+  /** In the order of their ids. */
   all(): readonly Lane[] {
     const highest = this.#db
       .scalar(`SELECT coalesce(max(id), 0) FROM gleaner_lanes WHERE limit_key = ''`)
       .get() as number
-    if (!this.#lanes.has(highest)) {
-      const lanes = readLanes(this.#db, `limit_key = ''`, [])
-      this.#lanes = new Map(lanes.map((lane) => [lane.id, lane]))
+    const known = this.#inOrder.at(-1)?.id ?? 0
+    if (highest > known) {
+      for (const lane of readLanes(this.#db, `limit_key = '' AND id > ? ORDER BY id`, [known]))
+        this.#add(lane)
     }
-    return [...this.#lanes.values()]
+    return this.#inOrder
+  }
+
+  #add(lane: Lane): void {
+    this.#lanes.set(lane.id, lane)
+    this.#inOrder.push(lane)
+    if (lane.line !== null) this.#sizeOfLine.set(lane.line, (this.#sizeOfLine.get(lane.line) ?? 0) + 1)
   }
 
   /** With a key or without. */
@@ -146,13 +182,18 @@ export class LaneCache {
   }
 
   /** What this worker may run. The same question is asked at every claim, so its answer is kept. */
-  claimable(able: Able): readonly Lane[] {
+  claimable(able: Able): ClaimableLanes {
     const all = this.all()
-    const kept = this.#claimable.get(able)
-    if (kept?.among === all.length) return kept.lanes
-    const lanes = all.filter((lane) => mayTake(lane, able))
-    this.#claimable.set(able, { among: all.length, lanes })
-    return lanes
+    let kept = this.#claimable.get(able)
+    if (kept === undefined) {
+      kept = { added: 0, lanes: new ClaimableLanes(able, (line) => this.#sizeOfLine.get(line) ?? 0) }
+      this.#claimable.set(able, kept)
+    }
+    if (kept.added < all.length) {
+      kept.lanes.add(all.slice(kept.added))
+      kept.added = all.length
+    }
+    return kept.lanes
   }
 }
 
@@ -164,7 +205,7 @@ function keyedLanes(db: Statements): Lane[] {
 function readLanes(db: Statements, which: string, values: readonly number[]): Lane[] {
   type Row = Omit<Lane, 'requires'> & { requires: string }
   const rows = db
-    .sql(`SELECT id, queue, name, requires FROM gleaner_lanes WHERE ${which}`)
+    .sql(`SELECT id, queue, name, requires, line FROM gleaner_lanes WHERE ${which}`)
     .all(...values) as Row[]
   return rows.map((row) => ({ ...row, requires: readRequirement(row.requires) }))
 }

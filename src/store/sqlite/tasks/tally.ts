@@ -50,31 +50,62 @@ export class Tally {
 
   /** Whether a limit was reached that is not any more: somebody else may go on. */
   write(db: Statements): boolean {
-    let freed = false
     for (const [fence, count] of this.#settled) {
       db.sql('UPDATE gleaner_batches SET unsettled = unsettled - ? WHERE fence = ?').run(count, fence)
       db.sql('DELETE FROM gleaner_batches WHERE fence = ? AND unsettled = 0').run(fence)
     }
-    for (const [lane, changes] of this.#lanes) {
-      const { queue_gate, key_gate } = writeCounters(db, lane, changes)
-      if (changes.settled > 0 && queue_gate !== null && release(db, queue_gate, changes.settled)) freed = true
-      if (key_gate === null) continue
-      if (changes.settled > 0 && release(db, key_gate, changes.settled)) freed = true
-      if (changes.arrived) arrive(db, lane)
+    this.#writeCounters(db)
+    return this.#writeLimits(db)
+  }
+
+  /** Lanes whose counters change alike share a statement: with thousands of names most exchanges finish one task of each. */
+  #writeCounters(db: Statements): void {
+    const counted = [...this.#lanes].filter(([, { counted }]) => counted)
+    const wordsOf = ({ counters }: LaneChange) => Object.values(counters).join()
+    for (const alike of Map.groupBy(counted, ([, change]) => wordsOf(change)).values()) {
+      const { created, scheduled, completed, failed, cancelled } = alike[0]![1].counters
+      db.sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
+                failed = failed + ?, cancelled = cancelled + ? WHERE id IN (SELECT value FROM json_each(?))`).run(
+        created,
+        scheduled,
+        completed,
+        failed,
+        cancelled,
+        JSON.stringify(alike.map(([lane]) => lane)),
+      )
     }
+  }
+
+  #writeLimits(db: Statements): boolean {
+    const changed = [...this.#lanes].filter(([, { settled, arrived }]) => settled > 0 || arrived)
+    if (changed.length === 0) return false
+    const limited = db
+      .sql(`SELECT id, queue_gate, key_gate FROM gleaner_lanes WHERE id IN (SELECT value FROM json_each(?))
+              AND (queue_gate IS NOT NULL OR key_gate IS NOT NULL)`)
+      .all(JSON.stringify(changed.map(([lane]) => lane))) as LaneGates[]
+    if (limited.length === 0) return false
+    const leaving = new Map<number, number>()
+    for (const { id, queue_gate, key_gate } of limited) {
+      const { settled } = this.#lanes.get(id)!
+      for (const gate of [queue_gate, key_gate])
+        if (settled > 0 && gate !== null) leaving.set(gate, (leaving.get(gate) ?? 0) + settled)
+    }
+    const freed = release(db, leaving)
+    const keyed = limited.filter(({ id, key_gate }) => key_gate !== null && this.#lanes.get(id)!.arrived)
+    if (keyed.length > 0)
+      arrive(
+        db,
+        keyed.map(({ id }) => id),
+      )
     return freed
   }
 }
 
-/** Answers what the lane counts for: it is asked along with the write. */
-function writeCounters(db: Statements, lane: number, { counters: c, counted }: LaneChange) {
-  type Gates = { queue_gate: number | null; key_gate: number | null }
-  if (!counted)
-    return db.sql('SELECT queue_gate, key_gate FROM gleaner_lanes WHERE id = ?').get(lane) as Gates
-  return db
-    .sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
-            failed = failed + ?, cancelled = cancelled + ? WHERE id = ? RETURNING queue_gate, key_gate`)
-    .get(c.created, c.scheduled, c.completed, c.failed, c.cancelled, lane) as Gates
+/** Which limits the held tasks of a lane count for. */
+interface LaneGates {
+  id: number
+  queue_gate: number | null
+  key_gate: number | null
 }
 
 /**

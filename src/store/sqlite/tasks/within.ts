@@ -8,7 +8,7 @@ import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
 import { Statements } from '../file/statements.ts'
 import { QueueBook } from '../order/queue-book.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
-import { laneId } from './lanes.ts'
+import { laneFor } from './lanes.ts'
 
 /** A user's connections, each with what was prepared on it; forgotten with the connection. */
 const known = new WeakMap<object, Place>()
@@ -55,8 +55,8 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
 
 function placeOn(raw: SqliteDatabase, { driver, random }: OurDatabase): Place {
   const db = new Statements(raw, driver)
-  const laneOf = (task: NewTask) => laneId(db, task)
-  return { db, intended: { laneOf, queues: new QueueBook(db, random) } }
+  const placeOf = (task: NewTask) => laneFor(db, task)
+  return { db, intended: { placeOf, queues: new QueueBook(db, random) } }
 }
 
 function connectionOf(transaction: unknown, ours: OurDatabase): SqliteDatabase {
