@@ -4,6 +4,9 @@ import { type Incident, type Measured, ROWS, rescue, WORKERS } from '../model/me
 import type { EndCause } from '../model/session.ts'
 import type { Store } from '../store/contract.ts'
 
+/** Counts of so many names and queues are written in one transaction. */
+const WRITTEN_TOGETHER_MAX = 500
+
 /**
  * Counts what this process enqueues and runs, in memory, and writes it down every few seconds: what happens a thousand
  * times a second must not cost a thousand writes. A process that dies loses the counts of its last seconds, and no task.
@@ -76,14 +79,19 @@ export class Meter {
     this.#stirred = false
     this.#queues = new Map()
     this.#last = undefined
-    // What could not be written is kept for the next time: the names of tasks are few.
-    this.#writing = this.#store
-      .addMetrics(measured)
-      .catch(() => this.#putBack(measured))
-      .finally(() => {
-        this.#writing = undefined
-      })
+    this.#writing = this.#write(measured).finally(() => {
+      this.#writing = undefined
+    })
     await this.#writing
+  }
+
+  /** In parts, because thousands of names in one transaction would hold up everybody else. */
+  async #write(measured: readonly Measured[]): Promise<void> {
+    for (let from = 0; from === 0 || from < measured.length; from += WRITTEN_TOGETHER_MAX) {
+      const part = measured.slice(from, from + WRITTEN_TOGETHER_MAX)
+      // What could not be written is kept for the next time.
+      await this.#store.addMetrics(part).catch(() => this.#putBack(part))
+    }
   }
 
   async close(): Promise<void> {
@@ -135,6 +143,8 @@ export class Meter {
 type Counting = Omit<Measured, 'durations'> & { buckets: Uint32Array; incidents: Map<Incident, number> }
 
 function measuredBy({ buckets, ...counts }: Counting): Measured {
-  const durations = new Map([...buckets.entries()].filter(([, count]) => count > 0))
+  const durations = new Map<number, number>()
+  for (let bucket = 0; bucket < buckets.length; bucket++)
+    if (buckets[bucket]! > 0) durations.set(bucket, buckets[bucket]!)
   return { ...counts, durations }
 }

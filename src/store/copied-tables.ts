@@ -46,7 +46,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   {
     name: 'lanes',
     key: ['id'],
-    without: ['queue_gate', 'created', 'scheduled', 'completed', 'failed', 'cancelled'],
+    without: ['line', 'queue_gate', 'created', 'scheduled', 'completed', 'failed', 'cancelled'],
   },
   {
     name: 'tasks',
@@ -58,6 +58,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       in_line: `t.status = 'queued'`,
       delayed: `t.status = 'scheduled'`,
     },
+    without: ['line'],
   },
   // They have ended all of them. Finished tasks and attempts name their worker by them.
   { name: 'sessions', key: ['id'] },

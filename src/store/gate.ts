@@ -43,6 +43,11 @@ export class Gate {
     return this.admission(now).room - this.promised
   }
 
+  /** How many may be held although they do not start yet. */
+  roomToPrefetch(now: number): number {
+    return this.#limit.rate === null ? this.admission(now).room : 0
+  }
+
   /** Not before the last start it has counted: who asked the time first may be the second to get here. */
   momentOf(now: number): number {
     const { rate } = this.#limit

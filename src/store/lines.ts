@@ -1,4 +1,5 @@
 import type { Want } from './contract.ts'
+import type { Gate } from './gate.ts'
 import { inTurn } from './turns.ts'
 
 /** A task that might be next, as far as its place in line tells. */
@@ -38,11 +39,27 @@ export function oneLine<Item extends Placed>(
   return line
 }
 
-/** Whatever is limited is started at once: in somebody's hands it would only keep others from their turn. */
-export function startLimited<Item>(
+/**
+ * One of each line in turn. What limits count is prefetched as far as half of the room that is left when the others have
+ * started, so that other workers find room as well. Under a rate nothing is prefetched, because it counts starts.
+ */
+export function startWithinLimits<Item>(
   lines: readonly (readonly Item[])[],
   { start, ahead }: Want,
-  isLimited: (item: Item) => boolean,
+  gatesOf: (item: Item) => readonly Gate[],
+  now: number,
 ): Item[] {
-  return inTurn(lines, start + ahead).filter((item, place) => place < start || !isLimited(item))
+  const next = inTurn(lines, start + ahead)
+  const left = new Map<Gate, number>()
+  for (const item of next.slice(0, start))
+    for (const gate of gatesOf(item)) left.set(gate, (left.get(gate) ?? 0) - 1)
+  for (const gate of new Set(next.slice(start).flatMap(gatesOf)))
+    left.set(gate, Math.floor((gate.roomToPrefetch(now) + (left.get(gate) ?? 0)) / 2))
+  const prefetched = next.slice(start).filter((item) => {
+    const gates = gatesOf(item)
+    if (gates.some((gate) => left.get(gate)! <= 0)) return false
+    for (const gate of gates) left.set(gate, left.get(gate)! - 1)
+    return true
+  })
+  return [...next.slice(0, start), ...prefetched]
 }

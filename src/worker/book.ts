@@ -29,7 +29,8 @@ export class Book {
     fenced_writes: 0,
   }
   averageMs = Number.NaN
-  readonly #averages: Average[] = []
+  /** By queue, then by name; null: the source is a discovery. */
+  readonly #averages = new Map<string | null, Map<string, Average>>()
   /** Mostly it is the same as the last time, and this is asked for every item. */
   #last: Average | undefined
   #trouble: ResourceError | undefined
@@ -56,7 +57,8 @@ export class Book {
   }
 
   sources(): SourceAverage[] {
-    return this.#averages.map(({ queue, name, averageMs, processed }) => ({
+    const averages = [...this.#averages.values()].flatMap((names) => [...names.values()])
+    return averages.map(({ queue, name, averageMs, processed }) => ({
       source: queue === null ? name : `${queue}/${name}`,
       averageMs,
       processed,
@@ -72,12 +74,14 @@ export class Book {
   #averageOf({ name, queue }: Execution): Average {
     const last = this.#last
     if (last !== undefined && last.name === name && last.queue === queue) return last
-    let average = this.#averages.find((one) => one.name === name && one.queue === queue)
-    if (average === undefined) {
-      average = { name, queue, processed: 0, averageMs: Number.NaN }
-      this.#averages.push(average)
-    }
-    this.#last = average
+    this.#last = this.#averages.get(queue)?.get(name) ?? this.#begin(queue, name)
+    return this.#last
+  }
+
+  #begin(queue: string | null, name: string): Average {
+    const names = this.#averages.get(queue) ?? new Map<string, Average>()
+    const average = { name, queue, processed: 0, averageMs: Number.NaN }
+    this.#averages.set(queue, names.set(name, average))
     return average
   }
 }

@@ -30,6 +30,7 @@ import { limits } from './limits.ts'
 import { listing } from './listing.ts'
 import { logs } from './logs.ts'
 import { managingSchedules } from './managing-schedules.ts'
+import { manyLanes } from './many-lanes.ts'
 import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
@@ -100,6 +101,7 @@ const THEMES: Record<string, Theme> = {
   pausing,
   limits,
   'limited keys': limitedKeys,
+  'many lanes': manyLanes,
   rates,
   counting,
   listing,

@@ -83,17 +83,26 @@ export const limits: Theme = (specify, expect) => {
     )
   }
 
-  specify('nothing of a limited queue or key is held ahead; what is not limited is', async (world) => {
-    await limitQueue(world, concurrency(50), 'limited')
-    await world.enqueueMany(10, { queue: 'limited' })
-    await world.enqueueMany(10, { limitKey: 'a' })
-    const worker = await world.worker({ queues: ['default', 'limited'] })
-    const claims = await worker.claim(4, 10)
-    expect(claims).toHaveLength(4)
-    expect(claims.every(({ started }) => started)).toBe(true)
-    await world.enqueueMany(10, { name: 'free' })
-    const other = await world.worker({ names: ['free', 'job'] })
-    expect((await other.claim(1, 10)).filter(({ started }) => !started).length).toBeGreaterThan(0)
+  specify('half of the room that a limit leaves is prefetched, and counts', async (world) => {
+    await limitQueue(world, concurrency(10), 'limited')
+    await limitKeys(world, concurrency(10))
+    for (const of of [{ queue: 'limited' }, { limitKey: 'a' }]) {
+      await world.enqueueMany(20, of)
+      const worker = await world.worker({ queues: [of.queue ?? 'default'] })
+      const claims = await worker.claim(4, 20)
+      expect(claims.map(({ started }) => started)).toEqual([...Array(4).fill(true), ...Array(3).fill(false)])
+      const other = await world.worker({ worker: 'worker:test:1', queues: [of.queue ?? 'default'] })
+      expect(await other.claim(20)).toHaveLength(3)
+      for (const claim of claims) await worker.complete(claim)
+      expect(await other.claim(20)).toHaveLength(7)
+    }
+  })
+
+  specify('nothing is prefetched under a rate', async (world) => {
+    await limitQueue(world, { concurrency: null, rate: { count: 100, perMs: 60_000 } })
+    await world.enqueueMany(20)
+    const claims = await (await world.worker()).claim(4, 20)
+    expect(claims.map(({ started }) => started)).toEqual(Array(4).fill(true))
   })
 
   specify('a suspect counts for its limits, and holds nobody back who cannot have it', async (world) => {

@@ -1,7 +1,9 @@
 import type { TaskStatus } from '../../../src/model/task.ts'
 import type { Claim, Store } from '../../../src/store/contract.ts'
+import { OWN_LINES_MAX } from '../../../src/store/lane.ts'
 import { Claimant } from '../../../src/testing/conformance/claimant.ts'
 import type { MovableClock, TestDatabase } from '../../../src/testing/conformance/index.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
 import type { Able, Life, ModelStore } from './model-store.ts'
 
 /** Two that can do everything, one that cannot. */
@@ -25,6 +27,15 @@ export interface OldClaim {
   life: Life
 }
 
+/** The tasks of the model are in lanes of this queue that share a line; those of the other queue are not. */
+async function fillLanes(store: Store, queue: string): Promise<void> {
+  for (let n = 0; n < OWN_LINES_MAX; n++) {
+    const [task] = await store.enqueue([newTask({ queue, name: `other-${n}` })])
+    await store.cancelTask(task!.id)
+    await store.removeTask(task!.id)
+  }
+}
+
 /** The store under test: each worker has a connection of its own. */
 export class RealStore {
   readonly database: TestDatabase
@@ -40,13 +51,15 @@ export class RealStore {
   }
 
   static async open(database: TestDatabase, model: ModelStore): Promise<RealStore> {
+    const store = await database.open()
+    await fillLanes(store, 'x')
     const workers: Worker[] = []
     for (const [n, able] of ABLE.entries()) {
-      const store = await database.open()
-      const claimant = await new Claimant(store, database.clock, { ...able, worker: `worker:${n}` }).begin()
+      const own = await database.open()
+      const claimant = await new Claimant(own, database.clock, { ...able, worker: `worker:${n}` }).begin()
       workers.push({ claimant, able, life: newLife(model, `worker:${n}`) })
     }
-    return new RealStore(database, await database.open(), workers)
+    return new RealStore(database, store, workers)
   }
 
   get clock(): MovableClock {

@@ -1,6 +1,6 @@
 import type { Gate } from '../../gate.ts'
 import type { Lane } from '../../lane.ts'
-import { byRank, oneLine, startLimited } from '../../lines.ts'
+import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
 import { inTurn } from '../../turns.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
@@ -125,10 +125,12 @@ async function nextWithinLimits(
     const lastFirst = book.isLastFirst(queue)
     const sources = ofQueue.map((base) => plain(base, count))
     const withoutKey = await lockHeads(sql, READY, lastFirst, sources)
-    const withKey = await keyedHeads(sql, limits, ofQueue, lastFirst, Math.min(room, want.start), now)
+    const withKey = await keyedHeads(sql, limits, ofQueue, lastFirst, count, now)
     lines.push(oneLine(withoutKey, withKey, lastFirst).slice(0, count))
   }
-  return startLimited(lines, want, ({ base, key }) => key !== null || queues.has(base.queue))
+  const gatesOf = ({ base, key }: Candidate) =>
+    [queues.get(base.queue), key?.gate].filter((gate) => gate !== undefined)
+  return startWithinLimits(lines, want, gatesOf, now)
 }
 
 /** The next tasks of those keys whose turn it is, in the order of turns. */

@@ -2,7 +2,6 @@ import { ClaimableLanes } from '../../claimable.ts'
 import type { Want } from '../../contract.ts'
 import type { Gate } from '../../gate.ts'
 import { gateOfQueue, type LimitBook } from '../limits/gates.ts'
-import { nextWakeAt } from '../limits/turnstiles.ts'
 import type { Memory } from '../memory.ts'
 import type { Statements } from './statements.ts'
 
@@ -92,10 +91,4 @@ function settingsOf(db: Statements): Record<'paused' | 'version' | 'limits' | 'k
                  (SELECT value FROM gleaner_meta WHERE key = 'limits') AS limits,
                  (SELECT value FROM gleaner_meta WHERE key = 'keyed') AS keyed`)
     .get() as ReturnType<typeof settingsOf>
-}
-
-/** When a limit will let something through that it does not now. Infinity: not by itself. */
-export function opensAt(db: Statements, { keyed, limits }: Opening): number {
-  const queues = limits?.opensAt() ?? Number.POSITIVE_INFINITY
-  return Math.min(queues, keyed ? nextWakeAt(db) : Number.POSITIVE_INFINITY)
 }

@@ -1,5 +1,13 @@
 import type { SqliteDatabase, SqliteDriver, SqliteStatement } from '../drivers/driver.ts'
 
+/** A limit that is a parameter and nothing else. */
+const BARE_LIMIT = /\bLIMIT ([?:]\w*)/g
+
+/** SQLite plans a statement again each time a parameter that stands for its whole limit is bound, which costs more than most lookups. */
+function planOnce(text: string): string {
+  return text.replace(BARE_LIMIT, 'LIMIT $1 + 0')
+}
+
 /** The prepared statements of one connection, by their text: ours, or a user's own in `within`. */
 export class Statements {
   readonly raw: SqliteDatabase
@@ -21,7 +29,7 @@ export class Statements {
   sql(text: string): SqliteStatement {
     let statement = this.#rows.get(text)
     if (statement === undefined) {
-      statement = this.raw.prepare(text)
+      statement = this.raw.prepare(planOnce(text))
       this.#rows.set(text, statement)
     }
     return statement
@@ -31,7 +39,7 @@ export class Statements {
   scalar(text: string): SqliteStatement {
     let statement = this.#scalars.get(text)
     if (statement === undefined) {
-      statement = this.raw.prepare(text).pluck()
+      statement = this.raw.prepare(planOnce(text)).pluck()
       this.#scalars.set(text, statement)
     }
     return statement

@@ -3,7 +3,7 @@ import type { Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Head } from '../tasks/heads.ts'
 import { enterGates } from './gates.ts'
-import { type KeyedHead, passKeys } from './turnstiles.ts'
+import { type KeyedHead, nextWakeAt, passKeys } from './turnstiles.ts'
 
 /** What has a key tells of its lane and its gate, too. */
 export type Candidate = Head & Partial<Pick<KeyedHead, 'lane' | 'base' | 'gate'>>
@@ -29,4 +29,10 @@ export function enter(
     if (gate !== null) entering.set(gate, (entering.get(gate) ?? 0) + 1)
   }
   if (entering.size > 0) enterGates(db, entering, now)
+}
+
+/** When a limit will let something through that it does not now. Infinity: not by itself. */
+export function opensAt(db: Statements, { keyed, limits }: Opening): number {
+  const queues = limits?.opensAt() ?? Number.POSITIVE_INFINITY
+  return Math.min(queues, keyed ? nextWakeAt(db) : Number.POSITIVE_INFINITY)
 }

@@ -1,3 +1,4 @@
+import { isLastFirst } from '../../../model/rank.ts'
 import type { Claim, Want } from '../../contract.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
@@ -10,6 +11,7 @@ import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/tur
 import type { Memory } from '../memory.ts'
 import type { QueueBook } from '../order/queue-book.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
+import { inOrder, READY } from './heads.ts'
 import { takesOver } from './held-key.ts'
 import { isAnyReady, isAnySuspect, nextTasks } from './next-tasks.ts'
 import { Tally } from './tally.ts'
@@ -43,9 +45,10 @@ export function claimTasks(
   const { lanes } = memory
   promoteDue(db, memory, now)
   if (open.keyed) wakeKeys(db, now)
-  const candidates = nextTasks(db, memory, open, want, now)
-  if (candidates.length === 0) return []
-  const next = readWaiting(db, candidates)
+  const only = onlyLane(db, open, want)
+  const candidates = only === null ? nextTasks(db, memory, open, want, now) : []
+  const next = only === null ? readWaiting(db, candidates) : readLane(db, memory, only, want)
+  if (next.length === 0) return []
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
   if (isLimited(open)) enter(db, open, candidates, fence, now)
@@ -67,6 +70,27 @@ export function suspectsWaiting(db: Statements, { lanes }: Memory, open: Opening
 export function nextDueAt(db: Statements): number {
   const at = db.scalar(`SELECT min(run_after) FROM gleaner_tasks WHERE status = 'scheduled'`).get()
   return (at as number | null) ?? Number.POSITIVE_INFINITY
+}
+
+/** Most claims have one lane to read: it is in order already. */
+function onlyLane(db: Statements, open: Opening, want: Want): Lane | null {
+  if (open.lanes.ids.length !== 1 || isLimited(open) || (want.empty && isAnySuspect(db, open))) return null
+  const only = open.lanes.lane(open.lanes.ids[0]!)!
+  return open.pausedQueues.has(only.queue) ? null : only
+}
+
+function readLane(
+  db: Statements,
+  { queues, turns }: Memory,
+  { id, queue }: Lane,
+  { able, start, ahead }: Want,
+): WaitingRow[] {
+  const order = inOrder(isLastFirst(queues.of(queue)))
+  const rows = db
+    .sql(`SELECT ${WAITING} FROM gleaner_tasks WHERE lane = ? AND ${READY} ${order} LIMIT ?`)
+    .all(id, start + ahead) as WaitingRow[]
+  if (rows.length > 0) turns.served(able, queue)
+  return rows
 }
 
 function readWaiting(db: Statements, next: readonly { id: number }[]): WaitingRow[] {

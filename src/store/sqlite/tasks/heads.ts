@@ -31,18 +31,76 @@ export function headsOf(
 ): Head[] {
   const { queue, own } = lanes
   if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, lastFirst, count)
-  const heads = own.flatMap(({ id }) => headsOfLane(db, id, queue, lastFirst, count))
+  const ids = own.map(({ id }) => id)
+  const heads = headsOfLanes(db, ids, queue, lastFirst, count)
   heads.push(...headsOfLine(db, claimable, lanes, lastFirst, count))
-  heads.sort(byRank(lastFirst))
-  return heads.slice(0, count)
+  return firstOf(heads, lastFirst, count)
+}
+
+function firstOf(heads: Head[], lastFirst: boolean, count: number): Head[] {
+  return heads.sort(byRank(lastFirst)).slice(0, count)
+}
+
+/** The first task of each of these queues, in one statement for all lanes and one for all lines; null: it has none. */
+export function firstOfQueues(
+  db: Statements,
+  claimable: ClaimableLanes,
+  queues: readonly QueueLanes[],
+  lastFirst: boolean,
+): (Head | null)[] {
+  const own = queues.flatMap((lanes) => lanes.own.map(({ id }) => id))
+  const lines = queues.flatMap((lanes) => (claimable.isWhole(lanes) ? [lanes.line!] : []))
+  const ofLane = firstBy('lane', db, own, lastFirst)
+  const ofLine = firstBy('line', db, lines, lastFirst)
+  return queues.map((lanes) => {
+    const heads = lanes.own.flatMap(({ id }) => ofLane.get(id) ?? [])
+    if (claimable.isWhole(lanes)) heads.push(...(ofLine.get(lanes.line!) ?? []))
+    else heads.push(...headsOfLine(db, claimable, lanes, lastFirst, 1))
+    const [first] = firstOf(heads, lastFirst, 1)
+    return first === undefined ? null : { ...first, queue: lanes.queue }
+  })
+}
+
+function firstBy(
+  column: 'lane' | 'line',
+  db: Statements,
+  ids: readonly number[],
+  lastFirst: boolean,
+): Map<number, Head[]> {
+  if (ids.length === 0) return new Map()
+  const rows = db
+    .sql(`SELECT one.value AS at, t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
+          WHERE t.id = (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT 1)`)
+    .all(JSON.stringify(ids)) as (Omit<Head, 'queue'> & { at: number })[]
+  return new Map(rows.map(({ at, id, rank }) => [at, [{ id, rank, queue: '' }]]))
 }
 
 function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boolean, count: number): Head[] {
-  const heads = db
+  const rows = db
     .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ?`)
     .all(lane, count) as Head[]
-  for (const head of heads) head.queue = queue
-  return heads
+  return ofQueue(rows, queue)
+}
+
+/** So many of each. */
+function headsOfLanes(
+  db: Statements,
+  lanes: readonly number[],
+  queue: string,
+  lastFirst: boolean,
+  count: number,
+): Head[] {
+  if (lanes.length === 0) return []
+  const rows = db
+    .sql(`SELECT t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
+          WHERE t.id IN (SELECT id FROM gleaner_tasks WHERE lane = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT ?)`)
+    .all(JSON.stringify(lanes), count) as Head[]
+  return ofQueue(rows, queue)
+}
+
+function ofQueue(rows: Head[], queue: string): Head[] {
+  for (const row of rows) row.queue = queue
+  return rows
 }
 
 function headsOfLine(
@@ -62,11 +120,11 @@ function headsOfLine(
     )
     .all(line, most) as (Head & { lane: number })[]
   const heads = isWhole ? rows : rows.filter(({ lane }) => claimable.lane(lane) !== undefined).slice(0, count)
-  for (const head of heads) head.queue = queue
+  ofQueue(heads, queue)
   if (heads.length === count || rows.length < most) return heads
   // The tasks of others stand in front: they must not cost this worker anything.
   const ids = shared.map(({ id }) => id)
-  return [...nonEmpty(db, READY_LANE, ids)].flatMap((id) => headsOfLane(db, id, queue, lastFirst, count))
+  return headsOfLanes(db, [...nonEmpty(db, READY_LANE, ids)], queue, lastFirst, count)
 }
 
 /** The first suspects of one lane after the other, of this queue. There are few: a crash leaves what one process had in hand. */

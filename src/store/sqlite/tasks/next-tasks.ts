@@ -1,12 +1,14 @@
 import { isLastFirst } from '../../../model/rank.ts'
 import type { Able, Want } from '../../contract.ts'
-import { oneLine, startLimited } from '../../lines.ts'
-import { isOpen, type Opening } from '../file/opening.ts'
+import { Gate } from '../../gate.ts'
+import { oneLine, startWithinLimits } from '../../lines.ts'
+import { inTurn } from '../../turns.ts'
+import { isLimited, isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Candidate } from '../limits/limited-claim.ts'
 import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/turnstiles.ts'
 import type { Memory } from '../memory.ts'
-import { headsOf, suspectsOf } from './heads.ts'
+import { firstOfQueues, type Head, headsOf, suspectsOf } from './heads.ts'
 import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from './non-empty.ts'
 
 /** So many queues may turn out to be empty before the index is asked which have something. */
@@ -32,11 +34,15 @@ export function nextTasks(
   const suspect = want.empty ? nextSuspect(db, memory, open, want, now) : null
   if (suspect !== null) return [suspect]
   const heads = headsInTurn(db, memory, open, want, now).map((one) => one.heads)
-  const isUnderLimit = ({ queue, gate }: Candidate) =>
-    gate !== undefined || (open.limits?.gateOf(queue) ?? null) !== null
-  const next = startLimited(heads, want, isUnderLimit)
+  const next = isLimited(open)
+    ? startWithinLimits(heads, want, (one) => gatesOf(open, one), now)
+    : inTurn(heads, want.start + want.ahead)
   if (next.length > 0) memory.turns.served(want.able, next.at(-1)!.queue)
   return next
+}
+
+function gatesOf({ limits }: Opening, { queue, gate }: Candidate): Gate[] {
+  return [limits?.gateOf(queue), gate].filter((one) => one instanceof Gate)
 }
 
 /** Whether a queue of these has something: a look that takes no lock. */
@@ -81,42 +87,82 @@ function nextSuspect(
 /** Of each queue that has something as much as one claim could take, beginning with the queue whose turn it is. */
 function headsInTurn(db: Statements, memory: Memory, open: Opening, want: Want, now: number): QueueHead[] {
   const count = want.start + want.ahead
-  const { size } = open.lanes.queues
-  const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, { want, most, now })
-  let most = size <= FEW_QUEUES ? count : Math.ceil(count / size)
+  const isFew = open.lanes.queues.size <= FEW_QUEUES
+  const isOneByOne = isFew || isLimited(open)
+  const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, most, now)
+  let most = isFew ? count : 1
   let found: QueueHead[] = []
-  for (const queue of queuesInTurn(db, memory, open, want.able, () => found.length)) {
-    const heads = read(queue, most)
-    if (heads.length > 0) found.push({ queue, heads })
-    if (found.length === count) break
+  const inTurn = new QueuesInTurn(db, memory, open, want.able)
+  while (found.length < count) {
+    const queues = inTurn.next(isOneByOne ? 1 : count - found.length)
+    if (queues.length === 0) break
+    const heads = isOneByOne
+      ? queues.map((queue) => read(queue, most))
+      : firstOfEach(db, memory, open, queues)
+    const some = queues.map((queue, i) => ({ queue, heads: heads[i]! })).filter((one) => one.heads.length > 0)
+    inTurn.missed(queues.length - some.length)
+    found.push(...some)
   }
   for (;;) {
-    const full = found.filter(({ heads }) => heads.length >= most)
+    const full = new Set(found.filter(({ heads }) => heads.length >= most))
     const missing = count - found.reduce((sum, { heads }) => sum + heads.length, 0)
-    if (missing <= 0 || full.length === 0) return found
-    most += Math.max(most, Math.ceil(missing / full.length))
-    found = found.map((one) => (full.includes(one) ? { ...one, heads: read(one.queue, most) } : one))
+    if (missing <= 0 || full.size === 0) return found
+    most += Math.max(most, Math.ceil(missing / full.size))
+    found = found.map((one) => (full.has(one) ? { ...one, heads: read(one.queue, most) } : one))
   }
 }
 
 /** Most workers have few queues, and most queues have something. After many empty ones the index tells which do. */
-function* queuesInTurn(
-  db: Statements,
-  { turns }: Memory,
-  open: Opening,
-  able: Able,
-  found: () => number,
-): Generator<string> {
-  const seen = new Set<string>()
-  for (const queue of turns.of(able)) {
-    if (seen.size - found() >= EMPTY_MAX) {
-      const ready = new Set(readyQueues(db, open))
-      for (const one of seen) ready.delete(one)
-      return yield* turns.among(able, ready)
-    }
-    seen.add(queue)
-    if (open.lanes.queues.has(queue)) yield queue
+class QueuesInTurn {
+  readonly #db: Statements
+  readonly #memory: Memory
+  readonly #open: Opening
+  readonly #able: Able
+  readonly #seen = new Set<string>()
+  #queues: Iterator<string>
+  #missed = 0
+
+  constructor(db: Statements, memory: Memory, open: Opening, able: Able) {
+    this.#db = db
+    this.#memory = memory
+    this.#open = open
+    this.#able = able
+    this.#queues = memory.turns.of(able)
   }
+
+  next(count: number): string[] {
+    const taken: string[] = []
+    while (taken.length < count) {
+      const { value, done } = this.#queues.next()
+      if (done) break
+      this.#seen.add(value)
+      if (this.#open.lanes.queues.has(value)) taken.push(value)
+      else this.missed(1)
+    }
+    return taken
+  }
+
+  /** So many of those had nothing. */
+  missed(count: number): void {
+    const isFirst = this.#missed < EMPTY_MAX
+    this.#missed += count
+    if (!isFirst || this.#missed < EMPTY_MAX) return
+    const ready = new Set(readyQueues(this.#db, this.#open))
+    for (const queue of this.#seen) ready.delete(queue)
+    this.#queues = this.#memory.turns.among(this.#able, ready).values()
+  }
+}
+
+/** Without limits. */
+function firstOfEach(db: Statements, { queues }: Memory, open: Opening, names: readonly string[]): Head[][] {
+  const heads = new Map<string, Head[]>()
+  const unpaused = names.filter((queue) => !open.pausedQueues.has(queue))
+  for (const [lastFirst, alike] of Map.groupBy(unpaused, (queue) => isLastFirst(queues.of(queue)))) {
+    const lanes = alike.map((queue) => open.lanes.queues.get(queue)!)
+    for (const head of firstOfQueues(db, open.lanes, lanes, lastFirst))
+      if (head !== null) heads.set(head.queue, [head])
+  }
+  return names.map((queue) => heads.get(queue) ?? [])
 }
 
 function headsOfQueue(
@@ -124,7 +170,8 @@ function headsOfQueue(
   { lanes, queues }: Memory,
   open: Opening,
   queue: string,
-  { want, most, now }: { want: Want; most: number; now: number },
+  most: number,
+  now: number,
 ): Candidate[] {
   if (open.pausedQueues.has(queue)) return []
   const room = open.limits?.roomOf(queue) ?? Number.POSITIVE_INFINITY
@@ -134,6 +181,6 @@ function headsOfQueue(
   const ofQueue = open.lanes.queues.get(queue)!
   const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, lastFirst, count)
   if (!open.keyed) return plain
-  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, Math.min(count, want.start), now)
+  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, count, now)
   return oneLine(plain, keyed, lastFirst).slice(0, count)
 }

@@ -13,7 +13,7 @@ import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
 import { optimize } from './optimize.ts'
 import { prunable, takeTurn } from './prune.ts'
 import { findingsIn } from './soundness.ts'
-import { giveBackUnreachable } from './unreachable.ts'
+import { giveBackUnreachable, moveToTheirLines } from './unreachable.ts'
 
 /** Whoever wants to claim waits that long, since there is one writer at a time. */
 const STEP_MS = 4
@@ -101,7 +101,13 @@ export function sqliteUpkeep({ connection, memory, now, read, write, tell }: Upk
       const more = ids.length > 0 || afterLane !== 0
       return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
     },
-    check: () => checked(look, () => write('full', () => giveBackUnreachable(db, memory, now()))),
+    check: () =>
+      checked(look, () =>
+        write('full', () => {
+          giveBackUnreachable(db, memory, now())
+          moveToTheirLines(db)
+        }),
+      ),
     async optimize(options) {
       if (!inMemory) return chore({ kind: 'optimize', database, options })
       await stillOpen()
