@@ -119,7 +119,8 @@ export class Hands implements Desk {
     this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
     // Behind a handler that did not wait: whoever has paused it relies on it that nothing old is begun.
     this.handBackOld(now)
-    if (this.#options.store.remote && this.#ahead.size > 0 && this.#slices.isOver(now)) return this.#slices.startLater()
+    if (this.#options.store.remote && this.#ahead.size > 0 && this.#slices.isOver(now))
+      return this.#slices.startLater()
     this.#startNext()
   }
 
