@@ -9,6 +9,9 @@ export function onAnotherBoot(file: string): string[] {
   return ['unshare', '--mount', 'sh', '-c', script, file]
 }
 
+/** Before a program: as in a chroot without `/proc`. */
+export const WITHOUT_PROC = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh']
+
 /** Only root may, and not everywhere. */
 export function canUnshare(): boolean {
   return spawnSync('unshare', ['--pid', '--fork', '--uts', '--mount-proc', 'true']).status === 0

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { StoreError } from '../../../errors.ts'
+import { openDescriptors, seen } from './descriptors.ts'
 import type { SqliteDriver } from './driver.ts'
 import { nameOf } from './load.ts'
 
@@ -12,7 +13,6 @@ import { nameOf } from './load.ts'
 const LOOK_EVERY_MS = 1_000
 /** In a process with thousands of descriptors a look takes milliseconds: it may cost one part in 200 of the time. */
 const LOOK_SHARE = 200
-const DESCRIPTORS = '/proc/self/fd'
 const MAPS = '/proc/self/maps'
 
 /**
@@ -66,9 +66,10 @@ function isWatched(path: string, driver: SqliteDriver): boolean {
 
 /** Native SQLite modules that this process has loaded; null: it cannot be seen here. */
 export function nativeLibraries(): string[] | null {
-  if (process.platform !== 'linux') return null
+  const maps = process.platform === 'linux' ? seen(() => readFileSync(MAPS, 'utf8')) : null
+  if (maps === null) return null
   const found = new Map<string, string>()
-  for (const line of readFileSync(MAPS, 'utf8').split('\n')) {
+  for (const line of maps.split('\n')) {
     // Address, rights, offset, device, inode, path.
     const [, , , device, inode, ...path] = line.split(/ +/)
     const name = path.join(' ')
@@ -117,19 +118,7 @@ function isPartOfNode(name: string): boolean {
 }
 
 function descriptorsOn(path: string): number {
-  if (process.platform !== 'linux') return 0
-  const file = statOf(path)
-  if (file === undefined) return 0
-  return readdirSync(DESCRIPTORS).filter((fd) => {
-    const open = statOf(`${DESCRIPTORS}/${fd}`)
-    return open !== undefined && open.ino === file.ino && open.dev === file.dev
-  }).length
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  const file = seen(() => statSync(path))
+  if (file === null) return 0
+  return (openDescriptors() ?? []).filter(({ ino, dev }) => ino === file.ino && dev === file.dev).length
 }

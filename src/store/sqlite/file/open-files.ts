@@ -1,12 +1,12 @@
-import { readdirSync, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../../../errors.ts'
+import { openDescriptors } from '../drivers/descriptors.ts'
 
 /** Without being asked for certainty, the files are looked at that often at most. */
 const LOOK_EVERY_MS = 100
 /** A folder that changed so short a time ago may change again without a new time stamp: the kernel's clock ticks every 1 to 10 ms. */
 const TICK_MS = 50
-const DESCRIPTORS = '/proc/self/fd'
 
 const PARTS = ['', '-wal', '-shm'] as const
 
@@ -36,10 +36,8 @@ export class OpenFiles {
 
   /** Between SQLite's opening and our look they may have been replaced. Only Linux lets us see what is open. */
   #mustBeOpen(): void {
-    if (process.platform !== 'linux') return
-    const open = readdirSync(DESCRIPTORS).map((fd) =>
-      statSync(`${DESCRIPTORS}/${fd}`, { throwIfNoEntry: false }),
-    )
+    const open = openDescriptors()
+    if (open === null) return
     const missing = PARTS.find((part) => !open.some((file) => isSame(file, this.#opened.get(part))))
     if (missing !== undefined) throw filesMoved(this.#path + missing)
   }

@@ -73,6 +73,15 @@ const scenes: Record<string, () => Promise<Record<string, unknown>>> = {
     looker.close()
     return { restored, restoredWithIt, copied, copiedWithIt, diagnosed, verified, again: await restore() }
   },
+  async alone() {
+    const gleaner = await open('first')
+    const own = new Database(path('first'))
+    own.exec('BEGIN IMMEDIATE')
+    const within = await answerTo(() => gleaner.within(own).enqueue(task, 1))
+    own.exec('COMMIT')
+    const enqueued = await answerTo(() => gleaner.enqueue(task, 1))
+    return { within, enqueued, closed: await answerTo(() => gleaner.close()) }
+  },
   async node() {
     const gleaner = await open('first')
     const enqueued = await answerTo(() => gleaner.enqueue(task, 1))
