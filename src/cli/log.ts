@@ -15,6 +15,15 @@ export interface LogOptions {
   quiet: boolean
 }
 
+/** What a line in the log is about. */
+interface Details {
+  worker?: string
+  err?: unknown
+  pid?: number
+  /** Why a worker backs off. */
+  reason?: string
+}
+
 /** For people: a line each, with who it is about. For programs: what pino writes. */
 export function logTo(terminal: Terminal, { json, quiet }: LogOptions): Logger {
   // Without our own pid, which would stand beside the one of the worker that a line is about.
@@ -31,12 +40,12 @@ export function logTo(terminal: Terminal, { json, quiet }: LogOptions): Logger {
   const lines = new LogLines(terminal.stream('stderr'), (count) => `${leftOutWords(count)}\n`)
   const line = (level: Level) => (details: object, message: string) => {
     if (quiet && level === 'info') return
-    const { worker, err, pid } = details as { worker?: string; err?: unknown; pid?: number }
+    const { worker, err, pid, reason } = details as Details
     const time = terminal.style('dim', new Date().toTimeString().slice(0, 8))
     const who = worker === undefined ? '' : `${terminal.style('cyan', worker)} `
     const where = pid === undefined ? '' : ` (pid ${pid})`
-    const why = err === undefined ? '' : `: ${messageOf(err)}`
-    const text = `${message}${where}${why}`
+    const why = err === undefined ? reason : messageOf(err)
+    const text = `${message}${where}${why === undefined ? '' : `: ${why}`}`
     const coloured =
       level === 'error'
         ? terminal.style('red', text)

@@ -154,6 +154,7 @@ time.sleep(600)`,
   await until('its reason is shown', async () =>
     (await app.workers.list()).some(({ reason }) => reason === 'no VRAM'),
   )
+  await start.hears(/worker:py:0 worker backs off \(pid \d+\): no VRAM/)
   await start.hears(/framed once[\s\S]*the program ended with SIGKILL[\s\S]*framed once/)
 })
 
