@@ -71,3 +71,17 @@ describe('every page ends with a link to the next one', () => {
     if (next !== undefined) expect(target).toBe(next)
   })
 })
+
+test.each([
+  ['retry', 'Retry'],
+  ['schedule', 'Schedules'],
+  ['limit', 'Limits'],
+  ['transaction', 'Transactions'],
+  ['test', 'Testing'],
+  ['run in other languages', 'Workers in other languages'],
+  ['see', 'Guides: see what happens'],
+  ['operate', 'Guides: operate'],
+])('a reader who wants to %s finds "%s" in the sidebar', (_task, name) => {
+  const names = contents().flatMap(({ title, entries }) => [title, ...entries.map((entry) => entry.title)])
+  expect(names).toContain(name)
+})
