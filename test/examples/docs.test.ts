@@ -110,6 +110,18 @@ describe('the SQL in the documentation', () => {
   )
 })
 
+// npm 11 writes "type": "commonjs", and then Node refuses `import` in a .ts file.
+test('a page that begins with npm init makes a package of modules, or names its programs .mts', () => {
+  const begun = pages().filter((page) => readFileSync(join(checkout, page), 'utf8').includes('npm init -y'))
+  expect(begun.length).toBeGreaterThan(1)
+  const failing = begun.filter((page) => {
+    const text = readFileSync(join(checkout, page), 'utf8')
+    const isModule = text.includes('npm pkg set type=module')
+    return !isModule && blocksOf(checkout, page).some(({ code }) => /^\/\/ \S+\.ts\n/.test(code))
+  })
+  expect(failing).toEqual([])
+})
+
 test('no page names the machine it was written on', () => {
   const telling = pages().filter((page) => {
     const text = readFileSync(join(checkout, page), 'utf8')
