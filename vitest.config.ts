@@ -10,6 +10,7 @@ const LONG = [
   'torture/random-kills',
   'web/journeys',
   'store/postgres.model',
+  'docs/site',
   'cli/everywhere',
   'torture/row-kills',
   'store/postgres.rows-model',

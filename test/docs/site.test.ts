@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -13,6 +14,7 @@ import { extname, join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { linksOf } from '../../tools/docs/markdown.ts'
 import { buildSite, builtPages, deadBuiltLinks } from '../../tools/docs/site.ts'
 import { openBrowser } from '../web/browser.ts'
 
@@ -78,6 +80,14 @@ test('the built site has no link that leads nowhere, to no page, file or title',
   const pages = builtPages(folder)
   expect(pages.length).toBeGreaterThan(60)
   expect(deadBuiltLinks(folder)).toEqual([])
+})
+
+test('the site has an index and the text of its pages for programs, whose links lead to its pages', () => {
+  const [index, full] = ['llms.txt', 'llms-full.txt'].map((name) => readFileSync(join(folder, name), 'utf8'))
+  const listed = linksOf(index!).map(({ target }) => target)
+  expect(listed.length).toBeGreaterThan(30)
+  expect(listed.filter((target) => !existsSync(join(folder, target)))).toEqual([])
+  expect(full!.match(/^<page path="/gm)).toHaveLength(listed.length)
 })
 
 test('a dead link or a dead title in a built page is found', () => {
@@ -152,7 +162,11 @@ test('the search finds a page by what stands in it', async () => {
 async function violations(page: Page, rules: Record<string, { enabled: boolean }> = {}): Promise<string[]> {
   await page.evaluate(`if (!window.axe) { ${axe.source} }`)
   return page.evaluate(async (rules) => {
-    const { violations } = await window.axe.run(document, { resultTypes: ['violations'], rules })
+    const { violations } = await window.axe.run(document, {
+      resultTypes: ['violations'],
+      preload: false,
+      rules,
+    })
     return violations.flatMap(({ id, nodes }: any) =>
       nodes
         .slice(0, 3)
