@@ -53,7 +53,7 @@ export const CONFIG_OPTIONS = {
     type: 'string',
     short: 'c',
     value: 'file',
-    about: 'The config; default: the nearest gleaner.config.ts, .js or .mjs from here upwards.',
+    about: 'The config. Default: the nearest gleaner.config.ts, .js or .mjs, in this folder or above.',
   },
   'trust-config': {
     type: 'boolean',
@@ -72,7 +72,7 @@ export const LOG_OPTIONS = {
   json: { type: 'boolean', about: 'Write the log to stdout as JSON, one object a line (pino).' },
 } as const satisfies Command['options']
 
-export const JSON_OPTION: Option = { type: 'boolean', about: 'As JSON, for other programs.' }
+export const JSON_OPTION: Option = { type: 'boolean', about: 'Print JSON, for other programs.' }
 
 /** Which Gleaner: the database of a config, or a server. */
 export const PLACE_OPTIONS = {
@@ -86,11 +86,11 @@ export const PLACE_OPTIONS = {
   token: {
     type: 'string',
     value: 'token',
-    about: 'What the server knows you by. Others on this machine can see it: prefer GLEANER_TOKEN.',
+    about: 'Your token for the server. Other users of this machine can see it: prefer GLEANER_TOKEN.',
   },
 } as const satisfies Command['options']
 
-export const YES_OPTION: Option = { type: 'boolean', short: 'y', about: 'Do it without asking.' }
+export const YES_OPTION: Option = { type: 'boolean', short: 'y', about: 'Do not ask for confirmation.' }
 
 export function text(value: string | boolean | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined

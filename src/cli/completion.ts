@@ -9,16 +9,15 @@ type Shell = (typeof SHELLS)[number]
 export function completionOf(others: readonly Command[]): Command {
   const command: Command = {
     name: 'completion',
-    summary: 'Print what completes these commands in your shell.',
-    operands: [{ name: 'shell', about: 'Which shell.', choices: SHELLS }],
+    summary: 'Print shell completions.',
+    operands: [{ name: 'shell', about: 'The shell.', choices: SHELLS }],
     about:
-      'Prints a script for the shell, made from the commands of this version: commands, their verbs, options and the ' +
-      'values that there are.',
+      'Prints a script that completes the commands of this version, their verbs, their options and their values.',
     options: {},
     examples: [
-      ['source <(gleaner completion bash)', 'In ~/.bashrc.'],
-      ['gleaner completion zsh > "${fpath[1]}/_gleaner"', 'Once, for zsh.'],
-      ['gleaner completion fish > ~/.config/fish/completions/gleaner.fish', 'Once, for fish.'],
+      ['source <(gleaner completion bash)', 'Write this into ~/.bashrc.'],
+      ['gleaner completion zsh > "${fpath[1]}/_gleaner"', 'Run this once, for zsh.'],
+      ['gleaner completion fish > ~/.config/fish/completions/gleaner.fish', 'Run this once, for fish.'],
     ],
     async run([shell], _values, { print }) {
       for (const line of SCRIPTS[shell as Shell]([...others, command])) print(line)

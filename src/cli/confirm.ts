@@ -6,11 +6,11 @@ export async function confirmed(what: string, values: Values, terminal: Terminal
   if (values.yes === true) return true
   if (!terminal.canAsk)
     throw new UsageError(
-      `${what}: nobody can be asked here`,
-      'Nothing was done. Say --yes to do it without being asked.',
+      `${what}: the command cannot ask without a terminal`,
+      'Nothing was changed. Pass --yes to confirm.',
     )
   const answer = await terminal.ask(`${what}? [y/N] `)
   if (/^y(es)?$/i.test(answer?.trim() ?? '')) return true
-  terminal.complain('nothing was done')
+  terminal.complain('nothing was changed')
   return false
 }

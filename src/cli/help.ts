@@ -6,19 +6,19 @@ const WIDTH = 80
 const INDENT = '    '
 
 export const ENVIRONMENT = [
-  ['GLEANER_DATABASE', 'The database, instead of the one in the config.'],
-  ['GLEANER_URL', 'The server to ask, as --url.'],
-  ['GLEANER_TOKEN', 'What it knows you by, as --token. For `gleaner start`: what operators must know.'],
-  ['GLEANER_VIEWER_TOKEN', 'For `gleaner start`: what those must know who only look.'],
-  ['GLEANER_HOST, GLEANER_PORT', 'For `gleaner start`: where the server listens.'],
-  ['GLEANER_TRUST_CONFIG', '1: as --trust-config, for containers.'],
-  ['GLEANER_DEBUG', 'Set it to see the stack of an error.'],
-  ['NO_COLOR', 'No colours, also on a terminal.'],
+  ['GLEANER_DATABASE', 'The database. It replaces the one in the config.'],
+  ['GLEANER_URL', 'The server to ask, like --url.'],
+  ['GLEANER_TOKEN', 'Your token for that server, like --token. For `gleaner start`: the token of operators.'],
+  ['GLEANER_VIEWER_TOKEN', 'For `gleaner start`: the token of viewers.'],
+  ['GLEANER_HOST, GLEANER_PORT', 'For `gleaner start`: the address of the server.'],
+  ['GLEANER_TRUST_CONFIG', 'Set it to 1 for --trust-config, for example in containers.'],
+  ['GLEANER_DEBUG', 'Set it to print the stack of an error.'],
+  ['NO_COLOR', 'Set it to switch off colours.'],
 ] as const
 
 export const EXITS = [
   ['0', 'Success.'],
-  ['1', 'Failure; what went wrong is on stderr.'],
+  ['1', 'Failure. The error is on stderr.'],
   ['2', 'Wrong usage.'],
 ] as const
 
@@ -37,12 +37,12 @@ export function generalHelp(commands: readonly Command[], { style }: Pick<Termin
     ...words.map((word) => `${INDENT}${style('cyan', word.padEnd(width))}${summaryOf(commands, word)}`),
     '',
     style('bold', 'OPTIONS'),
-    `${INDENT}${'--help'.padEnd(width)}This, or with a command: all about it.`,
-    `${INDENT}${'--version'.padEnd(width)}The version.`,
+    `${INDENT}${'--help'.padEnd(width)}Show this help. After a command: the help of the command.`,
+    `${INDENT}${'--version'.padEnd(width)}Print the version.`,
     '',
     ...section('ENVIRONMENT', table(ENVIRONMENT), style),
     ...section('EXIT STATUS', table(EXITS), style),
-    `Begin with ${style('cyan', 'gleaner init')}; docs/guide/cli.md tells more.`,
+    `Begin with ${style('cyan', 'gleaner init')}. See docs/guide/cli.md for more.`,
   ].join('\n')
 }
 
@@ -66,7 +66,7 @@ export function groupHelp(
       members.map(({ name, summary }) => `${style('cyan', name.padEnd(width))}${summary}`),
       style,
     ),
-    `Without a command: gleaner ${group} list. All about one: gleaner ${group} <command> --help.`,
+    `Without a command it lists. For one command, run gleaner ${group} <command> --help.`,
   ].join('\n')
 }
 

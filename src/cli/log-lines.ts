@@ -32,5 +32,5 @@ export class LogLines {
 }
 
 export function leftOutWords(lines: number): string {
-  return `${lines} ${lines === 1 ? 'line was' : 'lines were'} left out here, because nobody read this log`
+  return `${lines} ${lines === 1 ? 'line was' : 'lines were'} dropped here, because no process read this log`
 }

@@ -14,9 +14,9 @@ export const PAGE_OPTIONS = {
     short: 'n',
     value: 'count',
     check: aCount(LIMIT_MAX),
-    about: `So many at most, to ${LIMIT_MAX}; default 50.`,
+    about: `At most this many, up to ${LIMIT_MAX}; default 50.`,
   },
-  cursor: { type: 'string', value: 'next', about: 'Go on where the last list ended: its `next`.' },
+  cursor: { type: 'string', value: 'next', about: 'Continue after an earlier list: pass its `next`.' },
 } satisfies Record<string, Option>
 
 /** As many as were asked for, whatever the size of a page. */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../options.ts'
 import { type Command, type Operand, type Option, UsageError, type Values } from './command.ts'
 
-export const HELP_OPTION: Option = { type: 'boolean', short: 'h', about: 'This.' }
+export const HELP_OPTION: Option = { type: 'boolean', short: 'h', about: 'Show this help.' }
 
 /** What was typed: a command with all it was given, or a wish for help about what these words name. */
 export type Parsed =
@@ -67,7 +67,7 @@ function noVerb(commands: readonly Command[], group: string, word: string): neve
   const verbs = verbsOf(commands, group)
   const meant = nearest(word, verbs)
   throw new UsageError(
-    `gleaner ${group} cannot ${word}`,
+    `there is no command gleaner ${group} ${word}`,
     meant === undefined
       ? (sameVerb(commands, word) ?? `There are: ${verbs.join(', ')}.`)
       : `Did you mean: gleaner ${group} ${meant}`,
@@ -123,7 +123,10 @@ function checkOperands({ name, operands }: Command, given: readonly string[]): v
   const last = operands.at(-1)
   const tooMany = last?.many === true ? undefined : given[operands.length]
   if (tooMany !== undefined)
-    throw new UsageError(`gleaner ${name} takes no ${tooMany}`, `See gleaner ${name} --help.`)
+    throw new UsageError(
+      `gleaner ${name} does not take the argument ${tooMany}`,
+      `See gleaner ${name} --help.`,
+    )
   for (const [i, { name: what, choices }] of operands.entries()) {
     if (choices !== undefined && given[i] !== undefined) checkChoice(what, given[i], choices)
   }

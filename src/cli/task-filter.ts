@@ -7,15 +7,21 @@ const time = (about: string): Option => ({ type: 'string', value: 'time', check:
 
 /** Which tasks: all that is given holds together. */
 export const FILTER_OPTIONS = {
-  status: { type: 'string', short: 's', value: 'status', choices: TASK_STATUSES, about: 'In this status.' },
-  queue: { type: 'string', value: 'queue', about: 'On this queue.' },
-  name: { type: 'string', value: 'task', about: 'Of this task.' },
-  key: { type: 'string', value: 'key', about: 'With this key.' },
-  error: { type: 'string', value: 'text', about: 'With this text in the message of the last error.' },
-  'created-after': time('Enqueued since then: a date (2026-11-15T20:00Z), or so long ago (2h).'),
-  'created-before': time('Enqueued before then.'),
-  'finished-after': time('Finished since then.'),
-  'finished-before': time('Finished before then.'),
+  status: {
+    type: 'string',
+    short: 's',
+    value: 'status',
+    choices: TASK_STATUSES,
+    about: 'Only tasks in this status.',
+  },
+  queue: { type: 'string', value: 'queue', about: 'Only tasks of this queue.' },
+  name: { type: 'string', value: 'task', about: 'Only tasks of this name.' },
+  key: { type: 'string', value: 'key', about: 'Only tasks with this key.' },
+  error: { type: 'string', value: 'text', about: 'Only tasks whose last error contains this text.' },
+  'created-after': time('Enqueued since this date (2026-11-15T20:00Z), or since this long ago (2h).'),
+  'created-before': time('Enqueued before this time.'),
+  'finished-after': time('Finished since this time.'),
+  'finished-before': time('Finished before this time.'),
 } satisfies Record<string, Option>
 
 export function filterOf(values: Values, now: number): TaskQuery {

@@ -29,7 +29,7 @@ export class Watching {
         const level = change.status === 'healthy' || change.status === 'pending' ? 'info' : 'warn'
         logger[level](
           { worker: change.id, health: change.status },
-          `is ${change.status}, was ${change.before}`,
+          `health: ${change.before} → ${change.status}`,
         )
       },
       onProblem: (message, err) => logger.error({ err }, message),
@@ -62,7 +62,7 @@ export class Watching {
       try {
         this.#tell(await this.#readAlerts())
       } catch (err) {
-        this.#logger.warn({ err }, 'alerts could not be read')
+        this.#logger.warn({ err }, 'the alerts could not be read')
       }
       this.#lookForAlerts()
     })
@@ -76,7 +76,7 @@ export class Watching {
     }
     for (const [key, { message: _, fix: __, ...about }] of this.#raised) {
       const { kind, queue, discovery } = about
-      if (!raised.has(key)) this.#logger.info(about, `the alert ${kind} of ${queue ?? discovery} is over`)
+      if (!raised.has(key)) this.#logger.info(about, `alert over: ${kind} of ${queue ?? discovery}`)
     }
     this.#raised = raised
   }

@@ -79,7 +79,7 @@ function databaseOf({ database }: { database?: unknown }, path: string): string 
     throw badField(
       'database',
       database,
-      "Say where it is: 'sqlite:./app.db' or 'postgres://…'; or set GLEANER_DATABASE.",
+      "Set it to 'sqlite:./app.db' or 'postgres://…', or set GLEANER_DATABASE.",
     )
   const file = sqlitePath(database)
   return file === undefined || file === ':memory:' ? database : `sqlite:${resolve(dirname(path), file)}`
@@ -104,7 +104,7 @@ function checkDiscoveries({ engine, pools }: Config): void {
           `Add it to discoveries; known: ${[...known.keys()].join(', ') || 'none'}.`,
         )
       if (program === undefined && known.get(name)?.run === undefined)
-        throw badField(where, name, 'It has no run: give it one, or give the pool a command.')
+        throw badField(where, name, 'It has no `run`. Add one, or give the pool a `command`.')
     }
   }
 }
@@ -191,7 +191,7 @@ function checkTimings(timings: unknown): SupervisorSettings['timings'] {
   throw badField(
     'supervisor.timings',
     undefined,
-    'A worker that is well must not look ill: frame < stale ≤ hung.',
+    'A healthy worker must not look hung. Choose frame < stale ≤ hung.',
     `has frames every ${frame} ms, stale after ${stale} ms, hung after ${hung} ms`,
   )
 }

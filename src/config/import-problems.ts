@@ -23,9 +23,9 @@ function hintFor(error: NodeError, file: string): string | undefined {
     case 'ERR_MODULE_NOT_FOUND':
       return missingModule(error)
     case 'ERR_UNSUPPORTED_DIR_IMPORT':
-      return 'Name the file: a folder cannot be imported, e.g. ./tasks/index.ts.'
+      return 'A folder cannot be imported. Name the file, for example ./tasks/index.ts.'
     case 'ERR_PACKAGE_PATH_NOT_EXPORTED':
-      return 'That package does not offer this path; import what its documentation names.'
+      return 'The package does not export this path. Import a path that its documentation names.'
     case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
       return (
         'Node only removes types: enums, namespaces with values, parameter properties and `import x = require()` need a compiler. ' +
@@ -33,7 +33,7 @@ function hintFor(error: NodeError, file: string): string | undefined {
         '`"erasableSyntaxOnly": true` in tsconfig.json finds such places.'
       )
     case 'ERR_INVALID_TYPESCRIPT_SYNTAX':
-      return 'It is not valid TypeScript; your editor or `npx tsc --noEmit` shows the place.'
+      return 'The file is not valid TypeScript. Your editor or `npx tsc --noEmit` shows the place.'
     case 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING':
       return 'Node strips no types inside node_modules: import the built JavaScript of that package.'
     case 'ERR_UNKNOWN_FILE_EXTENSION':
@@ -42,7 +42,7 @@ function hintFor(error: NodeError, file: string): string | undefined {
     case 'ERR_REQUIRE_ASYNC_MODULE':
       return 'Use import instead of require, in a module ("type": "module" in package.json, or .mjs).'
     case 'ERR_DLOPEN_FAILED':
-      return 'A native module was built for another Node.js; install again with the one that runs this.'
+      return 'A native module was built for another Node.js. Run `npm rebuild` with the Node.js that runs Gleaner.'
     default:
       return syntaxHint(error, file)
   }
@@ -59,13 +59,13 @@ function missingModule(error: NodeError): string {
   if (written !== undefined) {
     const source = missing.slice(0, -written.length) + written.replace('js', 'ts')
     if (existsSync(source))
-      return `Import ${base(source)} instead: Node runs the TypeScript file itself, and needs its real name.`
+      return `Import ${base(source)} instead: Node runs the TypeScript file itself, under its real name.`
   }
   const found = ['.ts', '.js', '.mjs', '.mts', '/index.ts', '/index.js']
     .map((end) => missing + end)
     .find(existsSync)
-  if (found !== undefined) return `Write the whole name: ${base(found)} is there; Node adds no extension.`
-  return 'Check the path: it is seen from the file that imports it.'
+  if (found !== undefined) return `Write the full name: ${base(found)} exists, and Node adds no extension.`
+  return 'Check the path. A relative path starts at the file that imports it.'
 
   function base(path: string): string {
     const folder = join(missing!, '..')
@@ -83,10 +83,10 @@ function syntaxHint(error: NodeError, file: string): string | undefined {
   if (error.name !== 'SyntaxError') return undefined
   const [, name] = /does not provide an export named '?([^' ]+)'?/.exec(error.message) ?? []
   if (name !== undefined)
-    return `If ${name} is a type, import it with \`import type\`: Node cannot know. Otherwise check its name.`
+    return `If ${name} is a type, import it with \`import type\`. Otherwise check the name.`
   if (/Cannot use import statement outside a module|Unexpected token 'export'/.test(error.message))
-    return 'Say that it is a module: "type": "module" in package.json, or call it .mjs.'
-  return `Something is no valid code; \`node ${basename(file)}\` shows the place. Types belong into a file that ends in .ts.`
+    return 'Make it a module: set "type": "module" in package.json, or name the file .mjs.'
+  return `A file is not valid JavaScript; \`node ${basename(file)}\` shows the place. A file with types must end in .ts.`
 }
 
 function wordsOf(error: NodeError): string {

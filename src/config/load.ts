@@ -57,7 +57,7 @@ function findConfig(cwd: string): string {
   }
   throw new InputError(`there is no ${NAMES.join(', ')} in ${cwd} or above`, {
     code: 'BAD_CONFIG',
-    hint: 'Run `gleaner init` to begin with one, or name it with --config.',
+    hint: 'Run `gleaner init` to create one, or name it with --config.',
   })
 }
 
@@ -65,7 +65,7 @@ function named(file: string): string {
   if (existsSync(file) && statSync(file).isFile()) return file
   throw new InputError(`there is no config ${file}`, {
     code: 'BAD_CONFIG',
-    hint: 'Check the path; a relative one is seen from the working directory.',
+    hint: 'Check the path. A relative path starts at the working directory.',
   })
 }
 

@@ -21,8 +21,8 @@ export interface Inside {
 export function insideOf(gleaner: unknown): Inside {
   const inside = (gleaner as { [INSIDE]?: Inside } | null | undefined)?.[INSIDE]
   if (inside !== undefined) return inside
-  throw new InputError(`${shown(gleaner)} is no Gleaner`, {
+  throw new InputError(`${shown(gleaner)} is not a Gleaner`, {
     code: 'BAD_OPTION',
-    hint: 'Pass what openGleaner answered.',
+    hint: 'Pass the object that openGleaner returned.',
   })
 }

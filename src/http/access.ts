@@ -76,8 +76,8 @@ export class Access {
     if (this.#hosts === null || (host !== null && isOwnName(host, this.#hosts))) return
     throw new Problem(
       'BAD_HOST',
-      `this server is not called ${shown(request.headers.get('host') ?? '')}`,
-      'Use localhost or its address, or add the name to `hosts`.',
+      `this server does not have the name ${shown(request.headers.get('host') ?? '')}`,
+      'Use localhost or its IP address, or add the name to `server.hosts`.',
     )
   }
 

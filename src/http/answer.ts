@@ -168,12 +168,12 @@ async function bodyIn(
   if (body !== undefined) return sent ?? {}
   if (sent === undefined || (typeof sent === 'object' && sent !== null && Object.keys(sent).length === 0))
     return
-  throw new Problem('BAD_REQUEST', 'body: there is nothing to say here', 'Leave the body out.')
+  throw new Problem('BAD_REQUEST', 'body: this route takes no body', 'Leave the body out.')
 }
 
 function refuseUnaskedQuery(route: Route, { request }: Visit): void {
   if (route.query !== undefined || Object.keys(queryOf(request)).length === 0) return
-  throw new Problem('BAD_REQUEST', 'query: there are no parameters here', 'Leave them out.')
+  throw new Problem('BAD_REQUEST', 'query: this route takes no parameters', 'Leave them out.')
 }
 
 /** Before it is done: nothing is done that nobody knows of. */

@@ -29,19 +29,19 @@ import type { Discovery } from './wire.ts'
 
 /** What `createApi` takes. */
 export interface ApiOptions extends AccessOptions {
-  /** Fields that never leave: `['*.password']`. */
+  /** Fields that the server hides: `['*.password']`. */
   redact?: readonly string[]
-  /** Bytes of a request's body; default 2 MiB. */
+  /** The largest body of a request, in bytes. Default 2 MiB. */
   bodyLimit?: number
-  /** Whether this process does what it is there for, beside the database being there. Asked by `/readyz`. */
+  /** Whether this process can work, in addition to the database being reachable. `/readyz` calls it. */
   ready?: () => boolean | Promise<boolean>
-  /** From when on something is an alert; null: never. Default as in a config. */
+  /** The thresholds of alerts. Null: never an alert. The defaults are those of the config. */
   alerts?: AlertLimits
-  /** False: the API alone. */
+  /** False: the API without the dashboard. */
   dashboard?: boolean
   /** How often the stream of events reads the database. */
   timings?: HubTimings
-  /** Told of workers by whoever supervises them. */
+  /** The supervisor reports its workers here. */
   timeline?: Timeline
 }
 

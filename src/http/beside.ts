@@ -116,7 +116,7 @@ class Serving {
       this.#running = await this.#open()
     } catch (error) {
       if (!isTaken(error)) throw error
-      this.#logger.warn({}, `${(error as Error).message} It will be tried again.`)
+      this.#logger.warn({}, `${(error as Error).message} The server retries every ${TRY_AGAIN_MS / 1_000} s.`)
       this.#cancel = systemClock.afterIfAlive(TRY_AGAIN_MS, () => void this.#again())
       return
     }

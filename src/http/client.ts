@@ -50,7 +50,7 @@ function baseOf(url: string): URL {
   }
   throw new InputError('this is not the address of a server', {
     code: 'BAD_OPTION',
-    hint: 'Use http://host:port or https://host; who you are is told by a token.',
+    hint: 'Use http://host:port or https://host. Pass the token separately.',
   })
 }
 
@@ -111,7 +111,7 @@ async function lastOf(response: IncomingMessage, base: URL, onProgress: OnProgre
   } catch (cause) {
     throw cause instanceof GleanerError ? cause : away(base, cause)
   }
-  throw away(base, new Error('the answer was cut off'))
+  throw away(base, new Error('the response ended too early'))
 }
 
 const UNREADABLE = Symbol('no JSON')
@@ -129,13 +129,13 @@ function readAnswer(text: string): unknown {
 function refused(base: URL, status: number, answer: unknown): GleanerError {
   const { error } = (answer ?? {}) as Partial<ErrorBody>
   if (typeof error?.message !== 'string') {
-    return new GleanerError(`${base.origin} answered ${status}, and not as a server of Gleaner's`, {
+    return new GleanerError(`${base.origin} answered ${status}, and is not a Gleaner server`, {
       code: 'SERVER_AWAY',
-      hint: 'Is it the right address? A path may be missing, or something stands in between.',
+      hint: 'Check the address. A path may be missing, or a proxy may be in between.',
     })
   }
   const hint =
-    error.code === 'UNAUTHORIZED' ? 'Give --token, or set GLEANER_TOKEN.' : (error.hint ?? undefined)
+    error.code === 'UNAUTHORIZED' ? 'Pass --token, or set GLEANER_TOKEN.' : (error.hint ?? undefined)
   return new GleanerError(error.message, { code: error.code as ErrorCode, hint })
 }
 
@@ -143,7 +143,7 @@ function away(base: URL, cause: unknown): GleanerError {
   const { code, message } = cause as { code?: string; message?: string }
   return new GleanerError(`${base.origin} does not answer: ${code ?? message ?? String(cause)}`, {
     code: 'SERVER_AWAY',
-    hint: 'Is `gleaner start` running there, and its server not switched off?',
+    hint: 'Check that `gleaner start` runs there, and that `server` is not false in its config.',
     cause,
   })
 }

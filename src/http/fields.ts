@@ -25,14 +25,14 @@ export const name = z
 export const id = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/)
-  .describe('An id, as it was answered before')
-export const rowKey = plain(KEY_MAX).describe('The key as text; of several columns a JSON array')
+  .describe('An id, as an earlier response returned it')
+export const rowKey = plain(KEY_MAX).describe('The key as text; for several columns a JSON array')
 /** In a body, where it may be any text. */
-export const bodyKey = plain(KEY_MAX, 0).describe('The key as text; of several columns a JSON array')
+export const bodyKey = plain(KEY_MAX, 0).describe('The key as text; for several columns a JSON array')
 /** A client or a proxy takes these out of an address, and then it names something else. */
 export const changedKey = rowKey.refine(
   (key) => key !== '.' && key !== '..',
-  'a row of this key is named in the body: POST …/rows/retry or …/rows/release with { key }',
+  'a row with this key must be named in the body: POST …/rows/retry or …/rows/release with { key }',
 )
 export const component = z
   .string()
@@ -70,12 +70,12 @@ export const page = {
     .string()
     .regex(/^[A-Za-z0-9_-]{1,2000}$/)
     .optional()
-    .describe('The `next` of the page before'),
+    .describe('The `next` of the previous page'),
 }
 export const pageQuery = z.strictObject(page)
 export const logQuery = z.strictObject({
   ...page,
-  follow: flag.default(false).describe('There is always a `next`: where to go on when more has come'),
+  follow: flag.default(false).describe('There is always a `next`: pass it later to get newer lines'),
 })
 /** Which tasks, in a query. */
 export const taskQuery = z.strictObject({
@@ -93,14 +93,14 @@ const duration = z.union([
 ])
 export const windowQuery = z.strictObject({
   window: fromQuery((text) => (/^\d+$/.test(text) ? Number(text) : text), duration.optional()).describe(
-    "What rates are of: '1m' to '1d'",
+    "The window of rates: '1m' to '1d'",
   ),
 })
 
 const keep = z
   .union([duration, z.literal(false)])
   .optional()
-  .describe('Removed that long after they finished; false, or not named: kept')
+  .describe('How long after the end they are removed; false or missing: never')
 /** How long finished tasks are kept. Empty: as the server was told. */
 export const retention = z.strictObject(
   Object.fromEntries(FINISHED_STATUSES.map((status) => [status, keep])) as Record<

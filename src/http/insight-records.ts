@@ -36,11 +36,11 @@ export const rowHistory: z.ZodType<RowHistory> = z
   .object({
     asOf: time,
     stepMs: whole,
-    doneEver: whole.describe('Rows that were ever done'),
+    doneEver: whole.describe('Rows that were ever completed'),
     steps: z.array(
       z
         .object({ at: time, left: maybe(whole), came: maybe(whole), done: maybe(whole) })
-        .describe('Rows; null: nobody had looked yet'),
+        .describe('Rows; null: not counted yet'),
     ),
   })
   .meta({ id: 'RowHistory' })
@@ -49,7 +49,9 @@ export const definition: z.ZodType<Definition> = z
   .object({
     name: z.string(),
     queue: z.string(),
-    input: maybe(z.record(z.string(), z.unknown())).describe('JSON Schema; null: its library cannot say it'),
+    input: maybe(z.record(z.string(), z.unknown())).describe(
+      'JSON Schema; null: its library cannot express it',
+    ),
     hasInput: z.boolean(),
     maxAttempts: whole,
     timeoutMs: whole,
@@ -71,7 +73,7 @@ export const limitState: z.ZodType<LimitState> = z
       rate: maybe(z.object({ count: whole, perMs: number })),
     }),
     held: whole,
-    room: maybe(number).describe('Null: no end'),
+    room: maybe(number).describe('Null: no limit'),
     opensInMs: maybe(number),
     holders: z.array(z.string()).describe('Ids of tasks'),
   })
@@ -82,7 +84,7 @@ export const lane: z.ZodType<Lane> = z
     worker: z.string(),
     recorded: z
       .array(z.object({ from: time, to: time, health: z.enum(HEALTHS) }))
-      .describe('Before the first stretch: what the history of health tells'),
+      .describe('The time before the first section, from the history of health'),
     stretches: z.array(
       z.object({
         from: time,
@@ -120,7 +122,7 @@ export const system: z.ZodType<System> = z
         path: z.string(),
         startedAt: time,
         tookMs: number,
-        bytes: maybe(number).describe('Null: it failed'),
+        bytes: maybe(number).describe('Null: the backup failed'),
         error: maybe(z.string()),
       }),
     ),

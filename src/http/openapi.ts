@@ -32,13 +32,17 @@ export function openApi(routes: readonly Route[], prefix: string, version: strin
     components: {
       schemas: components,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A viewer reads, an operator also changes' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A viewer reads. An operator also makes changes.',
+        },
         cookie: {
           type: 'apiKey',
           in: 'cookie',
           name: 'gleaner',
           description:
-            'Set by POST /session, for browsers. On another port than 80 and 443 its name ends with the port: gleaner-8356',
+            'POST /session sets it, for browsers. On ports other than 80 and 443 its name ends with the port: gleaner-8356',
         },
       },
     },
@@ -46,9 +50,9 @@ export function openApi(routes: readonly Route[], prefix: string, version: strin
 }
 
 const AUDIENCES = {
-  anyone: 'Needs no token.',
-  viewer: 'Needs a viewer or an operator.',
-  operator: 'Needs an operator.',
+  anyone: 'No token is required.',
+  viewer: 'Requires the role viewer or operator.',
+  operator: 'Requires the role operator.',
 }
 
 function operationOf(
@@ -126,7 +130,7 @@ function referring(value: unknown): unknown {
 function linesOf({ tells }: Route): Json {
   if (!tells) return {}
   const description =
-    'For who accepts it: lines of JSON as it goes on, `{ progress }`, and at last `{ answer }` or `{ error }`'
+    'If the client accepts it: lines of JSON with the progress, `{ progress }`, and `{ answer }` or `{ error }` as the last line'
   return { [LINES]: { schema: { type: 'string', description } } }
 }
 

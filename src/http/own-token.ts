@@ -105,6 +105,6 @@ function newToken(): string {
 function refused(file: string, why: string): InputError {
   return new InputError(`cannot use the token in ${file}: ${why}`, {
     code: 'BAD_CONFIG',
-    hint: 'Remove the file, and `gleaner start` makes a new one; or configure `server.tokens`.',
+    hint: 'Remove the file: `gleaner start` then creates a new token. Or configure `server.tokens`.',
   })
 }

@@ -81,13 +81,13 @@ function messageOf({ message, hint }: GleanerError): string {
 export const UNFORESEEN = new Problem(
   'INTERNAL',
   'the server failed',
-  'It is in the log of the server; please report it.',
+  'The error is in the log of the server. Please report it.',
 )
 
 export const STORE_FAILED = new Problem(
   'STORE_FAILED',
   'the database failed',
-  'What it said is in the log of the server.',
+  'The error is in the log of the server.',
 )
 
 export function bodyOf({ code, message, hint, issues }: Problem): ErrorBody {

@@ -21,7 +21,7 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
   const metrics = await gleaner.metrics()
   for (const queue of await gleaner.queues.list()) {
     for (const status of TASK_STATUSES)
-      out.gauge('gleaner_tasks', 'Tasks there are now', queue[status], { queue: queue.name, status })
+      out.gauge('gleaner_tasks', 'Tasks in the database', queue[status], { queue: queue.name, status })
     out.gauge('gleaner_queue_paused', '1 while a queue is paused', queue.paused ? 1 : 0, {
       queue: queue.name,
     })
@@ -29,7 +29,7 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
   for (const { queue, oldestWaitingMs } of metrics.queues)
     out.gauge(
       'gleaner_oldest_waiting_seconds',
-      'How long the first in line has waited',
+      'How long the next task of the queue has waited',
       (oldestWaitingMs ?? 0) / 1_000,
       {
         queue,
@@ -43,19 +43,25 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
   const { databaseBytes, walBytes } = await store.sizes()
   out.gauge('gleaner_database_bytes', 'Size of the database', databaseBytes)
   if (walBytes !== null) out.gauge('gleaner_wal_bytes', 'Size of the write-ahead log', walBytes)
-  out.gauge('gleaner_event_clients', 'Clients that listen to events of this server', hub.clients)
+  out.gauge('gleaner_event_clients', 'Clients of the event stream of this server', hub.clients)
   return out.text()
 }
 
 function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
   for (const health of HEALTHS) {
     const count = workers.filter((one) => one.health === health).length
-    out.gauge('gleaner_workers', 'Workers, by how they are', count, { health })
+    out.gauge('gleaner_workers', 'Workers by health', count, { health })
   }
   for (const { id, pool, restarts, rss } of workers.filter((one) => one.pool !== '')) {
-    out.counter('gleaner_worker_restarts_total', 'Crashes that counted', restarts.total, { worker: id, pool })
+    out.counter('gleaner_worker_restarts_total', 'Restarts after crashes that counted', restarts.total, {
+      worker: id,
+      pool,
+    })
     if (rss !== null)
-      out.gauge('gleaner_worker_rss_bytes', 'Memory of the process', rss, { worker: id, pool })
+      out.gauge('gleaner_worker_rss_bytes', 'Resident memory of the worker process', rss, {
+        worker: id,
+        pool,
+      })
   }
 }
 
@@ -65,12 +71,12 @@ function addClaims(out: Exposition, totals: readonly Measured[]): void {
     totals.find((one) => one.queue === WORKERS && one.name === name)?.incidents?.get(what) ?? 0
   for (const source of ['tasks', 'rows']) {
     out.counter('gleaner_claims_total', 'Items that workers claimed', counted(source, 'claims'), { source })
-    const help = 'Claims that found what somebody else took first'
+    const help = 'Claims that another worker won'
     out.counter('gleaner_claim_conflicts_total', help, counted(source, 'conflicts'), { source })
   }
   for (const cause of ['crash', 'lease']) {
-    out.counter('gleaner_workers_lost_total', 'Workers that were gone', counted(cause, 'lost'), { cause })
-    const help = 'Items given back because their worker was gone'
+    out.counter('gleaner_workers_lost_total', 'Workers that were lost', counted(cause, 'lost'), { cause })
+    const help = 'Items given back because their worker was lost'
     out.counter('gleaner_rescues_total', help, counted(cause, 'rescued'), { cause })
   }
 }
@@ -94,13 +100,18 @@ function addTotals(
   const [kind, labels] = isRow ? ['rows', { discovery: name }] : ['tasks', { queue, task: name }]
   if (!isRow) out.counter('gleaner_tasks_enqueued_total', 'Tasks that were enqueued', enqueued, labels)
   out.counter(`gleaner_${kind}_completed_total`, 'Attempts that completed', completed, labels)
-  out.counter(`gleaner_${kind}_failed_total`, 'Attempts that failed for good', failed, labels)
-  out.counter(`gleaner_${kind}_retried_total`, 'Attempts that failed and are tried again', retried, labels)
+  out.counter(`gleaner_${kind}_failed_total`, 'Failed attempts that were the last', failed, labels)
+  out.counter(
+    `gleaner_${kind}_retried_total`,
+    'Failed attempts that another attempt follows',
+    retried,
+    labels,
+  )
   const fenced = incidents?.get('fenced') ?? 0
   out.counter(`gleaner_${kind}_fenced_total`, 'Writes refused because the claim was lost', fenced, labels)
   for (const [what, times] of incidents ?? [])
     if (what !== 'fenced')
-      out.counter(`gleaner_${kind}_errors_total`, 'Attempts that failed, by why', times, {
+      out.counter(`gleaner_${kind}_errors_total`, 'Failed attempts by kind of failure', times, {
         ...labels,
         kind: what,
       })
@@ -112,6 +123,6 @@ function addTotals(
     sumMs += times * middleMs(bucket)
     for (const one of buckets) if (edgeMs(bucket) <= one.le * 1_000) one.count += times
   }
-  const help = 'How long attempts took, true to 9 %'
+  const help = 'Duration of attempts, within 9 %'
   out.histogram(`gleaner_${kind}_duration_seconds`, help, { buckets, sum: sumMs / 1_000, count }, labels)
 }

@@ -188,7 +188,7 @@ export const info: z.ZodType<Info> = z
     pid: whole,
     startedAt: time,
     now: time,
-    paused: z.boolean().describe('Everything is: no worker begins anything new'),
+    paused: z.boolean().describe('Everything is paused: no worker claims anything'),
     role: z.enum(['viewer', 'operator']),
     user: maybe(z.string()),
     signedIn: z.boolean(),
@@ -250,6 +250,6 @@ export const discovery: z.ZodType<Discovery> = z
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item),
-    next: maybe(z.string()).describe('Pass it as `cursor` for the following page; null: this is the last'),
+    next: maybe(z.string()).describe('Pass it as `cursor` to get the next page; null: this is the last page'),
   })
 export const listOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item) })

@@ -16,7 +16,7 @@ export function check<T>(schema: z.ZodType<T> | undefined, value: unknown, where
   throw new Problem(
     'BAD_REQUEST',
     `${where}: ${first!.path === '' ? '' : `${first!.path}: `}${first!.message}`,
-    'The OpenAPI document at /api/v1/openapi.json says what is possible.',
+    'The OpenAPI document at /api/v1/openapi.json describes the route.',
     { issues },
   )
 }

@@ -11,9 +11,9 @@ import { TokenList } from './tokens.ts'
 
 /** What `serve` takes. */
 export interface ServeOptions extends ApiOptions {
-  /** Default '127.0.0.1'. Another one than this machine's own is refused without a token. */
+  /** Default '127.0.0.1'. An address that other machines can reach requires a token. */
   host?: string
-  /** Default 8356; 0 is any free one. */
+  /** Default 8356. 0 takes any free port. */
   port?: number
 }
 
@@ -23,7 +23,7 @@ export interface RunningServer {
   readonly url: string
   /** The port that it listens on. */
   readonly port: number
-  /** Takes no more requests, ends event streams, and waits for what is under way, for 2 s at most. */
+  /** Accepts no more requests, ends event streams, and waits up to 2 s for open requests. */
   close(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ const TIDY_MS = 10
 /** Node looks only every 30 s whether a time is over. */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 
-/** The API as a server of its own, on this machine unless there are tokens. */
+/** Serves the API on a port of its own. Without tokens it serves this machine only. */
 export async function serve(gleaner: Gleaner, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = PORT, ...rest } = options
   refuseOpenDoor(host, rest)
@@ -53,7 +53,7 @@ export async function serve(gleaner: Gleaner, options: ServeOptions = {}): Promi
   }
 }
 
-/** For servers of Node's kind: `http.createServer`, Express, Fastify. `prefix`: what stands before our paths, if nobody took it away. */
+/** A handler for `http.createServer`, Express and Fastify. `prefix`: the path that the API is mounted under, if the framework does not remove it. */
 export function nodeHandler(
   api: Pick<Api, 'fetch'>,
   { prefix = '' }: { prefix?: string } = {},
@@ -80,8 +80,8 @@ function below(prefix: string, url: string): string {
 const DOTS = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
 
 function refuse(response: ServerResponse): void {
-  const hint = 'Send the address of a route as it is; the key of a row stands in the body.'
-  const problem = new Problem('BAD_REQUEST', 'an address holds no . and no .. between slashes', hint)
+  const hint = 'Use the address of a route unchanged. Send the key of a row in the body.'
+  const problem = new Problem('BAD_REQUEST', 'an address must not contain . or .. between slashes', hint)
   response.writeHead(400, { 'content-type': 'application/json; charset=utf-8', connection: 'close' })
   response.end(JSON.stringify(bodyOf(problem)))
 }
@@ -94,9 +94,9 @@ function keepBody(request: IncomingMessage & { body?: unknown; rawBody?: unknown
 
 function refuseOpenDoor(host: string, { tokens, authorize }: ApiOptions): void {
   if (isLoopback(host) || authorize !== undefined || !new TokenList(tokens).isEmpty) return
-  throw new InputError(`server.host: ${host} would be open to everybody`, {
+  throw new InputError(`server.host: ${host} would let every machine in`, {
     code: 'BAD_OPTION',
-    hint: "Configure a token, or serve this machine only: '127.0.0.1'.",
+    hint: "Configure `server.tokens`, or serve this machine only with host '127.0.0.1'.",
   })
 }
 

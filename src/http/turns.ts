@@ -23,7 +23,7 @@ export class Turns {
 
   #wait(): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX)
-      throw new Problem('TOO_BUSY', 'too many requests wait already', 'Try again in a second.', {
+      throw new Problem('TOO_BUSY', 'too many requests wait already', 'Retry in a second.', {
         headers: { 'retry-after': '1' },
       })
     return new Promise((resolve) => this.#waiting.push(resolve))

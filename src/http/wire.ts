@@ -31,7 +31,7 @@ export type { BulkAnswer } from '../queue/bulk.ts'
 export type { BackupRecord as Backup } from '../store/upkeep.ts'
 export type { SupervisorRecord as Supervisor } from '../supervisor/reading.ts'
 
-/** What only a server has to say. */
+/** Codes of errors that only a server returns. */
 export type HttpErrorCode =
   | 'BAD_HOST'
   | 'BAD_REQUEST'
@@ -44,7 +44,7 @@ export type HttpErrorCode =
   | 'UNAUTHORIZED'
   | 'UNSUPPORTED_MEDIA_TYPE'
 
-/** One of the lines in which what takes long is answered, if a client accepts that; the last is an answer or an error. */
+/** A line of the response to a long request, if the client accepts lines. The last line is an answer or an error. */
 export type ProgressLine<T> = { progress: unknown } | { answer: T } | ErrorBody
 
 /** The body of every response that is not a success. */
@@ -54,7 +54,7 @@ export interface ErrorBody {
     code: ErrorCode | HttpErrorCode
     message: string
     hint: string | null
-    /** Which fields are wrong, where some are: `input.path`. */
+    /** The fields that are wrong, if any: `input.path`. */
     issues?: readonly { path: string; message: string }[]
   }
 }
@@ -73,13 +73,13 @@ export interface Info {
   startedAt: number
   /** The time of the server, in milliseconds since 1970. */
   now: number
-  /** Everything is paused: `POST /pause` began it, `POST /resume` ends it. */
+  /** True: everything is paused. `POST /resume` ends it. */
   paused: boolean
-  /** What whoever asks may do. */
+  /** What the caller may do. */
   role: Role
   /** The name of the caller, if there is one. */
   user: string | null
-  /** A cookie says who the caller is: `DELETE /session` removes it. */
+  /** True: a cookie identifies the caller. `DELETE /session` removes it. */
   signedIn: boolean
   /** The tasks that can be enqueued here. */
   tasks: { name: string; queue: string }[]
@@ -89,7 +89,7 @@ export interface Info {
 export interface Enqueued {
   /** The id of the task. */
   id: string
-  /** False: the key was held, and `id` is its holder. */
+  /** False: another task held the key, and `id` is that task. */
   created: boolean
 }
 
@@ -99,7 +99,7 @@ export interface Definition {
   name: string
   /** Its queue. */
   queue: string
-  /** JSON Schema of its input; null: it has none, or its library cannot say it. */
+  /** JSON Schema of its input. Null: the task has no schema, or its library cannot express it. */
   input: Record<string, unknown> | null
   /** False if the task takes no input. */
   hasInput: boolean
@@ -115,7 +115,7 @@ export interface Definition {
 
 /** A schedule, with its next occurrences. */
 export interface Schedule extends ScheduleRecord {
-  /** The next occurrences; empty while it is paused. */
+  /** The next occurrences. Empty while the schedule is paused. */
   upcoming: number[]
 }
 
@@ -127,12 +127,12 @@ export interface System {
   database: {
     kind: 'sqlite' | 'postgres'
     bytes: number
-    /** Null where it is no file beside the database. */
+    /** Null: the log is not a file beside the database. */
     walBytes: number | null
     durability: 'full' | 'normal'
     migrations: AppliedMigration[]
   }
-  /** Those that Gleaner made, or failed to make; the last first. PostgreSQL has tools of its own. */
+  /** Backups that Gleaner made, or failed to make, the newest first. PostgreSQL has tools of its own. */
   backups: BackupRecord[]
   /** How long finished tasks are kept. */
   retention: Retention
@@ -147,14 +147,14 @@ export interface System {
     left: boolean
     workers: number
   }[]
-  /** Of all processes, since the database was made. */
+  /** Totals of all processes, since the database was created. */
   totals: {
     enqueued: number
     completed: number
     failed: number
     retried: number
     rowsDone: number
-    /** How often what went wrong: kinds of failures, and `fenced`, late writes that were refused. */
+    /** Counts by kind of failure. `fenced`: late writes that were refused. */
     incidents: Record<string, number>
   }
 }
@@ -164,22 +164,22 @@ export type Stats = Metrics & { counts: Counts }
 
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
-/** What was declared, and how it goes. No numbers: its table cannot be read. */
+/** The declaration and the progress. Without numbers: the table cannot be read. */
 export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' | 'paused' | 'pausedReason'>>
 
 /** Whether workers are healthy, and which alerts there are. */
 export interface HealthReport {
-  /** The worst of all components; without any, healthy. */
+  /** The worst health of all components. Healthy if there are none. */
   status: Health
   /** The workers. */
   components: { id: string; status: Health }[]
-  /** What a person should look at. */
+  /** Alerts that a person should look at. */
   alerts: Alert[]
 }
 
 /** An event of the stream, by its name. */
 export interface ServerEvents {
-  /** How many tasks there are in each status, over all and in each queue; and whether everything is paused. */
+  /** The number of tasks in each status, in total and in each queue, and whether everything is paused. */
   counts: { counts: Counts; queues: QueueRecord[]; paused: boolean }
   /** How many rows are in each state. */
   discoveries: { discoveries: Omit<Discovery, 'asOf'>[] }
@@ -187,8 +187,8 @@ export interface ServerEvents {
   workers: { workers: WorkerRecord[] }
   /** Health and alerts. */
   health: HealthReport
-  /** A task that this client watches; null: it was removed. */
+  /** A task that this client watches. Null: it was removed. */
   task: { id: string; task: Omit<TaskRecord, 'input' | 'result'> | null }
-  /** Events were missed that cannot be had any more. What is so now follows. */
+  /** The client missed events that are no longer stored. The current state follows. */
   gap: { reason: 'restarted' | 'too-late' }
 }

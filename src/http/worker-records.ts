@@ -36,7 +36,7 @@ export const worker: z.ZodType<WorkerRecord> = z
     status: z.enum(WORKER_STATUSES),
     health: z.enum(HEALTHS),
     phase: maybe(z.enum(PHASES)),
-    reason: maybe(z.string()).describe('Why it backs off: what it waits for'),
+    reason: maybe(z.string()).describe('Why the worker backs off'),
     pid: maybe(whole),
     host: z.string(),
     incarnation: maybe(whole),
@@ -55,7 +55,7 @@ export const supervisor: z.ZodType<SupervisorRecord> = z
     host: z.string(),
     pid: whole,
     since: time,
-    running: z.boolean().describe('False: it left, is dead, or has been silent for too long'),
+    running: z.boolean().describe('False: it has stopped, is dead, or has not reported for too long'),
   })
   .meta({ id: 'Supervisor' })
 

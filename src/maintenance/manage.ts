@@ -27,11 +27,11 @@ export interface MaintenanceManagement {
   backups(): Promise<BackupRecord[]>
   /** Verifies the backup, closes this Gleaner, and replaces its database with the backup. Refused while another process has the database open. */
   restore(path: string, options?: ProgressOption): Promise<void>
-  /** Checks the database and returns every problem found. Empty when the database is sound. */
+  /** Checks the database and returns every problem found. Empty if it has none. */
   check(): Promise<Finding[]>
   /** Refreshes the statistics of the query planner, and returns free space to the disk if that is quick or if you pass `vacuum: true`. */
   optimize(options?: { vacuum?: boolean }): Promise<Optimized>
-  /** Copies the write-ahead log into the database file. Does nothing on PostgreSQL, whose server does this itself. */
+  /** Copies the write-ahead log into the database file. On PostgreSQL it has no effect, because the server does this itself. */
   checkpoint(): Promise<Checkpointed>
   /** Removes finished tasks now, by the options passed here or else by the `retention` of this Gleaner. */
   prune(

@@ -26,11 +26,11 @@ export type AlertKind = 'unserved' | 'error-rate' | 'backlog' | 'stalled'
 export interface Alert {
   /** What is wrong. */
   kind: AlertKind
-  /** Where: a queue, or a discovery. */
+  /** The queue or the discovery. */
   queue: string | null
   /** The discovery that it is about. Null: a queue. */
   discovery: string | null
-  /** What it is, in a sentence. */
+  /** What is wrong, in one sentence. */
   message: string
   /** What to do about it. */
   fix: string
@@ -105,7 +105,7 @@ function unservedRows(name: string, { workers }: Demand): Said[] {
   return [
     {
       kind: 'unserved',
-      message: `rows of ${name} wait, and no live worker serves it`,
+      message: `rows of ${name} wait, and no live worker serves this discovery`,
       fix: `Start a worker for the discovery ${name}.`,
     },
   ]
@@ -179,7 +179,7 @@ function stalled(
     {
       kind: 'stalled',
       message: `nothing completed in ${place} for ${seconds(now - stalledSince)} while ${waiting} wait; ${running} running`,
-      fix: 'Look at what runs (gleaner status), and why the others wait (explain).',
+      fix: 'Run `gleaner status` to see what runs, and `gleaner tasks explain <id>` to see why a task waits.',
     },
   ]
 }
@@ -195,7 +195,7 @@ function errorRate(place: string, here: readonly Measured[], { errorRate }: Aler
     {
       kind: 'error-rate',
       message: `${Math.round((failed / attempts) * 100)} % of ${attempts} attempts in ${place} failed, most of ${worst.name}`,
-      fix: 'Look at the last failures: the errors of its tasks say why.',
+      fix: 'Read the errors of the last failures, for example with `gleaner tasks --status failed`.',
     },
   ]
 }
@@ -206,7 +206,7 @@ function tooMuch({ place, waiting }: Backlog, { backlog }: AlertLimits): Said[] 
     {
       kind: 'backlog',
       message: `${waiting} wait in ${place}, more than ${backlog}`,
-      fix: 'Add workers or concurrency, or raise alerts.backlog.',
+      fix: 'Add workers, raise their concurrency, or raise `alerts.backlog` in the config.',
     },
   ]
 }

@@ -7,26 +7,26 @@ import { isFinished, type TaskRecord } from './task.ts'
 
 /** Why a task does not run: each condition in order, pass or fail. */
 export interface Explanation {
-  /** Nothing stands in its way: the next worker with a free hand takes it. */
+  /** Nothing prevents it from running: the next worker with a free slot claims it. */
   runnable: boolean
   /** Each condition, in the order in which a worker checks them. */
   reasons: Reason[]
 }
 
-/** All that decides whether a task can run now. */
+/** Everything that decides whether a task can run now. */
 export interface Circumstances {
   task: TaskRecord
   now: number
-  /** A worker holds it, started or not. */
+  /** A worker holds it, whether it was started or not. */
   held: boolean
-  /** It is run alone, because its worker died while it was in its hands. */
+  /** It runs alone, because its worker died while it was in flight. */
   suspect: boolean
   cancelRequested: boolean
   everythingPaused: boolean
   queuePaused: boolean
   /** Another task that holds its key. */
   keyHolder: string | null
-  /** Of its queue, and of its key. */
+  /** The limits of its queue and of its key. */
   limits: readonly LimitState[]
   workers: readonly Serving[]
 }
@@ -39,10 +39,17 @@ export interface Serving {
   names: readonly string[]
   capabilities: Capabilities
   discoveries: readonly string[]
-  /** What it waits for, and does not claim meanwhile. */
+  /** The resources that the worker waits for. It claims no items that need them. */
   holdups: readonly Holdup[]
-  /** Why it claims nothing at all; null: it is not paused. */
+  /** Why the worker claims nothing. Null: it is not paused. */
   paused: string | null
+}
+
+/** For people: how a task ended. */
+const FINISHED: Partial<Record<TaskRecord['status'], string>> = {
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'was cancelled',
 }
 
 export function explain(at: Circumstances): Explanation {
@@ -56,7 +63,7 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
   const reasons = [
     failed(
       'unfinished',
-      `it is ${status} since ${time(finishedAt)}${why}`,
+      `the task ${FINISHED[status]} at ${time(finishedAt)}${why}`,
       `To run it again: \`gleaner tasks retry ${id}\`, or tasks.retry('${id}') in code.`,
     ),
   ]
@@ -64,7 +71,7 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
     reasons.push(
       failed(
         'not-quarantined',
-        `it was put aside: its worker died ${times(crashes)} while running it`,
+        `the task is quarantined: its worker died ${times(crashes)} while it ran`,
         `Fix what kills the worker, then run \`gleaner tasks retry ${id}\`, or tasks.retry('${id}') in code. It runs alone.`,
       ),
     )
@@ -74,18 +81,18 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
 }
 
 function keyReason(key: string, holder: string | null): Reason {
-  if (holder === null) return passed('key-free', `nobody else holds its key ${quoted(key)}`)
+  if (holder === null) return passed('key-free', `no other task holds its key ${quoted(key)}`)
   return failed(
     'key-free',
-    `its key ${quoted(key)} is held by task ${holder}`,
-    `It cannot be retried before task ${holder} has finished, or was cancelled or removed.`,
+    `task ${holder} holds its key ${quoted(key)}`,
+    `Wait until task ${holder} has finished, or cancel it. Then retry this task.`,
   )
 }
 
 /** One line for each condition. */
 function waiting(at: Circumstances): Reason[] {
   const reasons = [
-    passed('unfinished', 'it has not finished'),
+    passed('unfinished', 'the task has not finished'),
     heldReason(at),
     dueReason(at),
     backoffReason(at),
@@ -99,7 +106,7 @@ function waiting(at: Circumstances): Reason[] {
     reasons.push(
       passed(
         'runs-alone',
-        'its worker died with it in its hands: it waits for a process that runs nothing else',
+        'its worker died while the task was in flight: it waits for a process that runs nothing else',
       ),
     )
   }
@@ -109,20 +116,20 @@ function waiting(at: Circumstances): Reason[] {
 function limitReason({ scope, key, limit, held, room, opensInMs, holders }: LimitState): Reason {
   const of =
     'queue' in scope ? `queue ${scope.queue}` : `${scope.task}${key === null ? '' : ` for ${quoted(key)}`}`
-  const used = limit.concurrency === null ? `${held} run` : `${held} of ${limit.concurrency} run`
-  if (room > 0) return passed('within-limits', `the limit of ${of} has room: ${used}`)
+  const used = limit.concurrency === null ? `${held} running` : `${held} of ${limit.concurrency} running`
+  if (room > 0) return passed('within-limits', `the limit of ${of} is not reached: ${used}`)
   const by = holders.slice(0, SHOWN_MAX).map((id) => `task ${id}`)
   if (opensInMs !== null) {
     return failed(
       'within-limits',
-      `the rate of ${of} is reached; the next may start in ${duration(opensInMs)}`,
-      'Wait for it, or raise the rate.',
+      `the rate limit of ${of} is reached; the next task may start in ${duration(opensInMs)}`,
+      'Wait, or raise the rate.',
     )
   }
   return failed(
     'within-limits',
     `the limit of ${of} is reached: ${used}${by.length === 0 ? '' : `, held by ${by.join(', ')}`}`,
-    'Wait until one of them ends, or raise the limit.',
+    'Wait until one of these tasks ends, or raise the limit.',
   )
 }
 
@@ -132,7 +139,7 @@ function followReasons({ task, keyHolder }: Circumstances): Reason[] {
   return [
     failed(
       'key-free',
-      `its key ${quoted(task.key)} is held by task ${keyHolder}, after which it runs`,
+      `task ${keyHolder} holds its key ${quoted(task.key)}; this task runs after it`,
       `Wait for task ${keyHolder}, or cancel it.`,
     ),
   ]
@@ -141,33 +148,33 @@ function followReasons({ task, keyHolder }: Circumstances): Reason[] {
 function heldReason({ task, held, cancelRequested }: Circumstances): Reason {
   if (!held) return passed('not-held', 'no worker holds it')
   const since =
-    task.startedAt === null ? 'and is about to start it' : `and runs it since ${time(task.startedAt)}`
+    task.startedAt === null ? 'and is about to start it' : `and has run it since ${time(task.startedAt)}`
   const fix = cancelRequested
-    ? 'It was asked to stop; a handler that heeds ctx.signal ends soon.'
-    : `Wait for it, or stop it with tasks.cancel('${task.id}').`
+    ? 'The task is being cancelled. A handler that heeds ctx.signal ends soon.'
+    : `Wait until it ends, or stop it with \`gleaner.tasks.cancel('${task.id}')\`.`
   return failed('not-held', `${task.worker} holds it ${since}`, fix)
 }
 
 function dueReason({ task, now }: Circumstances): Reason {
   const { runAfter } = task
-  if (task.status !== 'scheduled' || backsOff(task)) return passed('due', 'its time has come')
+  if (task.status !== 'scheduled' || backsOff(task)) return passed('due', 'the task is due')
   return failed(
     'due',
-    `it is to run at ${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
-    'Wait for it; a task that should run at once is enqueued without runAfter.',
+    `the task is due at ${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
+    'Wait. To run a task at once, enqueue it without `runAfter`.',
   )
 }
 
 function backoffReason({ task, now }: Circumstances): Reason {
   const { runAfter, attempts, maxAttempts, error } = task
   if (task.status !== 'scheduled' || !backsOff(task))
-    return passed('not-backing-off', 'it is not backing off')
+    return passed('not-backing-off', 'the task is not backing off')
   return failed(
     'not-backing-off',
-    `${attempts === 0 ? 'an attempt was given back' : `attempt ${attempts} of ${maxAttempts} failed`} ` +
-      `(${error?.message ?? 'unknown'}); it is tried again at ` +
+    `${attempts === 0 ? 'an attempt went back' : `attempt ${attempts} of ${maxAttempts} failed`} ` +
+      `(${error?.message ?? 'unknown'}); the next attempt is at ` +
       `${time(runAfter)}, in ${duration((runAfter ?? now) - now)}`,
-    'Wait for it. How long is decided by `retry` of the task.',
+    'Wait. The option `retry` of the task sets the delay.',
   )
 }
 
@@ -178,14 +185,18 @@ function backsOff({ attempts, error }: TaskRecord): boolean {
 
 function pausedReason({ everythingPaused }: Circumstances): Reason {
   return everythingPaused
-    ? failed('not-paused', 'everything is paused', 'gleaner.resume()')
+    ? failed('not-paused', 'everything is paused', 'To resume, call `gleaner.resume()`.')
     : passed('not-paused', 'Gleaner is not paused')
 }
 
 function queueReason({ task: { queue }, queuePaused }: Circumstances): Reason {
   return queuePaused
-    ? failed('queue-not-paused', `queue ${queue} is paused`, `queues.resume('${queue}')`)
-    : passed('queue-not-paused', `queue ${queue} is open`)
+    ? failed(
+        'queue-not-paused',
+        `queue ${queue} is paused`,
+        `To resume it, call \`gleaner.queues.resume('${queue}')\`.`,
+      )
+    : passed('queue-not-paused', `queue ${queue} is not paused`)
 }
 
 /** Each narrows the circle; behind the first that leaves nobody there is nothing to say. */
@@ -193,25 +204,28 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
   const { name, queue, requires } = task
   const serving = workers.filter((worker) => worker.queues.includes(queue))
   if (serving.length === 0) {
-    const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
+    const others = workers.length === 0 ? 'no worker is alive' : `other live workers: ${namesOf(workers)}`
     return [
       failed(
         'worker-serves-queue',
         `no live worker serves queue ${queue}; ${others}`,
-        `Start one: gleaner.work({ queues: ['${queue}'] }).`,
+        `Start one: add ${quoted(queue)} to the \`queues\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ queues: ['${queue}'] })\`.`,
       ),
     ]
   }
   const knowing = serving.filter((worker) => worker.names.includes(name))
-  const reasons = [passed('worker-serves-queue', `served by ${namesOf(serving)}`)]
+  const reasons = [passed('worker-serves-queue', `live workers that serve it: ${namesOf(serving)}`)]
   if (knowing.length === 0) {
-    const fix = `Give ${name}, with its run, to openGleaner({ tasks }) where the worker is started.`
-    return [...reasons, failed('worker-knows-task', `none of them has code for ${name}`, fix)]
+    const fix = `Add the task ${name}, with its \`run\`, to \`tasks\` of the config, or of \`openGleaner\` in the process of the worker. Then restart the worker.`
+    return [...reasons, failed('worker-knows-task', `none of these workers has code for ${name}`, fix)]
   }
   reasons.push(passed('worker-knows-task', `${namesOf(knowing)} can run ${name}`))
   const able = knowing.filter((worker) => satisfies(requires, worker.capabilities))
   if (able.length > 0) {
-    const fits = requires === null ? 'it requires nothing' : `fits ${namesOf(able)}`
+    const fits =
+      requires === null
+        ? 'the task requires no capabilities'
+        : `workers with its capabilities: ${namesOf(able)}`
     return [...reasons, passed('worker-has-capabilities', fits), ...readinessReasons(name, able)]
   }
   const offered = knowing
@@ -221,8 +235,8 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
     ...reasons,
     failed(
       'worker-has-capabilities',
-      `it requires ${JSON.stringify(requires)}; there are: ${offered.join(', ')}`,
-      'Start a worker with these capabilities: gleaner.work({ capabilities }).',
+      `the task requires ${JSON.stringify(requires)}; the workers have: ${offered.join(', ')}`,
+      'Start a worker with these capabilities: set `capabilities` of a pool in the config, or pass them to `gleaner.work`.',
     ),
   ]
 }
@@ -243,8 +257,8 @@ export function readinessReasons(name: string, able: readonly Serving[]): Reason
   return [
     failed(
       'worker-not-paused',
-      `no worker that could run it claims work: ${said}`,
-      'gleaner.workers.resume() resumes workers that an operator paused.',
+      `all workers that could run it are paused: ${said}`,
+      'If an operator paused them, call `gleaner.workers.resume()`.',
     ),
   ]
 }
@@ -259,7 +273,7 @@ function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
     .slice(0, SHOWN_MAX)
     .map(
       ({ worker, resource, reason, until }) =>
-        `${worker} waits for ${resource} (${reason}) and looks again at ${time(until)}`,
+        `${worker} waits for ${resource} (${reason}) and checks again at ${time(until)}`,
     )
     .join('; ')
   const free = able.filter(({ worker }) => !waiting.some((one) => one.worker === worker))
@@ -267,8 +281,8 @@ function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
   return [
     failed(
       'resources-available',
-      `a resource it needs is backing off: ${said}`,
-      'Wait for it, or make the resource available: its probe says what is missing.',
+      `a resource that the task needs is not available: ${said}`,
+      'Wait, or make the resource available: its probe says what is missing.',
     ),
   ]
 }

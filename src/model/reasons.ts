@@ -6,7 +6,7 @@ export interface Reason {
   ok: boolean
   /** What was found, as a sentence. */
   detail: string
-  /** What to do; null when nothing is to be done, or nobody can. */
+  /** What to do. Null: nothing is to be done, or nothing can be. */
   fix: string | null
 }
 

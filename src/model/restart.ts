@@ -73,7 +73,7 @@ export function afterDeath(
         verdict: restart(delayMs(policy, state.away)),
       }
     case 'configuration':
-      return { state, verdict: giveUp('its configuration is wrong') }
+      return { state, verdict: giveUp('its config or code has an error') }
     case 'broken':
       return counted(policy, { ...state, explained: [] }, [...state.explained, now], now)
     case 'unexplained':
@@ -131,7 +131,7 @@ function verdictOf(policy: RestartPolicy, state: RestartState, now: number): Ver
   const recent = recentOf(policy, state, now)
   if (recent >= policy.inWindow)
     return giveUp(`it crashed ${recent} times within ${Math.round(policy.windowMs / 1_000)} s`)
-  if (state.total >= policy.total) return giveUp(`it crashed ${state.total} times in all`)
+  if (state.total >= policy.total) return giveUp(`it crashed ${state.total} times in total`)
   return restart(delayMs(policy, state.recent.length - 1))
 }
 

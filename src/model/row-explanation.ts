@@ -33,7 +33,7 @@ export function explainRow(at: RowCircumstances): Explanation {
 
 /** Nothing can be said of the row, but all that decides whether the discovery is worked on. */
 function misfit(at: RowCircumstances): Reason[] {
-  const fix = `Change the table or the declaration so that they fit, then discoveries.resume('${at.discovery}').`
+  const fix = `Change the table or the declaration so that they fit. Then call \`gleaner.discoveries.resume('${at.discovery}')\`.`
   return [
     failed('declaration-fits-table', at.problem!, fix),
     pausedReason(at),
@@ -45,20 +45,20 @@ function misfit(at: RowCircumstances): Reason[] {
 /** What does not match the condition is none of our business. */
 function notOurs({ key, discovery, exists, where }: RowCircumstances): Reason[] {
   if (!exists) {
-    const fix = 'Look at the key; of several columns it is a JSON array, e.g. \'["a",1]\'.'
+    const fix = 'Check the key. A key of several columns is a JSON array, for example \'["a",1]\'.'
     return [failed('row-exists', `the table of ${discovery} has no row ${quoted(key)}`, fix)]
   }
-  const detail = `it does not match the condition of ${discovery}: ${where}`
+  const detail = `the row does not match the condition of ${discovery}: ${where}`
   return [
-    passed('row-exists', 'the table has it'),
-    failed('needs-work', detail, 'Set what the condition asks for, if it is to be done (again).'),
+    passed('row-exists', 'the row exists'),
+    failed('needs-work', detail, 'If the row needs work, change it so that it matches.'),
   ]
 }
 
 function waiting(at: RowCircumstances): Reason[] {
   const reasons = [
-    passed('row-exists', 'the table has it'),
-    passed('needs-work', `it matches the condition: ${at.where}`),
+    passed('row-exists', 'the row exists'),
+    passed('needs-work', `the row matches the condition: ${at.where}`),
     heldReason(at),
     quarantineReason(at),
     backoffReason(at),
@@ -67,32 +67,37 @@ function waiting(at: RowCircumstances): Reason[] {
     ...workerReasons(at),
   ]
   if (!at.suspect) return reasons
-  const alone = 'its worker died with it in its hands: it waits for a process that runs nothing else'
+  const alone = 'its worker died while the row was in flight: it waits for a process that runs nothing else'
   return [...reasons, passed('runs-alone', alone)]
 }
 
 function heldReason({ row }: RowCircumstances): Reason {
   if (row?.state !== 'claimed') return passed('not-held', 'no worker holds it')
-  return failed('not-held', `${row.worker ?? 'a worker'} holds it since ${time(row.since)}`, 'Wait for it.')
+  return failed(
+    'not-held',
+    `${row.worker ?? 'a worker'} has held it since ${time(row.since)}`,
+    'Wait until it ends.',
+  )
 }
 
 function quarantineReason({ row, discovery, key }: RowCircumstances): Reason {
-  if (row?.state !== 'quarantined') return passed('not-quarantined', 'it is not quarantined')
-  const crashes = row.crashes === 0 ? '' : `, of which ${times(row.crashes)} its worker died`
+  if (row?.state !== 'quarantined') return passed('not-quarantined', 'the row is not quarantined')
+  const attempts = `${row.attempts} ${row.attempts === 1 ? 'attempt' : 'attempts'}`
+  const crashes = row.crashes === 0 ? '' : `; its worker died ${times(row.crashes)}`
   return failed(
     'not-quarantined',
-    `it was put aside at ${time(row.since)} after ${row.attempts} attempts${crashes}: ${row.error?.message ?? 'unknown'}`,
+    `the row was quarantined at ${time(row.since)} after ${attempts}${crashes}: ${row.error?.message ?? 'unknown'}`,
     `Fix the cause, then run \`gleaner discoveries release ${discovery} ${commandWord(key)}\`, or ` +
       `discoveries.release('${discovery}', ${quoted(key)}) in code. An edit of the row also releases it.`,
   )
 }
 
 function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {
-  if (row?.state !== 'backing-off') return passed('not-backing-off', 'it is not backing off')
+  if (row?.state !== 'backing-off') return passed('not-backing-off', 'the row is not backing off')
   const { nextAt, attempts, error } = row
   return failed(
     'not-backing-off',
-    `attempt ${attempts} did not end well (${error?.message ?? 'it asked for another time'}); it is tried again at ` +
+    `attempt ${attempts} ended without success (${error?.message ?? 'the handler asked to run later'}); the next attempt is at ` +
       `${time(nextAt)}, in ${duration((nextAt ?? now) - now)}`,
     `Wait for it, or run \`gleaner discoveries retry ${discovery} ${commandWord(key)}\`, or ` +
       `discoveries.retry('${discovery}', ${quoted(key)}) in code.`,
@@ -101,7 +106,7 @@ function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {
 
 function pausedReason({ everythingPaused }: RowCircumstances): Reason {
   return everythingPaused
-    ? failed('not-paused', 'everything is paused', 'gleaner.resume()')
+    ? failed('not-paused', 'everything is paused', 'To resume, call `gleaner.resume()`.')
     : passed('not-paused', 'Gleaner is not paused')
 }
 
@@ -111,26 +116,26 @@ function discoveryReason({ discovery, paused, pausedReason }: RowCircumstances):
   return failed(
     'discovery-not-paused',
     `discovery ${discovery} is paused${why}`,
-    `${pausedReason === null ? '' : 'Mend that, then '}discoveries.resume('${discovery}')`,
+    `${pausedReason === null ? 'To resume it, call' : 'Fix the cause, then call'} \`gleaner.discoveries.resume('${discovery}')\`.`,
   )
 }
 
 function workerReasons({ discovery, workers }: RowCircumstances): Reason[] {
   const serving = workers.filter((worker) => worker.discoveries.includes(discovery))
-  const served = passed('worker-serves-discovery', `served by ${namesOf(serving)}`)
+  const served = passed('worker-serves-discovery', `live workers that serve it: ${namesOf(serving)}`)
   if (serving.length > 0) return [served, ...readinessReasons(discovery, serving)]
-  const others = workers.length === 0 ? 'no worker is alive' : `others are: ${namesOf(workers)}`
+  const others = workers.length === 0 ? 'no worker is alive' : `other live workers: ${namesOf(workers)}`
   return [
     failed(
       'worker-serves-discovery',
       `no live worker serves discovery ${discovery}; ${others}`,
-      `Start one: gleaner.work({ discoveries: ['${discovery}'] }).`,
+      `Start one: add ${quoted(discovery)} to the \`discoveries\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ discoveries: ['${discovery}'] })\`.`,
     ),
   ]
 }
 
 function indexReason({ discovery, createIndex }: RowCircumstances): Reason {
-  if (createIndex === null) return passed('found-by-index', 'rows that need work are found by an index')
-  const detail = `to find rows that need work, ${discovery} reads rows that do not: it is slow on a large table`
+  if (createIndex === null) return passed('found-by-index', 'an index finds the rows that need work')
+  const detail = `to find rows that need work, ${discovery} reads rows that do not, which is slow on a large table`
   return failed('found-by-index', detail, createIndex)
 }

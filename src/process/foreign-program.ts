@@ -136,8 +136,10 @@ export class ForeignProgram {
   #endDescendants(): void {
     const { killed, left } = killDescendants('GLEANER_PROGRAM', this.#mark)
     const { onOutput } = this.#options
-    if (killed.length > 0) onOutput(`killed what the program had started: ${listed(killed)}`, 'stderr')
-    if (left.length > 0) onOutput(`what the program had started goes on: ${listed(left)}`, 'stderr')
+    if (killed.length > 0)
+      onOutput(`killed the processes that the program had started: ${listed(killed)}`, 'stderr')
+    if (left.length > 0)
+      onOutput(`processes that the program had started still run: ${listed(left)}`, 'stderr')
   }
 
   #attend(child: ChildProcess): Promise<ProgramEnd> {

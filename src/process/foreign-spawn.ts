@@ -56,8 +56,8 @@ function notStarted(program: string, cause: NodeJS.ErrnoException): Error {
     code: 'BAD_CONFIG',
     hint:
       cause.code === 'ENOENT'
-        ? 'Install it, or write its whole path; a relative one is seen from the config.'
-        : 'Check that it may be executed.',
+        ? 'Install it, or write its full path. A relative path starts at the folder of the config.'
+        : 'Make the file executable.',
     cause,
   })
 }

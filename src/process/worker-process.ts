@@ -24,7 +24,8 @@ const PATIENCE_PART = 0.5
 /** The worker as a process of its own: the same loop as in any process, seen and steered by its supervisor. */
 export async function runWorkerProcess(): Promise<void> {
   const assignment = readAssignment()
-  if (assignment === undefined) return fail('it was not started by a supervisor', EXIT.configuration)
+  if (assignment === undefined)
+    return fail('this program runs only as a worker of a supervisor: use `gleaner start`', EXIT.configuration)
   await new WorkerProcess(assignment).run()
 }
 
@@ -211,7 +212,7 @@ class WorkerProcess {
   }
 
   #obeySignal(signal: NodeJS.Signals): void {
-    if (this.#stopWithinMs === undefined) console.error(`stops: it received ${signal}`)
+    if (this.#stopWithinMs === undefined) console.error(`stopping: received ${signal}`)
     this.#stop(0)
   }
 

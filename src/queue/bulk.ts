@@ -6,21 +6,21 @@ import { checkQuery, type TaskQuery } from './task-query.ts'
 
 /** How to change many tasks. */
 export interface BulkOptions {
-  /** Says what would be done, and does nothing. */
+  /** Only counts the tasks, and changes nothing. */
   dryRun?: boolean
-  /** An empty filter names every task there is: it is refused unless you say so. */
+  /** An empty filter matches every task: it is refused unless this is true. */
   all?: boolean
-  /** Called after each step, with what was done so far. */
+  /** Called after each step, with the number of tasks so far. */
   onProgress?: (soFar: { changed: number; refused: number }) => void
 }
 
 /** What a change of many tasks did. */
 export interface BulkAnswer {
-  /** Retried, cancelled (or asked to stop), or removed; in a dry run: what would be. */
+  /** Tasks that were retried, cancelled or removed; in a dry run, that would be. */
   changed: number
-  /** Left as they are: another task holds their key, or a worker holds them. */
+  /** Tasks that were left unchanged: another task holds their key, or a worker holds them. */
   refused: number
-  /** The first hundred of those, and why. */
+  /** The first hundred of these tasks, with the reason. */
   refusals: Refusal[]
   /** True if nothing was changed. */
   dryRun: boolean
@@ -97,8 +97,8 @@ function filtersOf(
   const { status } = filter
   if (Object.keys(filter).length === 0 && options.all !== true) {
     throw bad(
-      `${change}All: an empty filter names every task`,
-      `Narrow it, or say so: ${change}All({}, { all: true }). With { dryRun: true } it tells how many there are.`,
+      `${change}All: an empty filter matches every task`,
+      `Narrow it, or say so: ${change}All({}, { all: true }). With { dryRun: true } it only counts them.`,
     )
   }
   const { meant, possible } = STATUSES[change]

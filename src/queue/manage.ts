@@ -17,7 +17,7 @@ const PAGE_MAX = 1_000
 export interface PageOptions {
   /** 1 to 1000, default 50. */
   limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   cursor?: string | null
 }
 
@@ -33,23 +33,23 @@ export interface TaskManagement {
   list(query?: TaskQuery & PageOptions): Promise<Page<TaskRecord>>
   /** How many tasks are in each status. */
   counts(filter?: LaneFilter): Promise<Counts>
-  /** From the beginning. With `follow` there is always a `next`: pass it later for what has come since. */
+  /** The log lines, the oldest first. With `follow` there is always a `next`: pass it later to get newer lines. */
   logs(id: string, page?: PageOptions & { follow?: boolean }): Promise<Page<LogLine>>
   /** Each attempt at a task, the first one first. */
   attempts(id: string): Promise<AttemptRecord[]>
-  /** A finished task from the beginning. */
+  /** Runs a finished task again, with all its attempts. */
   retry(id: string): Promise<void>
-  /** What waits is cancelled at once; what runs is asked to stop. False when it had finished. */
+  /** Cancels a waiting task at once, and aborts the signal of a running one. False: the task had finished. */
   cancel(id: string): Promise<boolean>
   /** Removes a task that is not running, with its log. */
   remove(id: string): Promise<void>
-  /** Why does it not run? Each condition in order, pass or fail, with what to do. */
+  /** Says why a task does not run: each condition in order, pass or fail, with what to do. */
   explain(id: string): Promise<Explanation>
-  /** All that the query names; without a status, those that have failed. */
+  /** Retries all tasks that match the query. Without a status: failed tasks. */
   retryAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
-  /** All that are unfinished and that the query names. */
+  /** Cancels all unfinished tasks that match the query. */
   cancelAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
-  /** All that the query names; without a status, those that have finished. */
+  /** Removes all finished tasks that match the query. */
   removeAll(query: TaskQuery, options?: BulkOptions): Promise<BulkAnswer>
 }
 
@@ -57,7 +57,7 @@ export interface TaskManagement {
 export interface QueueManagement {
   /** Every queue with its order and its counts. */
   list(): Promise<QueueRecord[]>
-  /** Nothing more is claimed from it; what runs goes on. Answered when nothing more starts. */
+  /** Pauses the queue: nothing is claimed from it, and running tasks continue. Resolves when no further task can start. */
   pause(queue: string): Promise<void>
   /** Ends a pause of this queue. */
   resume(queue: string): Promise<void>

@@ -58,7 +58,10 @@ export class Aftermath {
       try {
         return await this.#settle(assignment.worker, identity, ending, signature)
       } catch (error) {
-        this.#logger.warn({ pid: identity.pid, err: error }, 'what a worker held could not be given back yet')
+        this.#logger.warn(
+          { pid: identity.pid, err: error },
+          'the items of a worker could not be given back yet; the next attempt follows',
+        )
         await new Promise<void>((resolve) => this.#clock.after(TRY_AGAIN_MS, resolve))
       }
     }

@@ -35,24 +35,28 @@ export function crashedOn(
 }
 
 const MEANINGS: Record<number, string> = {
-  [EXIT.clean]: 'it left: a signal told it to stop, or it ended by itself',
-  [EXIT.configuration]: 'its configuration is wrong',
+  [EXIT.clean]: 'it exited with code 0: it received a signal to stop, or ended by itself',
+  [EXIT.configuration]: 'its config or code has an error',
   [EXIT.database]: 'it could not reach the database',
-  [EXIT.resource]: 'a resource would not load',
+  [EXIT.resource]: 'a resource did not load',
   [EXIT.resourceErrors]: 'too many resource errors in a row',
 }
 
 const ENDINGS = {
   stop: 'stopped',
   replaced: 'replaced',
-  hung: 'killed: nothing was heard of it any more',
+  hung: 'killed: it no longer reported its health',
   'start-up': 'killed: it did not become ready in time',
   'given-up': 'stopped: it was given up',
-  overdue: 'killed: a handler past its time-out blocked it',
+  overdue: 'killed: a handler ran past its time-out and blocked the event loop',
 } as const
 
-/** For people. */
-export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
+/** For people. `held`: what the process held, once that is known. */
+export function reasonOf(
+  { ending, frame, ready }: Pick<Child, 'ending' | 'frame' | 'ready'>,
+  exit: Exit,
+  held: Legacy | null = null,
+): string {
   if (exit.error !== null) return `it could not be started: ${exit.error.message}${adviceFor(exit.error)}`
   if (ending !== null) return ENDINGS[ending.kind]
   const how =
@@ -60,9 +64,10 @@ export function reasonOf({ ending, frame, ready }: Child, exit: Exit): string {
       ? (MEANINGS[exit.code ?? -1] ?? `it exited with code ${exit.code}`)
       : `killed by ${exit.signal}`
   // A worker that loads a resource for an item has the item already, and is not ready yet.
-  const job = frame?.currentJob
+  // One that dies with its first item may have had no time to report that it was ready.
+  const job = frame?.currentJob ?? held?.blamed
   if (job !== null && job !== undefined) return `${how}, while running ${job}`
-  return ready ? how : `${how}, before it was ready`
+  return ready || held?.inFlight === true ? how : `${how}, before it reported that it was ready`
 }
 
 const ADVICE: Record<string, string> = {

@@ -22,7 +22,7 @@ export function judge(child: Child, pool: Pool, timings: Timings): Judgement {
   if (items.length > 0)
     return kill(
       { kind: 'overdue', items },
-      `${items[0]!.item} is past its time-out and blocks the event loop`,
+      `${items[0]!.item} ran past its time-out and blocks the event loop`,
     )
   if (!ready || frame === null) return null
   if (pool.maxRss !== undefined && (frame.rss ?? 0) > pool.maxRss)

@@ -10,7 +10,10 @@ export function logDescendants(
 ): void {
   const pids = (some: readonly Descendant[]) => some.map((one) => one.pid)
   if (killed.length > 0)
-    logger.warn({ worker, pid, killed: pids(killed) }, `killed what it had started: ${listed(killed)}`)
+    logger.warn(
+      { worker, pid, killed: pids(killed) },
+      `killed the processes that it had started: ${listed(killed)}`,
+    )
   if (left.length > 0)
-    logger.warn({ worker, pid, left: pids(left) }, `what it had started goes on without it: ${listed(left)}`)
+    logger.warn({ worker, pid, left: pids(left) }, `processes that it had started still run: ${listed(left)}`)
 }

@@ -27,9 +27,9 @@ export async function takeOffice(store: Store, name: string): Promise<Office> {
     const term = await store.takeOffice(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
-  throw new GleanerError(`the office of the supervisor ${name} changes hands too fast`, {
+  throw new GleanerError(`several supervisors named ${name} are starting at once`, {
     code: 'SUPERVISOR_RUNS',
-    hint: 'Start one at a time.',
+    hint: 'Start one after the other.',
   })
 }
 
@@ -56,7 +56,7 @@ export async function takeDefaultOffice(
   }
   throw new GleanerError(`all names of supervisors from ${host} to ${host}-${NAMES_MAX} are in use`, {
     code: 'SUPERVISOR_RUNS',
-    hint: 'Give this one a name of its own: supervisor.name in the config.',
+    hint: 'Give this supervisor another name: `supervisor.name` in the config.',
   })
 }
 
@@ -71,7 +71,7 @@ async function isHeldElsewhere(store: Store, name: string, logger: Logger, clock
     if (holder === undefined || isInSight(holder.process) || !isInOffice(holder, store)) return false
     if (waits && holder.unseenMs < unseenMs) return true
     if (!waits)
-      logger.info({ name, since: holder.since }, 'waits to see whether a supervisor of this name lives')
+      logger.info({ name, since: holder.since }, 'checking whether a supervisor with this name is alive')
     unseenMs = holder.unseenMs
     await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve))
   }
@@ -85,7 +85,7 @@ function refusal({ name, process, since }: SupervisorRow): GleanerError {
   const where = `process ${process.pid} on ${process.host}, since ${new Date(since).toISOString()}`
   return new GleanerError(`a supervisor ${name} runs already: ${where}`, {
     code: 'SUPERVISOR_RUNS',
-    hint: 'Stop it first, or give this one another name.',
+    hint: 'Stop it first, or give this supervisor another name: `supervisor.name` in the config.',
   })
 }
 

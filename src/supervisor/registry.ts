@@ -89,7 +89,7 @@ export class Registry {
     try {
       if (!(await this.#report(false)) && !this.#closed) onLost()
     } catch (error) {
-      logger.warn({ err: error }, 'the registry could not be written; it will be tried again')
+      logger.warn({ err: error }, 'the supervisor could not write its state; the next attempt follows')
     }
     this.#writeAfter(timings.registryMs)
   }
@@ -105,7 +105,7 @@ export class Registry {
     try {
       for (const command of await store.commandsFor(this.#office.name)) this.#obey(command)
     } catch (error) {
-      logger.warn({ err: error }, 'commands could not be read; it will be tried again')
+      logger.warn({ err: error }, 'the supervisor could not read its commands; the next attempt follows')
     }
     if (!this.#closed) this.#cancelRead = clock.after(timings.commandsMs, () => void this.#look())
   }

@@ -106,7 +106,9 @@ export class Slot {
     }
     if (child !== this.#child) return
     const { phase = null, rss = null } = child.frame ?? {}
-    this.#lastExit = { at: this.#services.clock.now(), code, signal, reason, phase, rss }
+    const lastExit = { at: this.#services.clock.now(), code, signal, reason, phase, rss }
+    void settled.then((held) => Object.assign(lastExit, { reason: reasonOf(child, exit, held) }))
+    this.#lastExit = lastExit
     this.#child = null
     this.#reason = null
     if (this.#stopped) return this.#become('stopped')
@@ -149,7 +151,7 @@ export class Slot {
       this.#lastExit = { ...this.#lastExit, reason: `${this.#lastExit.reason}; given up: ${reason}` }
     this.#services.logger.error(
       { worker: this.id, reason },
-      'worker given up; resume gives it another chance',
+      'worker given up: fix the cause, then run `gleaner resume`',
     )
     this.#become('failed')
     if (this.#child !== null) this.#leavers.kill(this.#child, { kind: 'given-up' }, reason)
@@ -222,8 +224,6 @@ export class Slot {
     await this.#leavers.gone()
     this.#become('stopped')
   }
-
-  // What is thought of it
 
   /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
   look(elapsedMs: number): void {

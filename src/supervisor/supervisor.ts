@@ -105,7 +105,10 @@ class ProcessSupervisor implements Supervisor {
         slot.start()
         continue
       }
-      this.#logger.info({ worker: slot.id, pid: orphan.pid }, 'waits for an orphan that still works')
+      this.#logger.info(
+        { worker: slot.id, pid: orphan.pid },
+        'waiting for a worker of an earlier supervisor to finish',
+      )
       void this.#isGone(orphan).then(() => slot.start())
     }
     this.#registry.start()
@@ -184,13 +187,16 @@ class ProcessSupervisor implements Supervisor {
       else if (action === 'revive') for (const slot of this.#of(of)) slot.revive()
       else this.restart(of).catch((error) => this.#logger.error({ err: error }, 'the restart failed'))
     } catch (error) {
-      this.#logger.warn({ err: error }, 'a command could not be carried out')
+      this.#logger.warn({ err: error }, 'a command failed')
     }
   }
 
   /** Somebody else is in office, because we were away for too long: he has his own workers by now. */
   #lose(): void {
-    this.#logger.error({ name: this.name }, 'another supervisor is in office: this one leaves')
+    this.#logger.error(
+      { name: this.name },
+      'another supervisor with this name has taken over: this one stops',
+    )
     void this.stop()
   }
 
@@ -211,7 +217,7 @@ class ProcessSupervisor implements Supervisor {
   }
 
   async restart(worker?: string): Promise<void> {
-    for (const slot of this.#of(worker)) await slot.replace('a restart was asked for')
+    for (const slot of this.#of(worker)) await slot.replace('an operator asked for a restart')
   }
 
   stop(options: { drain?: Duration } = {}): Promise<void> {

@@ -6,15 +6,15 @@ import type { LiveSession, Store } from '../store/contract.ts'
 import type { WorkerAction } from '../store/supervision.ts'
 import { workersOf } from './supervisors.ts'
 
-/** Workers of all processes and hosts, as far as this database knows them. */
+/** The workers of all processes and hosts that use this database. */
 export interface WorkerManagement {
-  /** Those under a supervisor as it last reported them, and those that run inside a program. */
+  /** Supervised workers as their supervisor last reported them, and workers inside programs. */
   list(): Promise<WorkerRecord[]>
-  /** What runs is finished, nothing is claimed; processes stay. One of them, or all that have a supervisor. */
+  /** Pauses one supervised worker, or all. Running items finish, nothing is claimed, and the processes stay alive. */
   pause(id?: string): Promise<void>
-  /** Also gives those another chance that were given up. */
+  /** Resumes one supervised worker, or all, and starts workers again that were given up. */
   resume(id?: string): Promise<void>
-  /** Replaces the process, without a gap. */
+  /** Replaces the process without a gap. */
   restart(id?: string): Promise<void>
 }
 
@@ -74,6 +74,6 @@ function lackOf(holdups: LiveSession['holdups']): string | null {
 function unknown(id: string): InputError {
   return new InputError(`there is no supervised worker ${shown(id)}`, {
     code: 'UNKNOWN_WORKER',
-    hint: 'gleaner.workers.list() names them. A worker inside a program is steered by that program, or with gleaner.queues.',
+    hint: 'To list them, call `gleaner.workers.list()`. A worker inside a program of yours can only be paused by that program, or with `gleaner.pause()`.',
   })
 }

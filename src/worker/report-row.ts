@@ -64,7 +64,7 @@ export function reportBroken({ emitter }: Reporting, { discovery, reason }: Brok
     message,
     error: new GleanerError(reason, {
       code: 'DISCOVERY_PAUSED',
-      hint: `When that is fixed: gleaner.discoveries.resume('${discovery}')`,
+      hint: `Fix the cause, then call \`gleaner.discoveries.resume('${discovery}')\`.`,
     }),
   }))
 }
@@ -86,8 +86,8 @@ function reportFailure(
 
 function tellOfEdits({ emitter }: Reporting, { claim }: Execution, times: number): void {
   const error = new Error(
-    'does the handler itself write to the row? Then let `done` set it, or write in ctx.complete',
+    'if the handler itself writes to the row, return the values from `done`, or write in `ctx.complete`',
   )
-  const message = `row ${claim.id} was edited ${times} times in a row while it was worked on, and backs off`
+  const message = `row ${claim.id} was edited during ${times} runs in a row, and backs off`
   emitter.emit('problem', () => ({ message, error }))
 }

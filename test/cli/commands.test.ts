@@ -46,7 +46,7 @@ describe('gleaner init', () => {
   test('writes into a folder that it makes, and says how to go on', async () => {
     const folder = folderWith({})
     const { stdout } = await gleaner(folder, 'init', 'jobs')
-    expect(stdout).toContain('cd jobs && npx gleaner start')
+    expect(stdout).toContain('cd jobs && npx gleaner dev')
     expect(readdirSync(join(folder, 'jobs')).sort()).toEqual(['gleaner.config.ts', 'tasks.ts'])
   })
 
@@ -135,7 +135,7 @@ describe('gleaner status', () => {
     expect(stdout).toMatch(/^worker:mail:1 {2}failed .*\b5 {2}failed$/m)
     expect(stdout).toContain('\n  worker:mail:0 backs off: waits for gpu: no VRAM\n')
     expect(stdout).toContain(
-      'worker:mail:1 was given up: 5 crashes within 5 min (exit code 1) `gleaner resume` gives',
+      'worker:mail:1 was given up: 5 crashes within 5 min (exit code 1). Fix the cause, then run `gleaner resume`',
     )
     expect(stdout).toMatch(/^default +3 +0 +0 +0 +0 +0$/m)
     expect(stdout).toMatch(
@@ -173,7 +173,7 @@ describe('gleaner status', () => {
     onTestFinished(() => app.close())
     const { stdout } = await gleaner(folder, 'status')
     expect(stdout).toMatch(/^tag-files +2 +0 +0 +0$/m)
-    expect(stdout).toContain('rows of tag-files wait, and no live worker serves it')
+    expect(stdout).toContain('rows of tag-files wait, and no live worker serves this discovery')
     await app.discoveries.pause('tag-files')
     const paused = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)
     expect(paused).toMatchObject({
@@ -220,14 +220,14 @@ test.each([['status'], ['pause'], ['resume'], ['workers'], ['tasks'], ['queues']
     const { code, stdout, stderr } = await gleaner(folder, name)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(
-      /^error: there is no database sqlite:.*app\.db\ngleaner start or gleaner migrate makes it/,
+      /^error: there is no database sqlite:.*app\.db\n`gleaner start` or `gleaner migrate` creates it/,
     )
     expect(readdirSync(folder)).toEqual(before)
     // A database of the app's own, without our tables, stays as it is.
     const db = new Database(join(folder, 'app.db'))
     db.exec('CREATE TABLE mine (id INTEGER)')
     db.close()
-    expect((await gleaner(folder, name)).stderr).toMatch(/has no tables of Gleaner's/)
+    expect((await gleaner(folder, name)).stderr).toMatch(/does not have Gleaner's tables/)
     const again = new Database(join(folder, 'app.db'))
     onTestFinished(() => void again.close())
     expect(again.prepare('SELECT name FROM sqlite_schema').pluck().all()).toEqual(['mine'])
@@ -251,9 +251,9 @@ describe('gleaner pause and resume', () => {
       '{\n  "queue": null,\n  "paused": true\n}\n',
     )
     expect(await paused()).toEqual(['default', 'other'])
-    expect((await gleaner(folder, 'resume')).stdout).toBe('everything goes on\n')
+    expect((await gleaner(folder, 'resume')).stdout).toBe('everything is resumed\n')
     expect(await paused()).toEqual(['default'])
-    expect((await gleaner(folder, 'resume', 'default')).stdout).toBe('queue default goes on\n')
+    expect((await gleaner(folder, 'resume', 'default')).stdout).toBe('queue default is resumed\n')
     expect(await paused()).toEqual([])
   })
 
@@ -265,7 +265,7 @@ describe('gleaner pause and resume', () => {
     const { code, stderr } = await gleaner(folder, 'pause', 'defualt')
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'note: nothing was ever in a queue defualt; did you mean default?\n',
+      stderr: 'note: the queue defualt has never had a task; did you mean default?\n',
     })
     expect(await gleaner(folder, 'pause', 'a b')).toMatchObject({
       code: 1,
@@ -292,7 +292,7 @@ describe('gleaner workers', () => {
     expect(await gleaner(folder, 'workers')).toMatchObject({ code: 0, stdout: 'no workers\n' })
     expect(await gleaner(folder, 'workers', 'restart')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no supervisor has any worker here'),
+      stderr: expect.stringContaining('no supervised worker uses this database'),
     })
     const term = await store.takeOffice('main', identifySelf(), null)
     const record = {
@@ -330,7 +330,7 @@ describe('gleaner doctor', () => {
     expect(stdout).toMatch(/^ok {3}Node\.js: \d+/)
     expect(stdout).toMatch(/ok {3}config: .*: 1 task, 1 pool\n/)
     expect(stdout).toMatch(
-      /note database: .*has no tables of Gleaner's \(SQLite [\d.]+\)\n {5}The first start makes them\.\n$/,
+      /note database: .*does not have Gleaner's tables yet \(SQLite [\d.]+\)\n {5}The first start creates them\.\n$/,
     )
     expect(existsSync(join(folder, 'app.db'))).toBe(false)
     await opened(folder)
@@ -343,7 +343,7 @@ describe('gleaner doctor', () => {
     [
       'a config that is wrong',
       'export default {}',
-      /bad {2}config: .*database: undefined.*\n {5}Say where it is/,
+      /bad {2}config: .*database: undefined.*\n {5}Set it to 'sqlite:/,
     ],
     [
       'a program that is not there',
@@ -394,7 +394,7 @@ describe('gleaner doctor', () => {
     const { code, stdout } = await gleaner(folder, 'doctor')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /note discovery tag-files: finding its rows reads others as well\n {5}CREATE INDEX /,
+      /note discovery tag-files: to find its rows, the database reads others as well. Create this index:\n {5}CREATE INDEX /,
     )
     expect(stdout).toMatch(
       /note discovery tag-files: its table has no version column.*\n {5}.*\n?[\s\S]*CREATE TRIGGER/,

@@ -143,7 +143,7 @@ const PROOFS: Record<string, Proof> = {
         new RegExp(`^id +task .*\\n *${ids[0]} +greet +${queue} +queued +0/1 .* ago\\n$`),
       ),
     })
-    expect(stderr).toMatch(/^there are more: --cursor \S+, or a larger --limit\n$/)
+    expect(stderr).toMatch(/^there are more: pass --cursor \S+, or a larger --limit\n$/)
     expect(await world.said('tasks', '--queue', 'none', '--created-after', '5m')).toBe('no tasks\n')
   },
 
@@ -204,7 +204,7 @@ const PROOFS: Record<string, Proof> = {
   async 'tasks explain'(world) {
     const { queue, ids } = await world.waiting()
     const text = await world.said('tasks', 'explain', ids[0]!)
-    expect(text).toMatch(/^it is not about to start:\n {2}ok {2}unfinished/)
+    expect(text).toMatch(/^it does not run now:\n {2}ok {2}unfinished/)
     expect(text).toMatch(
       new RegExp(`  no  worker-serves-queue: no live worker serves queue ${queue}.*\\n      Start`),
     )
@@ -214,7 +214,7 @@ const PROOFS: Record<string, Proof> = {
 
   async 'tasks retry'(world) {
     const id = await world.ended('nobody')
-    expect(await world.said('tasks', 'retry', id)).toBe(`task ${id} runs again\n`)
+    expect(await world.said('tasks', 'retry', id)).toBe(`task ${id} is queued again\n`)
     const { ids } = await world.waiting()
     expect(await world.run('tasks', 'retry', ids[0]!)).toMatchObject({
       code: 1,
@@ -232,20 +232,20 @@ const PROOFS: Record<string, Proof> = {
   async 'tasks cancel'(world) {
     const { queue, ids } = await world.waiting(3)
     expect(await world.said('tasks', 'cancel', ids[0]!)).toBe(`task ${ids[0]} is cancelled\n`)
-    expect(await world.said('tasks', 'cancel', ids[0]!)).toBe(`task ${ids[0]} had finished already\n`)
+    expect(await world.said('tasks', 'cancel', ids[0]!)).toBe(`task ${ids[0]} has finished already\n`)
     const refused = await world.run('tasks', 'cancel', '--queue', queue)
     expect(refused).toEqual({
       code: 2,
       stdout: '',
       stderr:
-        'error: Cancel 2 tasks: nobody can be asked here\nNothing was done. Say --yes to do it without being asked.\n',
+        'error: Cancel 2 tasks: the command cannot ask without a terminal\nNothing was changed. Pass --yes to confirm.\n',
     })
     const asked = (answer: string) =>
       gleaner({ ...world.estate.place(world.way), answer }, 'tasks', 'cancel', '--queue', queue)
     expect(await asked('n')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'Cancel 2 tasks? [y/N] \nnothing was done\n',
+      stderr: 'Cancel 2 tasks? [y/N] \nnothing was changed\n',
     })
     expect(await world.status(ids[1]!)).toBe('queued')
     expect(await asked('y')).toMatchObject({ code: 0, stdout: '2 tasks cancelled\n' })
@@ -281,7 +281,7 @@ const PROOFS: Record<string, Proof> = {
     const queues = await world.estate.app.queues.list()
     expect(queues.find(({ name }) => name === queue)?.paused).toBe(true)
     expect((await world.run('pause', `${queue}x`)).stderr).toBe(
-      `note: nothing was ever in a queue ${queue}x; did you mean ${queue}?\n`,
+      `note: the queue ${queue}x has never had a task; did you mean ${queue}?\n`,
     )
   },
 
@@ -289,7 +289,7 @@ const PROOFS: Record<string, Proof> = {
     const { queue } = await world.waiting()
     expect(await world.said('pause')).toBe('everything is paused\n')
     await world.untilWorker('it shows it', ({ status }) => status === 'paused')
-    expect(await world.said('resume')).toBe('everything goes on\n')
+    expect(await world.said('resume')).toBe('everything is resumed\n')
     await world.untilWorker('it goes on', ({ status }) => status === 'running')
     expect(await world.json('resume', queue)).toEqual({ queue, paused: false })
   },
@@ -309,7 +309,7 @@ const PROOFS: Record<string, Proof> = {
       stderr: 'error: there is no discovery tag-fils\nDid you mean tag-files?\n',
     })
     expect((await world.run('discoveries', 'show', 'tag-files', '999999')).stderr).toContain(
-      'gleaner discoveries explain tag-files 999999 says why',
+      'Run `gleaner discoveries explain tag-files 999999` to see why.',
     )
   },
 
@@ -335,7 +335,7 @@ const PROOFS: Record<string, Proof> = {
     const key = await world.quarantined()
     const before = (await world.row(key))!.since!
     expect(await world.said('discoveries', 'retry', 'tag-files', key)).toBe(
-      `row ${key} of tag-files is tried again\n`,
+      `row ${key} of tag-files is eligible again\n`,
     )
     await until('it was', async () => {
       const row = await world.row(key)
@@ -388,7 +388,7 @@ const PROOFS: Record<string, Proof> = {
   },
 
   async 'schedules resume'(world) {
-    expect(await world.said('schedules', 'resume', 'nightly')).toBe('schedule nightly goes on\n')
+    expect(await world.said('schedules', 'resume', 'nightly')).toBe('schedule nightly is resumed\n')
     expect((await world.estate.app.schedules.list())[0]?.paused).toBe(false)
   },
 
@@ -429,7 +429,7 @@ const PROOFS: Record<string, Proof> = {
   },
 
   async check(world) {
-    expect(await world.said('check')).toBe('the database is sound\n')
+    expect(await world.said('check')).toBe('the database has no problems\n')
     expect(await world.json('check')).toEqual([])
   },
 
@@ -493,7 +493,9 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
       paused: true,
       discoveries: [{ paused: true, pausedReason: 'everything is paused' }],
     })
-    expect(await world.said('status')).toMatch(/^everything is paused: .* `gleaner resume` ends it\.$/m)
+    expect(await world.said('status')).toMatch(
+      /^everything is paused: .* `gleaner resume` ends the pause\.$/m,
+    )
     await app.resume()
     await world.untilWorker('it goes on', ({ status }) => status === 'running')
     await world.ended('Ada')
@@ -532,7 +534,7 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
       stderr: 'error: a viewer may not do this\nThe role operator is needed.\n',
     })
     expect((await gleaner(place('wrong'), 'status')).stderr).toBe(
-      'error: this token is not known here\nGive --token, or set GLEANER_TOKEN.\n',
+      'error: this token is not known here\nPass --token, or set GLEANER_TOKEN.\n',
     )
     const given = await gleaner({ cwd: estate.folder }, 'queues', '--url', estate.url, '--token', TOKEN)
     expect(given.code).toBe(0)

@@ -31,7 +31,7 @@ describe('gleaner backup and restore', () => {
     expect(backup).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: expect.stringMatching(/^backed up \d+ kB to .*app\.backup in .*; it was checked\n$/),
+      stdout: expect.stringMatching(/^backed up \d+ kB to .*app\.backup in .*; the copy is verified\n$/),
     })
     expect(await gleaner(folder, 'backup', 'app.backup')).toMatchObject({
       code: 1,
@@ -43,13 +43,15 @@ describe('gleaner backup and restore', () => {
 
     expect(await gleaner(folder, 'restore', 'app.backup')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: Replace all that is in sqlite:.*: nobody can be asked here\n/),
+      stderr: expect.stringMatching(
+        /^error: Replace everything in sqlite:.*: the command cannot ask without a terminal\n/,
+      ),
     })
     expect((await gleaner({ cwd: folder, answer: 'no' }, 'restore', 'app.backup')).code).toBe(1)
     expect(await waiting(folder)).toBe(3)
     expect(await gleaner(folder, 'restore', 'app.backup', '--yes')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/app\.db is as it was in app\.backup\n$/),
+      stdout: expect.stringMatching(/^restored .*app\.db from app\.backup\n$/),
     })
     expect(await waiting(folder)).toBe(2)
   })
@@ -90,9 +92,11 @@ describe('gleaner backup and restore', () => {
       GLEANER_DATABASE: `${inject('postgresUrl')}?schema=t_${crypto.randomUUID().replaceAll('-', '')}`,
     }
     const cwd = folderWith({ 'gleaner.config.ts': CONFIG })
-    expect((await gleaner({ cwd, env }, 'backup', 'app.backup')).stderr).toMatch(/has no tables of Gleaner's/)
+    expect((await gleaner({ cwd, env }, 'backup', 'app.backup')).stderr).toMatch(
+      /does not have Gleaner's tables/,
+    )
     expect((await gleaner({ cwd, env }, 'migrate')).stdout).toMatch(
-      /no tables of Gleaner's before, version \d+ now\n$/,
+      / had no tables and has version \d+ now\n$/,
     )
     expect((await gleaner({ cwd, env }, 'migrate', '--check')).code).toBe(0)
     expect((await gleaner({ cwd, env }, 'optimize')).stdout).toBe('the database is optimized and vacuumed\n')
@@ -147,7 +151,7 @@ test('gleaner migrate makes the tables, once', async () => {
   const before = readdirSync(folder)
   expect(await gleaner(folder, 'migrate', '--check')).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/: no tables of Gleaner's, version \d+ is needed\n$/),
+    stdout: expect.stringMatching(/ has no tables; version \d+ is needed\n$/),
   })
   expect(readdirSync(folder)).toEqual(before)
   expect((await gleaner(folder, 'migrate', '--json')).code).toBe(0)
@@ -159,23 +163,23 @@ test('gleaner migrate makes the tables, once', async () => {
 test('gleaner optimize and check say how it stands', async () => {
   const folder = await project(1)
   expect((await gleaner(folder, 'optimize', '--vacuum')).stdout).toMatch(
-    /^the database is optimized and vacuumed; \d+ kB are free inside it/,
+    /^the database is optimized and vacuumed; \d+ kB in the file are free for new tasks/,
   )
-  expect(await gleaner(folder, 'check')).toMatchObject({ code: 0, stdout: 'the database is sound\n' })
+  expect(await gleaner(folder, 'check')).toMatchObject({ code: 0, stdout: 'the database has no problems\n' })
   const db = new Database(join(folder, 'app.db'))
   db.exec('UPDATE gleaner_tasks SET session = 999, fence = 1, started_at = 1')
   db.close()
   const repaired = await gleaner(folder, 'check')
   expect(repaired).toMatchObject({ code: 0 })
-  expect(repaired.stdout).toMatch(/^the database is sound again:\n {2}\S.* \(repaired\)\n/)
-  expect(await gleaner(folder, 'check')).toMatchObject({ code: 0, stdout: 'the database is sound\n' })
+  expect(repaired.stdout).toMatch(/^all problems are repaired:\n {2}\S.* \(repaired\)\n/)
+  expect(await gleaner(folder, 'check')).toMatchObject({ code: 0, stdout: 'the database has no problems\n' })
 
   const again = new Database(join(folder, 'app.db'))
   again.exec('UPDATE gleaner_lanes SET scheduled = scheduled + 1')
   again.close()
   const { code, stdout } = await gleaner(folder, 'check')
   expect(code).toBe(1)
-  expect(stdout).toMatch(/^not sound:\n {2}\S/)
+  expect(stdout).toMatch(/^the database has problems:\n {2}\S/)
 })
 
 test('what works on a database only says so to whoever has named a server', async () => {
@@ -183,7 +187,7 @@ test('what works on a database only says so to whoever has named a server', asyn
   const setting = { cwd: folder, env: { GLEANER_URL: 'http://127.0.0.1:1' } }
   expect(await gleaner(setting, 'optimize')).toMatchObject({
     code: 0,
-    stderr: 'note: this works on the database of the config, not on GLEANER_URL\n',
+    stderr: 'note: this command uses the database of the config and ignores GLEANER_URL\n',
   })
 })
 

@@ -129,7 +129,7 @@ describe('gleaner start', { concurrent: false }, () => {
       /"queue":"default".*"kind":"backlog".*alert: 3 wait in default, more than 1\. Add workers/,
     )
     await app.queues.resume('default')
-    await start.hears(/the alert backlog of default is over/)
+    await start.hears(/alert over: backlog of default/)
     expect(start.said.match(/alert: 3 wait in default/g)).toHaveLength(1)
     start.signal('SIGTERM')
     expect((await start.ended).code).toBe(0)

@@ -62,21 +62,21 @@ describe('gleaner top', () => {
     expect(top.screen).toMatchObject({ isAlternate: true, hasCursor: false })
     await top.shows(/^default +0 +0 +0 +0 +3 +0$/m)
     await top.shows(/^tag-files +0 +0 +0 +2$/m)
-    await top.shows((screen) => screen.lines.at(-1)!.startsWith('↑↓ choose  p pause everything'))
+    await top.shows((screen) => screen.lines.at(-1)!.startsWith('↑↓ select  p pause everything'))
 
     top.type(DOWN)
-    await top.shows(/t retry what failed {2}q quit$/)
+    await top.shows(/t retry failed tasks {2}q quit$/)
     top.type('p')
     await top.shows(/^default .* paused$/m)
     await top.shows(/^queue default is paused$/m)
     expect((await app.queues.list())[0]?.paused).toBe(true)
     top.type('r')
-    await top.shows(/^queue default goes on$/m)
+    await top.shows(/^queue default is resumed$/m)
 
     top.type('t')
     await top.shows(/^Retry 3 failed tasks of default\? y\/n$/m)
     top.type('n')
-    await top.shows(/^nothing was done$/m)
+    await top.shows(/^nothing was changed$/m)
     top.type('t')
     await top.shows(/^Retry 3 failed tasks of default\? y\/n$/m)
     top.type('y')
@@ -86,7 +86,7 @@ describe('gleaner top', () => {
     await top.shows(/^ {2}3 waiting in default that no live worker serves: mail$/m)
 
     top.type(DOWN)
-    await top.shows(/t release what is quarantined/)
+    await top.shows(/t release quarantined rows/)
     top.type('t')
     await top.shows(/^Release 2 quarantined rows of tag-files\? y\/n$/m)
     top.type('y')
@@ -94,13 +94,13 @@ describe('gleaner top', () => {
     await top.shows(/^tag-files +2 +0 +0 +0$/m)
 
     top.resize(40, 8)
-    await top.shows(({ lines }) => lines.length === 8 && lines.at(-1)!.startsWith('↑↓ choose  p pause'))
+    await top.shows(({ lines }) => lines.length === 8 && lines.at(-1)!.startsWith('↑↓ select  p pause'))
     await top.shows(({ lines }) => lines.some((line) => line.startsWith('tag-files')))
     expect(top.screen.lines.every((line) => line.length < 40)).toBe(true)
     top.type(UP + UP + UP + UP)
     await top.shows(/^Gleaner on/)
     top.resize(120, 40)
-    await top.shows(({ lines }) => lines.length === 40 && lines.at(-1)!.startsWith('↑↓ choose'))
+    await top.shows(({ lines }) => lines.length === 40 && lines.at(-1)!.startsWith('↑↓ select'))
     await top.shows(/^default +3 /m)
 
     top.type('q')
@@ -140,7 +140,7 @@ describe('prompts', () => {
     await remove.shows(/^Remove 3 tasks\? \[y\/N\]$/m)
     remove.type(keys)
     expect(await remove.ended).toEqual({ code: 1, restored: true })
-    expect(remove.screen.text).toMatch(/nothing was done$/)
+    expect(remove.screen.text).toMatch(/nothing was changed$/)
     expect((await app.tasks.counts()).failed).toBe(3)
   })
 
@@ -160,7 +160,7 @@ test('long work shows that it goes on, and leaves nothing of it behind', async (
   const wait = new Pty(folder, ['enqueue', 'mail', '--wait', '2s'])
   await wait.shows(/^waiting … \d s {2}queued$/m)
   expect((await wait.ended).code).toBe(1)
-  expect(wait.screen.text).toBe('enqueued mail as task 4\ntask 4 is still queued; it goes on without us')
+  expect(wait.screen.text).toBe('enqueued mail as task 4\ntask 4 is still queued; the task continues')
 })
 
 test.each([

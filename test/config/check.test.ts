@@ -99,7 +99,7 @@ describe('what a config may not say is refused, with the field and the fix', () 
     [
       'a discovery without a run in a pool without a command',
       { discoveries: [rows], ...pool({ discoveries: ['rows'] }) },
-      /pools\.ml\.discoveries: "rows".*It has no run/,
+      /pools\.ml\.discoveries: "rows".*It has no `run`/,
     ],
     ['capabilities as a list', pool({ capabilities: ['gpu'] }), /pools\.ml\.capabilities: an array/],
     [

@@ -77,17 +77,17 @@ describe('a config that cannot be loaded is explained', () => {
     [
       'an import has no extension',
       { 'gleaner.config.ts': "import './tasks'\nexport default {}", 'tasks.ts': '' },
-      /Write the whole name: \.\/tasks\.ts is there/,
+      /Write the full name: \.\/tasks\.ts exists/,
     ],
     [
       'an import leads nowhere',
       { 'gleaner.config.ts': "import './nowhere.ts'\nexport default {}" },
-      /Check the path: it is seen from the file that imports it/,
+      /Check the path\. A relative path starts at the file that imports it/,
     ],
     [
       'a folder is imported',
       { 'gleaner.config.ts': "import './tasks'\nexport default {}", 'tasks/index.ts': '' },
-      /Name the file: a folder cannot be imported/,
+      /A folder cannot be imported\. Name the file/,
     ],
     [
       'a package is not installed',
@@ -111,7 +111,7 @@ describe('a config that cannot be loaded is explained', () => {
     [
       'it is not JavaScript',
       { 'gleaner.config.js': 'const n: number = 1\nexport default n' },
-      /`node gleaner\.config\.js` shows the place\. Types belong into a file that ends in \.ts/,
+      /`node gleaner\.config\.js` shows the place\. A file with types must end in \.ts/,
     ],
     [
       'a type is imported as a value',

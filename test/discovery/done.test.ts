@@ -100,7 +100,7 @@ describe('done', () => {
         check: 'discovery-not-paused',
         ok: false,
         detail: expect.stringMatching(words),
-        fix: "Mend that, then discoveries.resume('tag-files')",
+        fix: "Fix the cause, then call `gleaner.discoveries.resume('tag-files')`.",
       })
       wrong = false
       await t.discoveries.resume('tag-files')

@@ -148,7 +148,9 @@ describe('gleaner.discoveries', () => {
     await t.discoveries.pause(NAME)
     await t.runUntilIdle()
     expect(left(t)).toBe(3)
-    expect(await failedChecks(t, '1')).toEqual([['discovery-not-paused', `discoveries.resume('${NAME}')`]])
+    expect(await failedChecks(t, '1')).toEqual([
+      ['discovery-not-paused', `To resume it, call \`gleaner.discoveries.resume('${NAME}')\`.`],
+    ])
     await t.discoveries.resume(NAME)
     await t.runUntilIdle()
     expect(left(t)).toBe(0)
@@ -197,7 +199,7 @@ describe('explain', () => {
   test('says that a row is not there, or needs no work', async ({ shelf }) => {
     const t = await shelf(1, {})
     await t.runUntilIdle()
-    expect(await failedChecks(t, '77')).toEqual([['row-exists', expect.stringContaining('Look at the key')]])
+    expect(await failedChecks(t, '77')).toEqual([['row-exists', expect.stringContaining('Check the key')]])
     expect(await failedChecks(t, '1')).toEqual([['needs-work', expect.any(String)]])
   })
 
@@ -205,11 +207,14 @@ describe('explain', () => {
     const broken = { yes: true }
     const t = await shelf(1, { discoveries: [fragile(broken)] })
     expect(await failedChecks(t, '1')).toEqual([
-      ['worker-serves-discovery', `Start one: gleaner.work({ discoveries: ['${NAME}'] }).`],
+      [
+        'worker-serves-discovery',
+        `Start one: add "${NAME}" to the \`discoveries\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ discoveries: ['${NAME}'] })\`.`,
+      ],
     ])
     await t.pause()
     await t.runUntilIdle()
-    expect(await failedChecks(t, '1')).toEqual([['not-paused', 'gleaner.resume()']])
+    expect(await failedChecks(t, '1')).toEqual([['not-paused', 'To resume, call `gleaner.resume()`.']])
     await t.resume()
     expect(await failedChecks(t, '1')).toEqual([])
     await t.runUntilIdle()

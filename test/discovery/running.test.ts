@@ -240,7 +240,7 @@ describe('a row that somebody touches while it is worked on', () => {
     await t.runUntilIdle()
     expect(left(t)).toBe(1)
     expect(problems).toEqual([
-      expect.stringMatching(/tag-files\/1 was edited 3 times .*handler itself write/),
+      expect.stringMatching(/tag-files\/1 was edited during 3 runs in a row.*if the handler itself writes/),
     ])
     expect(await t.discoveries.row('tag-files', '1')).toMatchObject({ state: 'backing-off', attempts: 0 })
   })

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { checkLanguage, collect, describeViolation } from '../../tools/language/check.ts'
-import { prunePending, readPending } from '../../tools/language/pending.ts'
 import { RULES } from '../../tools/language/rules.ts'
 import { sentencesOf, wordsIn } from '../../tools/language/sentences.ts'
 
@@ -34,11 +33,7 @@ const violationsOf = (plan: Plan) =>
 const textsOf = (plan: Plan) => collect(plant(plan)).map(({ text }) => text)
 
 test('every sentence that a user reads follows the language', () => {
-  const violations = checkLanguage(checkout)
-  const pending = readPending()
-  expect(violations.filter(({ file }) => !pending.has(file)).map(describeViolation)).toEqual([])
-  const unclean = new Set(violations.map(({ file }) => file))
-  expect([...pending].filter((file) => !unclean.has(file))).toEqual([])
+  expect(checkLanguage(checkout).map(describeViolation)).toEqual([])
 })
 
 test('the texts of every surface are read', () => {
@@ -394,16 +389,5 @@ describe('sentences', () => {
       '2 is last',
     ])
     expect(wordsIn('Two ‹code› three – (four).')).toBe(4)
-  })
-})
-
-describe('the list of files that are not rewritten yet', () => {
-  test('loses those that are clean, and a list without any goes', () => {
-    const folder = plant({ 'a.txt': 'x.md\n\ny.md\n', 'b.txt': 'z.md\n' })
-    expect(readPending(folder)).toEqual(new Set(['x.md', 'y.md', 'z.md']))
-    prunePending(new Set(['y.md']), folder)
-    expect(readPending(folder)).toEqual(new Set(['y.md']))
-    prunePending(new Set(), folder)
-    expect(readPending(folder)).toEqual(new Set())
   })
 })

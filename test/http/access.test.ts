@@ -124,7 +124,7 @@ test('other machines are served only by whoever has a token', async () => {
   const gleaner = await openTemp({})
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com'])
     await expect(serve(gleaner, { host, port: 0 })).rejects.toThrow(
-      /would be open to everybody.*Configure a token/,
+      /would let every machine in.*Configure `server\.tokens`/,
     )
   const server = await serve(gleaner, { host: '0.0.0.0', port: 0, tokens })
   onTestFinished(() => server.close())

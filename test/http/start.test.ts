@@ -73,7 +73,7 @@ test('a port that is taken is said, and the work goes on', async () => {
   await new Promise((resolve) => other.once('listening', resolve))
   const { port } = other.address() as AddressInfo
   const start = new Journey(folderWith({ 'gleaner.config.ts': config(`server: { port: ${port} }`) }), 'start')
-  await start.hears(/cannot listen on 127\.0\.0\.1:\d+.*It will be tried again/)
+  await start.hears(/cannot listen on 127\.0\.0\.1:\d+.*The server retries every 5 s/)
   await start.hears(/1 pool, 1 worker/)
   start.signal('SIGTERM')
   expect((await start.ended).code).toBe(0)
@@ -126,6 +126,6 @@ test('a server that could be reached from elsewhere without a token is refused b
   })
   const start = new Journey(folder, 'start')
   expect((await start.ended).code).toBe(1)
-  expect(start.said).toContain('would be open to everybody')
+  expect(start.said).toContain('would let every machine in')
   expect(start.said).not.toContain('1 worker')
 })

@@ -147,7 +147,7 @@ describe('rows of a discovery', () => {
         kind: 'unserved',
         queue: null,
         discovery: 'tag-files',
-        message: 'rows of tag-files wait, and no live worker serves it',
+        message: 'rows of tag-files wait, and no live worker serves this discovery',
         fix: 'Start a worker for the discovery tag-files.',
       },
     ])

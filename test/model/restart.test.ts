@@ -40,7 +40,7 @@ test('crashes that are far apart end with the twentieth, after delays of a minut
   )
   expect(verdicts.slice(0, -1).every(({ kind }) => kind === 'restart')).toBe(true)
   expect(verdicts.at(-2)).toEqual({ kind: 'restart', afterMs: MINUTE })
-  expect(verdicts.at(-1)).toEqual({ kind: 'give-up', reason: 'it crashed 20 times in all' })
+  expect(verdicts.at(-1)).toEqual({ kind: 'give-up', reason: 'it crashed 20 times in total' })
   expect(state.total).toBe(20)
 })
 

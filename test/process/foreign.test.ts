@@ -252,7 +252,7 @@ for m in told():
       // The next one comes when the pipes of this one are closed, and nothing holds them.
       const next = await gleaner.enqueue(job, 'ask')
       expect(await next.result(WAIT)).not.toBe(before)
-      expect(output.join('\n')).toMatch(/killed what the program had started: .*\(sleep\)/)
+      expect(output.join('\n')).toMatch(/killed the processes that the program had started: .*\(sleep\)/)
     },
   )
 

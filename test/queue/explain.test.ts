@@ -13,7 +13,10 @@ test('explain says what is missing, step by step, until the task runs', async ()
   const failing = async () => (await gleaner.tasks.explain(handle.id)).reasons.filter(({ ok }) => !ok)
   const handle = await gleaner.enqueue(remote)
   expect(await failing()).toMatchObject([
-    { check: 'worker-serves-queue', fix: "Start one: gleaner.work({ queues: ['default'] })." },
+    {
+      check: 'worker-serves-queue',
+      fix: 'Start one: add "default" to the `queues` of a pool in the config and restart `gleaner start`, or call `gleaner.work({ queues: [\'default\'] })`.',
+    },
   ])
   const worker = gleaner.work()
   await worker.drained()

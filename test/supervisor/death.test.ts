@@ -10,7 +10,7 @@ const worker = (ready: boolean, currentJob: string | null) =>
 test.each([
   ['ran an item', worker(true, 'embed/7'), 'killed by SIGKILL, while running embed/7'],
   ['loaded a resource for an item', worker(false, 'embed/7'), 'killed by SIGKILL, while running embed/7'],
-  ['started', worker(false, null), 'killed by SIGKILL, before it was ready'],
+  ['started', worker(false, null), 'killed by SIGKILL, before it reported that it was ready'],
   ['was idle', worker(true, null), 'killed by SIGKILL'],
 ])('the reason says what a worker did that was killed while it %s', (_did, child, reason) => {
   expect(reasonOf(child, killed)).toBe(reason)

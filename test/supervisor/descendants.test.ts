@@ -14,7 +14,7 @@ describe.skipIf(process.platform !== 'linux')(
       const { id } = await gleaner.enqueue(escaping, { waits: true })
       const { child, pid } = await estate.hears('escaped')
       process.kill(pid, 'SIGKILL')
-      const logged = await estate.logged('killed what it had started')
+      const logged = await estate.logged('killed the processes that it had started')
       expect(logged).toMatchObject({
         level: 'warn',
         killed: [child],

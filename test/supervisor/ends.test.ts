@@ -38,7 +38,10 @@ test('a worker of a supervisor that was killed finishes its item, takes nothing 
   const waiting = await gleaner.enqueue(untilThere, { file: estate.file('go') })
   // The next one takes over at once, and waits for the slot whose orphan still works.
   const second = estate.supervisor()
-  await second.hears('log', ({ message }) => message === 'waits for an orphan that still works')
+  await second.hears(
+    'log',
+    ({ message }) => message === 'waiting for a worker of an earlier supervisor to finish',
+  )
   expect(await gleaner.tasks.get(waiting.id)).toMatchObject({ status: 'queued' })
   estate.touch('go')
   expect(await handle.result()).toBe(pid)

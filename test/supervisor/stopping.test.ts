@@ -122,7 +122,7 @@ test('a worker that somebody else stops with SIGTERM leaves cleanly: no crash co
     code: 0,
     reason: expect.stringContaining('it left: a signal told it to stop'),
   })
-  await estate.logged('stops: it received SIGTERM')
+  await estate.logged('stopping: received SIGTERM')
   const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })
   await estate.hears('running')
   process.kill(second.pid!, 'SIGTERM')

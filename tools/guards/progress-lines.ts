@@ -37,7 +37,7 @@ export const PROGRESS_LINES: readonly Guard[] = [
     name: 'progress lines: an answer that breaks off is none',
     promise: 'Nobody takes half a change for the whole.',
     file: 'src/http/client.ts',
-    find: "  throw away(base, new Error('the answer was cut off'))\n",
+    find: "  throw away(base, new Error('the response ended too early'))\n",
     replace: '',
     test: {
       file: TEST,

@@ -61,7 +61,7 @@ export function apiReference(document: object): string {
 }
 
 function roleOf({ description }: Operation): string {
-  if (description.startsWith('Needs no token')) return 'everyone'
+  if (description.startsWith('No token is required')) return 'everyone'
   return description.includes('viewer') ? 'viewers' : 'operators'
 }
 

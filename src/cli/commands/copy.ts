@@ -12,17 +12,18 @@ import { duration, plural } from '../words.ts'
 
 export const copy: Command = {
   name: 'copy',
-  summary: 'Copy a SQLite database to PostgreSQL, to go on there.',
+  summary: 'Copy a SQLite database to PostgreSQL.',
   operands: [],
   about:
-    'Takes everything that Gleaner keeps from the SQLite database of the config into an empty schema of PostgreSQL: tasks with ' +
-    'their ids, order, attempts, logs and results, keys, queues, limits, schedules, quarantined rows, metrics and the record of ' +
-    'actions. It makes the tables there. Your own tables are yours to move.\n\n' +
-    'It is refused while a worker or `gleaner start` is alive on the source, and when the schema holds anything; nobody can write to ' +
-    'the source meanwhile, so stop what enqueues, too. All of it is there at the end, compared with the source, or nothing: killed ' +
-    'at any moment, it is simply called again. The source stays as it is. Then name the new database in the config, and start.\n\n' +
-    'A password in --to can be seen by others on this machine: PGPASSWORD is read, too. `postgres` of the config (schema, ssl) holds ' +
-    'for the target.',
+    'Copies everything that Gleaner keeps in the SQLite database of the config into an empty schema of ' +
+    'PostgreSQL: tasks with their ids, order, attempts, logs and results, keys, queues, limits, schedules, ' +
+    'quarantined rows, metrics and the record of actions. The command creates the tables. It does not copy ' +
+    'your own tables.\n\nThe command refuses while a worker or `gleaner start` is alive on the source, or if ' +
+    'the schema is not empty. No process can write to the source during the copy, so stop every app that ' +
+    'enqueues first. At the end everything is there and was compared with the source, or nothing is there: ' +
+    'if the command was killed, run it again. The source stays unchanged. Then name the new database in the ' +
+    'config, and start.\n\nOther users of this machine can see a password in --to. Use PGPASSWORD instead. The ' +
+    'options `postgres` of the config (schema, ssl) apply to the target.',
   options: {
     ...CONFIG_OPTIONS,
     json: JSON_OPTION,
@@ -33,15 +34,15 @@ export const copy: Command = {
     },
     'dry-run': {
       type: 'boolean',
-      about: 'Say how much it would be, and whether it could be done; write nothing.',
+      about: 'Only report how much would be copied and what prevents it. Write nothing.',
     },
   },
   examples: [
     [
       'gleaner copy --to postgres://app@db.example/shop --dry-run',
-      'How much is it, and is anybody in the way?',
+      'Check how much there is to copy, and whether the copy is possible.',
     ],
-    ['gleaner copy --to postgres://app@db.example/shop', 'From one machine to several.'],
+    ['gleaner copy --to postgres://app@db.example/shop', 'Copy it.'],
   ],
   async run(_operands, values, terminal) {
     const to = text(values.to)
@@ -78,6 +79,6 @@ function summary({ dryRun, tasks, tables }: Copied, to: string, tookMs: number):
       : `copied ${plural(count, 'task')} to ${to} in ${duration(tookMs)}; both sides were compared`,
     ...(ofEach.length === 0 ? [] : [`  ${ofEach.join(', ')}`]),
     ...(rest.length === 0 ? [] : [`  rows: ${rest.map(([name, n]) => `${n} ${name}`).join(', ')}`]),
-    ...(dryRun ? [] : ['Name it in the config as `database`, then start.']),
+    ...(dryRun ? [] : ['Now set `database` in the config to this URL, and start.']),
   ]
 }

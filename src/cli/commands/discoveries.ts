@@ -13,20 +13,23 @@ import { explanationLines } from '../text/task.ts'
 import { plural } from '../words.ts'
 import { eachOf } from './each-of.ts'
 
-const NAME: Operand = { name: 'discovery', about: 'Its name.' }
-const KEY: Operand = { name: 'key', about: 'Of a row, as text; of several columns a JSON array.' }
+const NAME: Operand = { name: 'discovery', about: 'The name of a discovery.' }
+const KEY: Operand = {
+  name: 'key',
+  about: 'The key of a row, as text. A key of several columns is a JSON array.',
+}
 const OPTIONS = { ...PLACE_OPTIONS, json: JSON_OPTION }
 
 const list: Command = {
   name: 'discoveries list',
-  summary: 'List discoveries, with how many rows are in each state.',
+  summary: 'List discoveries, with the number of rows in each state.',
   operands: [],
   about:
-    'All that some process has declared on this database: how many rows wait, are claimed, back off or are quarantined, ' +
-    'how many are done in a minute, and how long the rest will take at this pace. One whose table cannot be read has ' +
-    'no numbers.',
+    'Lists all discoveries that a process has declared on this database: how many rows wait, are claimed, ' +
+    'back off or are quarantined, how many are done in a minute, and how long the rest will take at this ' +
+    'pace. If the table of a discovery cannot be read, its line has no numbers.',
   options: OPTIONS,
-  examples: [['gleaner discoveries', 'The list.']],
+  examples: [['gleaner discoveries', 'List all discoveries.']],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
       const all = await discoveries.list()
@@ -42,12 +45,12 @@ const show: Command = {
   summary: 'Show a discovery, or a row of it that needs work.',
   operands: [NAME, { ...KEY, optional: true }],
   about:
-    'What was declared, how it goes, and the index that its table lacks, if any. With a key: that row, with its last ' +
-    'attempts that did not end well.',
+    'Shows the declaration, the progress, and the index that the table lacks, if any. With a key it shows ' +
+    'that row and its last attempts that did not complete.',
   options: OPTIONS,
   examples: [
-    ['gleaner discoveries show tag-files', 'The discovery.'],
-    ['gleaner discoveries show tag-files 42', 'A row of it.'],
+    ['gleaner discoveries show tag-files', 'Show the discovery.'],
+    ['gleaner discoveries show tag-files 42', 'Show one row.'],
   ],
   run: ([name, key], values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
@@ -56,7 +59,7 @@ const show: Command = {
       if (key !== undefined && row === null)
         throw new GleanerError(`${name} has no row ${key} that needs work`, {
           code: 'ROW_GONE',
-          hint: `gleaner discoveries explain ${name} ${key} says why.`,
+          hint: `Run \`gleaner discoveries explain ${name} ${key}\` to see why.`,
         })
       if (values.json === true) printJson(row ?? found, terminal)
       else {
@@ -73,16 +76,26 @@ const rows: Command = {
   summary: 'List rows that need work, in the order of their keys.',
   operands: [NAME],
   about:
-    'Rows that match the discovery: waiting, claimed by a worker, backing off after a failure, or quarantined after too ' +
-    'many. With --json it prints { items, next }; next goes to --cursor for what follows.',
+    'Lists rows that match the discovery: waiting, claimed by a worker, backing off after a failure, or ' +
+    'quarantined after too many failures. With --json it prints { items, next }. Pass next as --cursor to ' +
+    'get the following rows.',
   options: {
     ...OPTIONS,
-    state: { type: 'string', short: 's', value: 'state', choices: ROW_STATES, about: 'In this state.' },
+    state: {
+      type: 'string',
+      short: 's',
+      value: 'state',
+      choices: ROW_STATES,
+      about: 'Only rows in this state.',
+    },
     ...PAGE_OPTIONS,
   },
   examples: [
-    ['gleaner discoveries rows tag-files', 'The first fifty.'],
-    ['gleaner discoveries rows tag-files --state quarantined', 'Those that were put aside, and why.'],
+    ['gleaner discoveries rows tag-files', 'List the first fifty rows.'],
+    [
+      'gleaner discoveries rows tag-files --state quarantined',
+      'List the quarantined rows, with their errors.',
+    ],
   ],
   run: ([name], values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
@@ -96,7 +109,7 @@ const rows: Command = {
         if (page.items.length === 0) terminal.print('no rows')
         else printTable(rowTable(page.items, Date.now()), terminal)
         if (page.next !== null)
-          terminal.complain(`there are more: --cursor ${page.next}, or a larger --limit`)
+          terminal.complain(`there are more: pass --cursor ${page.next}, or a larger --limit`)
       }
       return 0
     }),
@@ -107,10 +120,11 @@ const explain: Command = {
   summary: 'Say why a row is not worked on, and what to do.',
   operands: [NAME, KEY],
   about:
-    'Each condition in order, ok or no: whether there is such a row, whether it matches, whether the discovery is ' +
-    'paused, whether the row is held, backs off or is quarantined, and whether any live worker serves it.',
+    'Checks each condition in order and prints ok or no: whether the row exists, whether it matches, whether ' +
+    'the discovery is paused, whether the row is claimed, backs off or is quarantined, and whether a live ' +
+    'worker serves it. The line below a failed condition says what to do.',
   options: OPTIONS,
-  examples: [['gleaner discoveries explain tag-files 42', 'Why is it not tagged?']],
+  examples: [['gleaner discoveries explain tag-files 42', 'Find out why row 42 is not tagged.']],
   run: ([name, key], values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
       await declared(discoveries, name!)
@@ -123,32 +137,35 @@ const explain: Command = {
 
 const retry: Command = {
   name: 'discoveries retry',
-  summary: 'Try rows again at once that back off or are quarantined.',
+  summary: 'Run rows again that back off or are quarantined.',
   operands: [NAME, { ...KEY, many: true }],
-  about: 'They get all their attempts again, and need not wait. A row that is being worked on is refused.',
+  about:
+    'The rows get all their attempts again and are eligible at once. The command refuses a row that a worker ' +
+    'holds.',
   options: OPTIONS,
-  examples: [['gleaner discoveries retry tag-files 42 43', 'Two rows.']],
+  examples: [['gleaner discoveries retry tag-files 42 43', 'Retry two rows.']],
   run: ([name, ...keys], values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
       await declared(discoveries, name!)
       return eachOf(keys, values, terminal, async (key) => {
         await discoveries.retry(name!, key)
-        return `row ${key} of ${name} is tried again`
+        return `row ${key} of ${name} is eligible again`
       })
     }),
 }
 
 const release: Command = {
   name: 'discoveries release',
-  summary: 'Let rows out of quarantine: some, or all of them.',
+  summary: 'Release rows from quarantine: some, or all.',
   operands: [NAME, { ...KEY, optional: true, many: true }],
   about:
-    'The rows that are named, or all that are quarantined, get all their attempts again. For all of them it says how many ' +
-    'there are and asks; a script says --yes. Mend the cause first, or they come back.',
+    'The named rows, or all quarantined rows, get all their attempts again. Without keys the command counts ' +
+    'the rows and asks first. In scripts, pass --yes. Fix the cause before you release rows, or they will be ' +
+    'quarantined again.',
   options: { ...OPTIONS, yes: YES_OPTION },
   examples: [
-    ['gleaner discoveries release tag-files 42', 'One row, to try.'],
-    ['gleaner discoveries release tag-files', 'All of them.'],
+    ['gleaner discoveries release tag-files 42', 'Release one row, as a test.'],
+    ['gleaner discoveries release tag-files', 'Release all quarantined rows.'],
   ],
   run: ([name, ...keys], values, terminal) =>
     withOperations(values, terminal, async ({ discoveries }) => {
@@ -174,21 +191,22 @@ const release: Command = {
 const switches = (['pause', 'resume'] as const).map(
   (verb): Command => ({
     name: `discoveries ${verb}`,
-    summary: verb === 'pause' ? 'Claim no more rows of a discovery.' : 'Claim rows of a discovery again.',
+    summary: verb === 'pause' ? 'Stop claiming rows of a discovery.' : 'Claim rows of a discovery again.',
     operands: [NAME],
     about:
       verb === 'pause'
-        ? 'No process claims rows of it any more; what runs goes on. It is remembered until it is resumed.'
-        : 'Ends a pause: yours, or the one that Gleaner began itself because its declaration does not fit its table. ' +
-          'Mend the cause first; `gleaner discoveries show` says what it is.',
+        ? 'No process claims rows of the discovery any more. Running rows continue. The pause lasts, also over restarts, ' +
+          'until you run `gleaner discoveries resume`.'
+        : 'Ends a pause: yours, or one that Gleaner started because the declaration does not fit the table. In that case, ' +
+          'fix the cause first; `gleaner discoveries show` prints it.',
     options: OPTIONS,
-    examples: [[`gleaner discoveries ${verb} tag-files`, verb === 'pause' ? 'Stop it.' : 'Go on.']],
+    examples: [[`gleaner discoveries ${verb} tag-files`, verb === 'pause' ? 'Pause it.' : 'Resume it.']],
     run: ([name], values, terminal) =>
       withOperations(values, terminal, async ({ discoveries }) => {
         await declared(discoveries, name!)
         await discoveries[verb](name!)
         if (values.json === true) printJson({ discovery: name, paused: verb === 'pause' }, terminal)
-        else terminal.print(`discovery ${name} ${verb === 'pause' ? 'is paused' : 'goes on'}`)
+        else terminal.print(`discovery ${name} is ${verb === 'pause' ? 'paused' : 'resumed'}`)
         return 0
       }),
   }),

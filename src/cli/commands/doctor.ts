@@ -25,18 +25,18 @@ interface Check {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Check Node.js, config and database, and say what to mend.',
+  summary: 'Check Node.js, the config and the database, and say what to fix.',
   operands: [],
   about:
-    'Looks at the version of Node.js, the config, the programs that its pools name, whether the database can be ' +
-    'reached and written, its version and its journal mode, and at discoveries: which index their table lacks, and how ' +
-    'to give it a version column.\n\n' +
-    'A line that begins with ok is well, note is worth knowing, bad needs you; its next line says what to do. Nothing ' +
-    'is changed: a database that is not there yet, or older than this Gleaner, is left as it is.',
+    'Checks the version of Node.js, the config, and the programs that its pools name. Checks whether the ' +
+    'database can be reached and written, its version and its journal mode. For each discovery it prints the ' +
+    'index that the table lacks, and how to add a version column.\n\nEach line begins with ok, note or bad. A ' +
+    'note is worth knowing. A line with bad is a problem that you must fix. The next line says what to do. ' +
+    'The command changes nothing: it does not create or update the database.',
   options: { ...CONFIG_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner doctor', 'Before the first start, and when something is odd.'],
-    ['gleaner doctor && gleaner start', 'Only if all is well.'],
+    ['gleaner doctor', 'Run it before the first start, and when something does not work.'],
+    ['gleaner doctor && gleaner start', 'Start only if there is no problem.'],
   ],
   async run(_operands, values, terminal) {
     const checks: Check[] = []
@@ -69,13 +69,17 @@ async function* examined(values: Values, terminal: Terminal): AsyncGenerator<Che
 
 function* pools({ pools, engine, path }: Config, { env }: Terminal): Generator<Check> {
   if (pools.length === 0)
-    yield note('pools', 'there are none', 'gleaner start needs one; gleaner work does not.')
+    yield note(
+      'pools',
+      'the config has none',
+      '`gleaner start` needs a pool. `gleaner work` and `gleaner dev` work without one.',
+    )
   for (const { name, program } of pools) {
     if (program === undefined) continue
     const [file] = program.command
     const found = findProgram(file, path, env)
     yield found === undefined
-      ? bad(`pool ${name}`, `${file} was not found`, 'Install it, or write its whole path.')
+      ? bad(`pool ${name}`, `${file} was not found`, 'Install it, or write its full path.')
       : ok(`pool ${name}`, found)
   }
   // Without a list a pool serves the queues of all tasks.
@@ -106,9 +110,17 @@ async function* database(config: Config): AsyncGenerator<Check> {
   const where = withoutPassword(engine.database)
   if (version === latest) yield ok('database', `${where} (${server}, version ${version})`)
   else if (version)
-    yield note('database', `${where} is at version ${version}`, `The next start brings it to ${latest}.`)
+    yield note(
+      'database',
+      `${where} is at version ${version}`,
+      `The next start updates it to version ${latest}. To do it now, run \`gleaner migrate\`.`,
+    )
   else
-    yield note('database', `${where} has no tables of Gleaner's (${server})`, 'The first start makes them.')
+    yield note(
+      'database',
+      `${where} does not have Gleaner's tables yet (${server})`,
+      'The first start creates them.',
+    )
   for (const { message, fix } of troubles) yield bad('database', message, fix)
   for (const { message, fix } of notes) yield note('database', message, fix)
   if (version !== latest || troubles.length > 0) return
@@ -127,7 +139,11 @@ async function* supervisors(store: Store): AsyncGenerator<Check> {
     if (running) yield ok(`supervisor ${name}`, `runs as pid ${pid} on ${host}`)
   }
   for (const { id, lastExit } of workers.filter(({ status }) => status === 'failed')) {
-    yield bad(id, `was given up: ${lastExit?.reason ?? 'nobody knows why'}`, 'Mend it, then gleaner resume.')
+    yield bad(
+      id,
+      `was given up: ${lastExit?.reason ?? 'the reason is unknown'}`,
+      'Fix the cause, then run `gleaner resume`.',
+    )
   }
 }
 
@@ -138,17 +154,21 @@ async function* discoveries(store: Store, { discoveries = [] }: Config['engine']
     for (const { name, createIndex, versionTrigger, wakeTrigger } of await store.planDiscoveries(sources)) {
       yield createIndex === null
         ? ok(`discovery ${name}`, 'an index finds its rows')
-        : note(`discovery ${name}`, 'finding its rows reads others as well', createIndex)
+        : note(
+            `discovery ${name}`,
+            'to find its rows, the database reads others as well. Create this index:',
+            createIndex,
+          )
       if (versionTrigger !== null)
         yield note(
           `discovery ${name}`,
-          'its table has no version column: rows are compared whole',
+          'its table has no version column, so whole rows are compared. This trigger adds one:',
           versionTrigger,
         )
       if (wakeTrigger !== null)
         yield note(
           `discovery ${name}`,
-          'nothing tells when the app writes a row: it is found within half a second',
+          'workers find a row within half a second after your app writes it. With this trigger they find it at once:',
           wakeTrigger,
         )
     }

@@ -31,34 +31,38 @@ const ENQUEUE_OPTIONS = {
     short: 'p',
     value: 'n',
     check: aCount(PRIORITY_MAX),
-    about: 'From 1 (first) to 1000 (last); default 100.',
+    about: 'From 1 (first) to 1000 (last). Default: 100.',
   },
   'run-after': {
     type: 'string',
     value: 'delay',
     check: aDuration,
-    about: 'Not before that long from now: 30s, 5m, 2h.',
+    about: 'Run it after this delay: 30s, 5m, 2h.',
   },
-  key: { type: 'string', value: 'key', about: 'At most one unfinished task of this name has it.' },
-  queue: { type: 'string', value: 'queue', about: "Instead of the task's own queue." },
+  key: {
+    type: 'string',
+    value: 'key',
+    about: 'A key: at most one unfinished task of this name can have it.',
+  },
+  queue: { type: 'string', value: 'queue', about: "Use this queue instead of the task's own." },
   attempts: {
     type: 'string',
     value: 'n',
     check: aCount(ATTEMPTS_MAX),
-    about: "Instead of the task's own number of attempts.",
+    about: "Use this number of attempts instead of the task's own.",
   },
   timeout: {
     type: 'string',
     value: 'duration',
     check: aDuration,
-    about: "Instead of the task's own time-out.",
+    about: "Use this time-out instead of the task's own.",
   },
   wait: {
     type: 'string',
     short: 'w',
     value: 'duration',
     check: aDuration,
-    about: 'Wait that long for it to finish.',
+    about: 'Wait up to this long for the result.',
   },
 } satisfies Record<string, Option>
 
@@ -66,26 +70,29 @@ export const enqueue: Command = {
   name: 'enqueue',
   summary: 'Enqueue a task.',
   operands: [
-    { name: 'task', about: 'Its name.' },
+    { name: 'task', about: 'The name of the task.' },
     {
       name: 'json',
-      about: 'Its input; - reads it from stdin. Nothing for a task without input.',
+      about: 'The input. - reads it from stdin. Leave it out for a task without input.',
       optional: true,
     },
   ],
   about:
-    'Checks the input against the schema of the task and enqueues it: when the id is printed it is on disk. The task must ' +
-    'be among `tasks` of the config, or with --url of the server. If another task holds the key, nothing is enqueued and ' +
-    'that one is named; the exit code is 0.\n\n' +
-    'With --wait the result is printed as JSON, and the exit code is 1 if the task failed, was cancelled, or is still ' +
-    'not finished when that time is over.',
+    'Checks the input against the schema of the task and enqueues it. When the command prints the id, the ' +
+    'task is on disk. The task must be among `tasks` of the config, or, with --url, of the server. If ' +
+    'another task holds the key, the command enqueues nothing and names that task. The exit code is 0.\n\nWith ' +
+    '--wait it prints the result as JSON. It exits with 1 if the task failed, was cancelled, or did not ' +
+    'finish in time.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION, ...ENQUEUE_OPTIONS },
   examples: [
     [`gleaner enqueue mail.send '{"to":"kim@example.com"}'`, 'Now.'],
-    [`gleaner enqueue report.build '{"month":10}' --run-after 2h --key report:10`, 'Later, and once.'],
+    [
+      `gleaner enqueue report.build '{"month":10}' --run-after 2h --key report:10`,
+      'Enqueue it for later, and only once.',
+    ],
     [
       'jq -c .order order.json | gleaner enqueue order.ship - --wait 1m',
-      'From a file, and wait for the result.',
+      'Read the input from stdin, and wait for the result.',
     ],
   ],
   run: ([name, json], values, terminal) =>
@@ -116,7 +123,7 @@ function inputOf(json: string | undefined): unknown {
   if (changed === undefined) return input
   throw new UsageError(
     `${['input', ...changed.path].join('.')}: the number ${changed.number} cannot be held exactly`,
-    'Give it as a text, in quotes.',
+    'Pass it as a string, in quotes.',
   )
 }
 
@@ -126,7 +133,7 @@ function parsed(json: string): unknown {
   } catch (error) {
     throw new UsageError(
       `the input is not JSON: ${(error as Error).message}`,
-      `In a shell it stands in single quotes: '{"path":"a.png"}'`,
+      `In a shell, write it in single quotes: '{"path":"a.png"}'`,
     )
   }
 }
@@ -181,7 +188,7 @@ function ended(task: TaskRecord, terminal: Terminal): number {
     return 0
   }
   terminal.complain(
-    isFinished(status) ? endingText(task) : `task ${id} is still ${status}; it goes on without us`,
+    isFinished(status) ? endingText(task) : `task ${id} is still ${status}; the task continues`,
   )
   return 1
 }

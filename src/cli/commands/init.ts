@@ -7,17 +7,17 @@ const CONFIGS = ['gleaner.config.ts', 'gleaner.config.js', 'gleaner.config.mjs']
 
 export const init: Command = {
   name: 'init',
-  summary: 'Write a config and a first task to begin with.',
-  operands: [{ name: 'folder', about: 'Where; default: here.', optional: true }],
+  summary: 'Write a config and a first task.',
+  operands: [{ name: 'folder', about: 'The folder. Default: this one.', optional: true }],
   about:
-    'Writes gleaner.config.ts and tasks.ts into the folder (default: here): a SQLite file, one pool of two worker ' +
-    'processes and a task that runs every ten seconds. `gleaner start` runs it as it is.\n\n' +
-    'Nothing is overwritten: where there is a config or a tasks file already, nothing is written at all. ' +
-    'In a package of CommonJS modules the files end in .mjs.',
-  options: { js: { type: 'boolean', about: 'JavaScript instead of TypeScript.' } },
+    'Writes gleaner.config.ts and tasks.ts into the folder: a SQLite file, one pool of two worker processes, ' +
+    'and a task that runs every ten seconds. `gleaner dev` and `gleaner start` run it unchanged.\n\nIf the ' +
+    'folder has a config or a tasks file already, the command writes nothing. In a package of CommonJS ' +
+    'modules the files end in .mjs.',
+  options: { js: { type: 'boolean', about: 'Write JavaScript instead of TypeScript.' } },
   examples: [
-    ['gleaner init', 'Begin here.'],
-    ['gleaner init --js jobs', 'Begin in the folder jobs, in JavaScript.'],
+    ['gleaner init', 'Write the files into this folder.'],
+    ['gleaner init --js jobs', 'Write JavaScript into the folder jobs.'],
   ],
   async run([folder = '.'], values, { cwd, print, style }) {
     const target = resolve(cwd, folder)
@@ -33,7 +33,7 @@ export const init: Command = {
     const enter = target === cwd ? '' : `cd ${relative(cwd, target)} && `
     print()
     print(
-      `Now: ${style('cyan', `${enter}npx gleaner start`)}, and ${style('cyan', 'npx gleaner status')} in another terminal.`,
+      `Next, run ${style('cyan', `${enter}npx gleaner dev`)}, and ${style('cyan', 'npx gleaner status')} in another terminal.`,
     )
     return 0
   },
@@ -64,7 +64,7 @@ function refuseToOverwrite(folder: string, names: readonly string[]): void {
   if (there.length === 0) return
   throw new InputError(`${folder} has ${there.join(' and ')} already`, {
     code: 'BAD_CONFIG',
-    hint: 'Nothing was written. Name another folder, or move what is there.',
+    hint: 'Nothing was written. Choose another folder, or move these files.',
   })
 }
 
@@ -73,11 +73,11 @@ function config(ending: Ending): string {
 import { hello } from './tasks.${ending}'
 
 export default defineConfig({
-  // One file is all there is to set up; 'postgres://user:password@host/database' when one machine is not enough.
+  // A file that Gleaner creates. Use 'postgres://user:password@host/database' when one machine is not enough.
   database: 'sqlite:./gleaner.db',
   tasks: [hello],
   pools: {
-    // Two worker processes that do five tasks at a time each.
+    // Two worker processes that run five tasks at a time each.
     main: { processes: 2, concurrency: 5, queues: ['default'] },
   },
 })
@@ -87,7 +87,7 @@ export default defineConfig({
 function tasks(): string {
   return `import { defineTask } from 'gleaner'
 
-// Runs every ten seconds, once however many processes there are. Others are enqueued:
+// Runs every ten seconds, once, however many processes there are. To run a task on request, enqueue it:
 //   const gleaner = await openGleaner({ database: 'sqlite:./gleaner.db', tasks: [hello] })
 //   await gleaner.enqueue(hello)
 export const hello = defineTask({

@@ -25,21 +25,21 @@ import { type Stage, withProgress } from '../progress.ts'
 import type { Terminal } from '../terminal.ts'
 import { bytes, duration } from '../words.ts'
 
-const DIRECT = 'It works on the database of the config itself, never through a server.'
+const DIRECT = 'The command opens the database of the config itself, not a server.'
 const OWN_OPTIONS = { ...CONFIG_OPTIONS, json: JSON_OPTION }
 
 const backup: Command = {
   name: 'backup',
-  summary: 'Copy the SQLite database while it is used, and check the copy.',
-  operands: [{ name: 'file', about: 'Where the copy goes.' }],
+  summary: 'Copy the SQLite database while it is in use, and verify the copy.',
+  operands: [{ name: 'file', about: 'The file to write the copy to.' }],
   about:
-    'A whole, consistent and verified copy as of now, while everybody goes on working. There is never half a file under ' +
-    `that name: killed at any moment, it leaves none, or a whole one. ${DIRECT}\n\n` +
-    'PostgreSQL has tools of its own for this: pg_dump.',
-  options: { ...OWN_OPTIONS, overwrite: { type: 'boolean', short: 'f', about: 'Replace what is there.' } },
+    'Writes a complete, consistent and verified copy of the database as of now. All processes continue to ' +
+    `work. If the command is killed, the file is complete or does not exist. ${DIRECT}\n\nFor PostgreSQL, use ` +
+    'pg_dump.',
+  options: { ...OWN_OPTIONS, overwrite: { type: 'boolean', short: 'f', about: 'Replace an existing file.' } },
   examples: [
-    ['gleaner backup app.backup', 'Beside the config.'],
-    ['gleaner backup --overwrite /backups/app.db', 'Every night, over the last one.'],
+    ['gleaner backup app.backup', 'Write a backup into this folder.'],
+    ['gleaner backup --overwrite /backups/app.db', 'Every night, replace the last backup.'],
   ],
   run: ([file], values, terminal) =>
     withGleaner(values, terminal, async (gleaner) => {
@@ -54,7 +54,7 @@ const backup: Command = {
       if (values.json === true) printJson(done, terminal)
       else
         terminal.print(
-          `backed up ${bytes(done.bytes)} to ${done.path} in ${duration(performance.now() - begin)}; it was checked`,
+          `backed up ${bytes(done.bytes)} to ${done.path} in ${duration(performance.now() - begin)}; the copy is verified`,
         )
       return 0
     }),
@@ -62,21 +62,22 @@ const backup: Command = {
 
 const restore: Command = {
   name: 'restore',
-  summary: 'Put a backup in place of the SQLite database.',
+  summary: 'Replace the SQLite database with a backup.',
   operands: [{ name: 'file', about: 'A backup, made by `gleaner backup`.' }],
   about:
-    'Checks the backup, then writes it over the database of the config, which nobody may have open: stop `gleaner start` ' +
-    'and every app first; it is refused otherwise, and nothing is changed. Killed at any moment, it leaves the old ' +
-    `database or the new one. What happened since the backup is gone, so it asks. ${DIRECT}`,
+    'Verifies the backup, then writes it over the database of the config. No process may have the database ' +
+    'open: stop `gleaner start` and every app first. Otherwise the command refuses and changes nothing. If ' +
+    'the command is killed, the file holds the old database or the new one. Everything since the backup is ' +
+    `lost, so the command asks first. ${DIRECT}`,
   options: { ...OWN_OPTIONS, yes: YES_OPTION },
-  examples: [['gleaner restore app.backup', 'Back to how it was.']],
+  examples: [['gleaner restore app.backup', 'Go back to this backup.']],
   async run([file], values, terminal) {
     const config = await configOf(values, terminal)
     noteServer(terminal)
     const { database, sqlite } = config.engine
     const path = sqlitePath(database)
     if (path !== undefined && existsSync(path)) {
-      const question = `Replace all that is in ${withoutPassword(database)}`
+      const question = `Replace everything in ${withoutPassword(database)}`
       if (!(await confirmed(question, values, terminal))) return 1
     }
     await withProgress(terminal, 'verifying', (tell) =>
@@ -87,21 +88,22 @@ const restore: Command = {
       }),
     )
     if (values.json === true) printJson({ restored: withoutPassword(database), from: file }, terminal)
-    else terminal.print(`${withoutPassword(database)} is as it was in ${file}`)
+    else terminal.print(`restored ${withoutPassword(database)} from ${file}`)
     return 0
   },
 }
 
 const check: Command = {
   name: 'check',
-  summary: 'Look whether the database is sound.',
+  summary: 'Check the database for damage and inconsistencies.',
   operands: [],
   about:
-    'Looks at the file itself (SQLite), and whether everything that must be true of the tables is: counters, claims, ' +
-    'keys, limits. A task that is held although no live worker holds it is given back. It takes its time on a large ' +
-    'database and holds nobody up. It ends with 1 if it finds something that it cannot repair, and shows some of the rows.',
+    'Checks the file (SQLite), and what must be true of the tables: counters, claims, keys and limits. If a ' +
+    'task is held by a worker that no longer exists, the command gives it back. A large database takes a ' +
+    'while; all processes continue to work. The command exits with 1 if it finds a problem that it cannot ' +
+    'repair, and prints some of the rows.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
-  examples: [['gleaner check', 'After a crash of the machine, or before an upgrade.']],
+  examples: [['gleaner check', 'Run it after a crash of the machine, and before an upgrade.']],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async ({ maintenance }) => {
       const findings = await withProgress(terminal, 'checking', () => maintenance.check())
@@ -119,25 +121,25 @@ const check: Command = {
 }
 
 function verdictOn(findings: readonly Finding[], style: Terminal['style']): string {
-  if (findings.length === 0) return style('green', 'the database is sound')
-  if (findings.every(({ repaired }) => repaired)) return style('yellow', 'the database is sound again:')
-  return style('red', 'not sound:')
+  if (findings.length === 0) return style('green', 'the database has no problems')
+  if (findings.every(({ repaired }) => repaired)) return style('yellow', 'all problems are repaired:')
+  return style('red', 'the database has problems:')
 }
 
 const optimize: Command = {
   name: 'optimize',
-  summary: 'Refresh statistics, and give free space back.',
+  summary: 'Refresh statistics, and return free space to the disk.',
   operands: [],
   about:
-    'Tells the planner what the tables look like now, and gives free space back to the disk where that is quick. With ' +
-    `--vacuum also where it is not: nobody can write meanwhile. ${DIRECT}`,
+    'Refreshes the statistics of the query planner, and returns free space to the disk if that is quick. ' +
+    `With --vacuum it also rewrites the whole file, and no process can write until it is done. ${DIRECT}`,
   options: {
     ...OWN_OPTIONS,
-    vacuum: { type: 'boolean', about: 'Write the file anew without its free space (SQLite).' },
+    vacuum: { type: 'boolean', about: 'Rewrite the file without its free space (SQLite).' },
   },
   examples: [
-    ['gleaner optimize', 'Now and then, or after a large `gleaner tasks remove`.'],
-    ['gleaner optimize --vacuum', 'When nobody works, to make the file small.'],
+    ['gleaner optimize', 'Run it now and then, or after a large `gleaner tasks remove`.'],
+    ['gleaner optimize --vacuum', 'Make the file small, at a quiet time.'],
   ],
   run: (_operands, values, terminal) =>
     withGleaner(values, terminal, async (gleaner) => {
@@ -147,8 +149,7 @@ const optimize: Command = {
       if (values.json === true) printJson(done, terminal)
       else {
         const { vacuumed, freeBytes } = done
-        const free =
-          freeBytes === null ? '' : `; ${bytes(freeBytes)} are free inside it, for new tasks to fill`
+        const free = freeBytes === null ? '' : `; ${bytes(freeBytes)} in the file are free for new tasks`
         terminal.print(`the database is optimized${vacuumed ? ' and vacuumed' : ''}${free}`)
       }
       return 0
@@ -157,19 +158,19 @@ const optimize: Command = {
 
 const migrate: Command = {
   name: 'migrate',
-  summary: "Make or update Gleaner's tables.",
+  summary: "Create or update Gleaner's tables.",
   operands: [],
   about:
-    'Brings the database to the version that this Gleaner needs, in one transaction; `gleaner start` does the same. It makes ' +
-    'the SQLite file, or the schema on PostgreSQL, if it is not there. It is refused while workers of an older version ' +
-    `are alive, and names them. ${DIRECT}`,
+    'Updates the database to the version that this Gleaner needs, in one transaction. `gleaner start` does ' +
+    'the same. If the SQLite file or the schema on PostgreSQL does not exist, the command creates it. While ' +
+    `workers of an older version are alive, the command refuses and names them. ${DIRECT}`,
   options: {
     ...OWN_OPTIONS,
-    check: { type: 'boolean', about: 'Change nothing; end with 1 if there is something to do.' },
+    check: { type: 'boolean', about: 'Change nothing. Exit with 1 if an update is needed.' },
   },
   examples: [
-    ['gleaner migrate', 'Before the first start, or in a deploy.'],
-    ['gleaner migrate --check', 'Is there anything to do?'],
+    ['gleaner migrate', 'Run it before the first start, or in a deploy.'],
+    ['gleaner migrate --check', 'Check whether an update is needed.'],
   ],
   async run(_operands, values, terminal) {
     const config = await configOf(values, terminal)
@@ -189,11 +190,11 @@ const migrate: Command = {
       )
     else if (version === latest) terminal.print(`${name} is at version ${latest}: nothing to do`)
     else {
-      const before = version ? `version ${version}` : "no tables of Gleaner's"
+      const before = version ? `version ${version}` : 'no tables'
       terminal.print(
         isCheck
-          ? `${name}: ${before}, version ${latest} is needed`
-          : `${name}: ${before} before, version ${latest} now`,
+          ? `${name} has ${before}; version ${latest} is needed`
+          : `${name} had ${before} and has version ${latest} now`,
       )
     }
     return isCheck && version !== latest ? 1 : 0

@@ -6,36 +6,38 @@ import { withOperations } from '../operations/open.ts'
 import { printJson } from '../printing.ts'
 import type { Terminal } from '../terminal.ts'
 
-const QUEUE: Operand = { name: 'queue', about: 'A queue; without one: everything.', optional: true }
+const QUEUE: Operand = { name: 'queue', about: 'A queue. Default: everything.', optional: true }
 
 export const pause: Command = {
   name: 'pause',
-  summary: 'Stop taking work: from a queue, or everywhere.',
+  summary: 'Stop claiming work: from a queue, or everywhere.',
   operands: [QUEUE],
   about:
-    'Nothing more is claimed from the queue, by any process on any machine; without a queue, from none at all. What ' +
-    'runs is finished, worker processes stay alive. It is remembered until `gleaner resume`, also over restarts.\n\n' +
-    'To pause a single worker, use `gleaner workers pause <id>`; a discovery, `gleaner discoveries pause <name>`.',
+    'No process on any machine claims from the queue any more. Without a queue, no process claims anything. ' +
+    'Running items continue, and worker processes stay alive. The pause lasts, also over restarts, until ' +
+    '`gleaner resume`.\n\nTo pause one worker, use `gleaner workers pause <id>`. To pause a discovery, use ' +
+    '`gleaner discoveries pause <name>`.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner pause', 'Everything, e.g. before maintenance.'],
-    ['gleaner pause mail', 'The queue mail.'],
+    ['gleaner pause', 'Pause everything, for example before maintenance.'],
+    ['gleaner pause mail', 'Pause the queue mail.'],
   ],
   run: ([queue], values, terminal) => setPaused(queue, true, values, terminal),
 }
 
 export const resume: Command = {
   name: 'resume',
-  summary: 'Take work again, with workers that were given up.',
+  summary: 'End a pause, and start workers again that were given up.',
   operands: [QUEUE],
   about:
-    'Ends what `gleaner pause` began, for the queue, or without a queue for everything: a queue that was paused by ' +
-    'name stays paused until it is resumed by name, and a worker that was paused by its id until `gleaner workers resume`.\n\n' +
-    'Without a queue it also starts workers again that their supervisor has given up, and forgets their crashes.',
+    'Ends what `gleaner pause` began, for the queue or for everything. A queue that was paused by name stays ' +
+    'paused until you resume it by name. A worker that was paused by its id stays paused until `gleaner ' +
+    'workers resume`.\n\nWithout a queue it also starts workers again that their supervisor has given up, and ' +
+    'forgets their crashes.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner resume', 'Everything.'],
-    ['gleaner resume mail', 'The queue mail.'],
+    ['gleaner resume', 'Resume everything.'],
+    ['gleaner resume mail', 'Resume the queue mail.'],
   ],
   run: ([queue], values, terminal) => setPaused(queue, false, values, terminal),
 }
@@ -56,7 +58,7 @@ function setPaused(
     if (values.json === true) printJson({ queue: queue ?? null, paused }, terminal)
     else
       terminal.print(
-        `${queue === undefined ? 'everything' : `queue ${queue}`} ${paused ? 'is paused' : 'goes on'}`,
+        `${queue === undefined ? 'everything' : `queue ${queue}`} is ${paused ? 'paused' : 'resumed'}`,
       )
     return 0
   })
@@ -69,6 +71,6 @@ async function noteUnknown(operations: Operations, queue: string, terminal: Term
   if (known.includes(queue)) return
   const meant = nearest(queue, known)
   terminal.complain(
-    `note: nothing was ever in a queue ${queue}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    `note: the queue ${queue} has never had a task${meant === undefined ? '' : `; did you mean ${meant}?`}`,
   )
 }

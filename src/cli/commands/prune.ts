@@ -32,20 +32,21 @@ const AGE_OPTIONS = Object.fromEntries(
 
 export const prune: Command = {
   name: 'prune',
-  summary: 'Remove finished tasks that need not be kept any more.',
+  summary: 'Remove finished tasks that are past their retention.',
   operands: [],
   about:
-    'Without anything more it does now what working processes do by themselves: it removes what is older than the ' +
-    '`retention` of the config (with --url: of the server). With --completed, --failed or --cancelled it removes what ' +
-    'is older than that, and keeps what is not named; then it counts first and asks, and a script says --yes. Keys that ' +
-    'were taken for ever outlive their tasks. It goes in small steps while work goes on.',
+    'Without options it does now what workers do by themselves: it removes tasks that are past the ' +
+    '`retention` of the config, or, with --url, of the server. With --completed, --failed or --cancelled it ' +
+    'removes tasks by these ages, and keeps tasks whose status you do not name. It then counts the tasks ' +
+    'first and asks. In scripts, pass --yes. Keys with the scope `forever` stay taken. The tasks are removed ' +
+    'in small steps, so that workers continue.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION, ...AGE_OPTIONS, yes: YES_OPTION },
   examples: [
-    ['gleaner prune', 'By the retention of the config.'],
-    ['gleaner prune --completed 1h', 'Everything that completed more than an hour ago.'],
+    ['gleaner prune', 'Remove tasks by the retention of the config.'],
+    ['gleaner prune --completed 1h', 'Remove tasks that completed more than an hour ago.'],
     [
       'gleaner prune --completed 0s --failed 0s --cancelled 0s --yes',
-      'All that has finished, without asking.',
+      'Remove all finished tasks, without asking.',
     ],
   ],
   run: (_operands, values, terminal) => {

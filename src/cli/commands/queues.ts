@@ -6,15 +6,15 @@ import { columns, duration } from '../words.ts'
 
 const list: Command = {
   name: 'queues list',
-  summary: 'List queues, with how many tasks are in each status.',
+  summary: 'List queues, with the number of tasks in each status.',
   operands: [],
   about:
-    'Every queue that anything was ever in, with its strategy, whether it is paused, and exact counts. `gleaner pause` and ' +
-    '`gleaner resume` stop and begin one.',
+    'Lists every queue that ever had a task, with its strategy, exact counts, and whether it is paused.\n\nTo ' +
+    'pause a queue, use `gleaner pause <queue>`. To end the pause, use `gleaner resume <queue>`.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner queues', 'The list.'],
-    ["gleaner queues --json | jq '.[] | select(.paused) | .name'", 'Which are paused?'],
+    ['gleaner queues', 'List all queues.'],
+    ["gleaner queues --json | jq '.[] | select(.paused) | .name'", 'Print the paused queues.'],
   ],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async ({ queues }) => {

@@ -4,18 +4,18 @@ import { withOperations } from '../operations/open.ts'
 import { printJson, printTable } from '../printing.ts'
 import { columns, moment } from '../words.ts'
 
-const NAME: Operand = { name: 'schedule', about: 'It has the name of its task.' }
+const NAME: Operand = { name: 'schedule', about: 'The name of the schedule, which is the name of its task.' }
 const OPTIONS = { ...PLACE_OPTIONS, json: JSON_OPTION }
 
 const list: Command = {
   name: 'schedules list',
-  summary: 'List what recurs, and when it does next.',
+  summary: 'List schedules and their next occurrences.',
   operands: [],
   about:
-    'Every task with `every` that was ever planned on this database, with its time zone, when it is due next, and the ' +
-    'task of its last occurrence.',
+    'Lists every task with `every` that was ever declared on this database, with its time zone, its next ' +
+    'occurrence, and the task of its last occurrence.',
   options: OPTIONS,
-  examples: [['gleaner schedules', 'The list.']],
+  examples: [['gleaner schedules', 'List all schedules.']],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async ({ schedules }) => {
       const all = await schedules.list()
@@ -29,19 +29,19 @@ const list: Command = {
 const switches = (['pause', 'resume'] as const).map(
   (verb): Command => ({
     name: `schedules ${verb}`,
-    summary: verb === 'pause' ? 'Enqueue no more occurrences.' : 'Go on with the next occurrence.',
+    summary: verb === 'pause' ? 'Stop enqueuing occurrences.' : 'Continue with the next occurrence.',
     operands: [NAME],
     about:
       verb === 'pause'
-        ? 'No process enqueues an occurrence any more. What was enqueued goes on.'
-        : 'Goes on with the next occurrence; those of the pause are not made up for.',
+        ? 'No process enqueues an occurrence any more. Tasks that are enqueued already continue.'
+        : 'The schedule continues with its next occurrence. Occurrences during the pause are skipped.',
     options: OPTIONS,
-    examples: [[`gleaner schedules ${verb} nightly`, verb === 'pause' ? 'Stop it.' : 'Go on.']],
+    examples: [[`gleaner schedules ${verb} nightly`, verb === 'pause' ? 'Pause it.' : 'Resume it.']],
     run: ([name], values, terminal) =>
       withOperations(values, terminal, async ({ schedules }) => {
         await schedules[verb](name!)
         if (values.json === true) printJson({ schedule: name, paused: verb === 'pause' }, terminal)
-        else terminal.print(`schedule ${name} ${verb === 'pause' ? 'is paused' : 'goes on'}`)
+        else terminal.print(`schedule ${name} ${verb === 'pause' ? 'is paused' : 'is resumed'}`)
         return 0
       }),
   }),
@@ -49,11 +49,11 @@ const switches = (['pause', 'resume'] as const).map(
 
 const trigger: Command = {
   name: 'schedules trigger',
-  summary: 'Enqueue an occurrence now, whatever the time.',
+  summary: 'Enqueue an occurrence now.',
   operands: [NAME],
   about:
-    'Also of one that is paused. While the task of its last occurrence is unfinished nothing is enqueued, and that task ' +
-    'is named instead.',
+    'Works for a paused schedule, too. If the task of the last occurrence is unfinished, the command ' +
+    'enqueues nothing and names that task.',
   options: OPTIONS,
   examples: [['gleaner schedules trigger nightly', 'Now.']],
   run: ([name], values, terminal) =>

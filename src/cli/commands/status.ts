@@ -8,16 +8,17 @@ export const status: Command = {
   summary: 'Show workers, their health, queues and alerts.',
   operands: [],
   about:
-    'Shows who works on the database: supervisors and their workers with status, health and what they do, why one was ' +
-    'given up, how much waits in each queue and discovery, and what a person should look at (alerts). Without --url ' +
-    'it reads the database alone, so it works from any machine that reaches it, with or without a server.\n\n' +
-    'An alert is raised for items that no live worker serves, an error rate above 10 %, a backlog above the limit, ' +
-    'and when nothing was completed for a minute while work waits. `alerts` in the config changes these numbers.',
+    'Shows supervisors and their workers with status, health and current items, why a worker was given up, ' +
+    'how much work waits in each queue and discovery, and alerts that a person should look at. Without --url ' +
+    'the command reads the database alone, so it works from any machine that reaches the database, with or ' +
+    'without a server.\n\nAn alert is raised if no live worker serves waiting items, if more than 10 % of the ' +
+    'attempts fail, if the backlog is above its limit, or if nothing completes for a minute while work ' +
+    'waits. `alerts` in the config changes these numbers.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner status', 'As it is now.'],
-    ["gleaner status --json | jq '.alerts'", 'For a script.'],
-    ['gleaner status --url http://127.0.0.1:8356', 'As a running server sees it.'],
+    ['gleaner status', 'Show the state now.'],
+    ["gleaner status --json | jq '.alerts'", 'Print the alerts, for a script.'],
+    ['gleaner status --url http://127.0.0.1:8356', 'Ask a running server.'],
   ],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async (operations) => {

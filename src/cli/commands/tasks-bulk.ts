@@ -28,26 +28,30 @@ const WORDS = {
     doing: 'retrying',
     summary: 'Run finished tasks again, from the beginning.',
     about:
-      'The tasks that are named, or all that the filters name; without a status those that have failed. A task gets ' +
-      'all its attempts again. One whose key another task holds is refused, and said so.',
+      'Retries the named tasks, or all tasks that match the filters. Without --status it retries failed tasks. A task ' +
+      'gets all its attempts again. If another task holds the key of a task, that task is left as it is, and the ' +
+      'output says so.',
     examples: [
-      ['gleaner tasks retry 4711', 'One task.'],
-      ['gleaner tasks retry --queue mail --finished-after 2h', 'What failed there in the last two hours.'],
+      ['gleaner tasks retry 4711', 'Retry one task.'],
+      [
+        'gleaner tasks retry --queue mail --finished-after 2h',
+        'Retry what failed in this queue in the last two hours.',
+      ],
     ],
   },
   cancel: {
     verb: 'Cancel',
     done: 'cancelled',
     doing: 'cancelling',
-    summary: 'Cancel tasks that wait, and ask those that run to stop.',
+    summary: 'Cancel waiting and running tasks.',
     about:
-      'The tasks that are named, or all unfinished ones that the filters name. What waits is cancelled at once; what ' +
-      'runs is asked to stop (ctx.signal), in whatever process it is.',
+      'Cancels the named tasks, or all unfinished tasks that match the filters. A waiting task is cancelled at once. A ' +
+      'running task gets its ctx.signal aborted, in any process.',
     examples: [
-      ['gleaner tasks cancel 4711 4712', 'Two tasks.'],
+      ['gleaner tasks cancel 4711 4712', 'Cancel two tasks.'],
       [
         'gleaner tasks cancel --name report.build --yes',
-        'All of this task that are unfinished, without asking.',
+        'Cancel all unfinished tasks of this name, without asking.',
       ],
     ],
   },
@@ -57,19 +61,19 @@ const WORDS = {
     doing: 'removing',
     summary: 'Remove tasks, with their results and logs.',
     about:
-      'The tasks that are named, or all that the filters name; without a status those that have finished. What runs ' +
-      'is not removed: cancel it first. A key that was taken for ever ends with its task.',
+      'Removes the named tasks, or all tasks that match the filters. Without --status it removes finished tasks. A ' +
+      'running task is not removed: cancel it first. A key with the scope `forever` becomes free with its task.',
     examples: [
-      ['gleaner tasks remove 4711', 'One task.'],
-      ['gleaner tasks remove --status failed --dry-run', 'How many would it be?'],
+      ['gleaner tasks remove 4711', 'Remove one task.'],
+      ['gleaner tasks remove --status failed --dry-run', 'Count the tasks that would be removed.'],
     ],
   },
 } as const
 
 const BULK_OPTIONS = {
   ...FILTER_OPTIONS,
-  all: { type: 'boolean', about: 'All there are, without any filter.' },
-  'dry-run': { type: 'boolean', about: 'Say how many it would be, and do nothing.' },
+  all: { type: 'boolean', about: 'All tasks, without any filter.' },
+  'dry-run': { type: 'boolean', about: 'Only count the tasks. Change nothing.' },
   yes: YES_OPTION,
 } satisfies Record<string, Option>
 
@@ -77,12 +81,12 @@ export const bulkCommands: readonly Command[] = (['retry', 'cancel', 'remove'] a
   (change): Command => ({
     name: `tasks ${change}`,
     summary: WORDS[change].summary,
-    operands: [{ name: 'id', about: 'Tasks, by their ids; instead of filters.', optional: true, many: true }],
+    operands: [{ name: 'id', about: 'Ids of tasks, instead of filters.', optional: true, many: true }],
     about:
       `${WORDS[change].about}\n\n` +
-      'With filters it counts first and asks: they may name more than you think. A script says --yes; where nobody ' +
-      'can be asked and it does not, nothing is done. It goes in small steps while work goes on; interrupted, it is simply ' +
-      'called again.',
+      'With filters the command counts the tasks first and asks. In scripts, pass --yes: without a terminal and without ' +
+      '--yes the command changes nothing and exits with 2. Large changes are made in small steps, so that workers ' +
+      'continue. If the command is interrupted, run it again.',
     options: { ...PLACE_OPTIONS, json: JSON_OPTION, ...BULK_OPTIONS },
     examples: WORDS[change].examples,
     run: (ids, values, terminal) => changeTasks(change, ids, values, terminal),
@@ -99,11 +103,14 @@ function changeTasks(
   const all = values.all === true
   const isNarrowed = Object.keys(filter).length > 0
   if (ids.length > 0 && (isNarrowed || all))
-    throw new UsageError('ids and filters do not go together', 'Name tasks, or say which by filters.')
+    throw new UsageError(
+      'ids and filters exclude each other',
+      'Name ids, or use filters such as --status, not both.',
+    )
   if (ids.length === 0 && !isNarrowed && !all)
     throw new UsageError(
       `gleaner tasks ${change} needs to know which tasks`,
-      'Name their ids, or filters such as --status, --queue or --name; --all means all there are.',
+      'Name ids, or use filters such as --status, --queue or --name. --all means all tasks.',
     )
   return withOperations(values, terminal, (operations) =>
     ids.length > 0
@@ -120,10 +127,10 @@ function eachNamed(
   terminal: Terminal,
 ): Promise<number> {
   if (values['dry-run'] === true)
-    throw new UsageError('--dry-run counts what filters name', 'Leave it out, or name no ids.')
+    throw new UsageError('--dry-run counts tasks that match filters', 'Leave out --dry-run, or the ids.')
   return eachOf(ids, values, terminal, async (id) => {
-    if ((await tasks[change](id)) === false) return `task ${id} had finished already`
-    return `task ${id} ${change === 'retry' ? 'runs again' : `is ${WORDS[change].done}`}`
+    if ((await tasks[change](id)) === false) return `task ${id} has finished already`
+    return `task ${id} ${change === 'retry' ? 'is queued again' : `is ${WORDS[change].done}`}`
   })
 }
 
@@ -161,8 +168,7 @@ function told(change: Change, answer: BulkAnswer, values: Values, terminal: Term
   else {
     const { changed, refused, refusals, dryRun } = answer
     terminal.print(`${plural(changed, 'task')} ${dryRun ? 'would be ' : ''}${WORDS[change].done}`)
-    if (refused > 0)
-      terminal.print(`${plural(refused, 'task')} ${dryRun ? 'would be ' : ''}left as they are:`)
+    if (refused > 0) terminal.print(`${plural(refused, 'task')} ${dryRun ? 'would be ' : ''}left unchanged:`)
     for (const { id, reason, by } of refusals)
       terminal.print(
         `  ${id} ${reason === 'running' ? 'is running' : 'has a key that is held'}${by === null ? '' : ` by ${by}`}`,

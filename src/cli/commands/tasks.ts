@@ -17,15 +17,16 @@ const list: Command = {
   summary: 'List tasks, of any status, queue, name, age or error.',
   operands: [],
   about:
-    'Without a status the newest come first; queued ones in the order they will run, scheduled ones by when they are ' +
-    'due, finished ones by when they finished, the last first. All filters hold together.\n\n' +
-    'With --json it prints { items, next } with whole records; next goes to --cursor for what follows.',
+    'Without --status the newest tasks come first. Queued tasks are listed in the order in which they will ' +
+    'run, scheduled tasks by the time when they are due, and finished tasks by the time when they finished, ' +
+    'the newest first. If you pass several filters, a task must match all of them.\n\nWith --json it prints { ' +
+    'items, next } with full records. Pass next as --cursor to get the following tasks.',
   options: { ...OPTIONS, ...FILTER_OPTIONS, ...PAGE_OPTIONS },
   examples: [
-    ['gleaner tasks', 'The newest.'],
-    ['gleaner tasks --status failed --queue mail -n 10', 'The last ten that failed there.'],
-    ['gleaner tasks list --error ECONNREFUSED --finished-after 2h', 'What met this error lately.'],
-    ["gleaner tasks --status running --json | jq -r '.items[].id'", 'Ids, for a script.'],
+    ['gleaner tasks', 'List the newest tasks.'],
+    ['gleaner tasks --status failed --queue mail -n 10', 'List the last ten failures in this queue.'],
+    ['gleaner tasks list --error ECONNREFUSED --finished-after 2h', 'List recent failures with this error.'],
+    ["gleaner tasks --status running --json | jq -r '.items[].id'", 'Print ids, for a script.'],
   ],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async ({ tasks }) => {
@@ -37,7 +38,7 @@ const list: Command = {
         if (page.items.length === 0) terminal.print('no tasks')
         else printTable(taskTable(page.items, now), terminal)
         if (page.next !== null)
-          terminal.complain(`there are more: --cursor ${page.next}, or a larger --limit`)
+          terminal.complain(`there are more: pass --cursor ${page.next}, or a larger --limit`)
       }
       return 0
     }),
@@ -45,16 +46,17 @@ const list: Command = {
 
 const show: Command = {
   name: 'tasks show',
-  summary: 'Show all about a task: input, result, error, attempts.',
+  summary: 'Show a task: input, result, error, attempts.',
   operands: [ID],
   about:
-    'The whole record, with the error and where in the code it was thrown, and how each attempt ended. With --json ' +
-    'the record alone, as the library and the HTTP API have it; `gleaner tasks attempts` has the attempts.\n\n' +
-    'Fields that `server.redact` in the config names are hidden, here as over HTTP.',
+    'Shows the whole record, the error with the place in the code where it was thrown, and how each attempt ' +
+    'ended. With --json it prints only the record, as the library and the HTTP API return it. `gleaner tasks ' +
+    'attempts` prints the attempts.\n\nThe fields that `server.redact` in the config names are hidden, as over ' +
+    'HTTP.',
   options: OPTIONS,
   examples: [
-    ['gleaner tasks show 4711', 'For reading.'],
-    ['gleaner tasks show 4711 --json | jq .result', 'What it returned.'],
+    ['gleaner tasks show 4711', 'Show the task.'],
+    ['gleaner tasks show 4711 --json | jq .result', 'Print its result.'],
   ],
   run: ([id], values, terminal) =>
     withOperations(values, terminal, async ({ tasks }) => {
@@ -71,29 +73,30 @@ const show: Command = {
 
 const logs: Command = {
   name: 'tasks logs',
-  summary: 'Show what a task has logged, in all its attempts.',
+  summary: 'Show the log lines of a task, of all its attempts.',
   operands: [ID],
   about:
-    'What the handler wrote with ctx.log, and for programs in other languages what they wrote on stdout and stderr, ' +
-    `from the beginning; the first ${LOGS_DEFAULT} lines unless --limit says otherwise. #2 is the second attempt.\n\n` +
-    'With --follow it goes on with what comes, and how far the task is, until the task has ended; it says how on stderr, and ends with 1 unless the task completed. Ctrl-C ' +
-    'ends it before; the task goes on. With --json there is an object on each line: { log }, { progress }, and at last { ended } ' +
-    'with the task.',
+    'Shows the lines that the handler wrote with ctx.log, the oldest first. For a program in another ' +
+    'language it shows what the program wrote to stdout and stderr. Without --limit it prints the first ' +
+    `${LOGS_DEFAULT} lines. #2 marks the second attempt.\n\nWith --follow it prints new lines and the progress ` +
+    'until the task ends, and then says on stderr how it ended. It exits with 0 only if the task completed. ' +
+    'Ctrl-C ends the command, not the task. With --json each line is an object: { log }, { progress }, and ' +
+    'at last { ended } with the task.',
   options: {
     ...OPTIONS,
     ...PAGE_OPTIONS,
-    follow: { type: 'boolean', short: 'f', about: 'Go on with what comes, until the task has ended.' },
+    follow: { type: 'boolean', short: 'f', about: 'Print new lines until the task ends.' },
   },
-  exits: [[String(INTERRUPTED), 'With --follow: Ctrl-C came before the task had ended.']],
+  exits: [[String(INTERRUPTED), 'With --follow: you pressed Ctrl-C before the task ended.']],
   examples: [
-    ['gleaner tasks logs 4711', 'All of it.'],
-    ['gleaner tasks logs 4711 --follow', 'And what comes.'],
-    ['gleaner tasks logs 4711 --json | jq \'.items[] | select(.level == "error")\'', 'Only errors.'],
+    ['gleaner tasks logs 4711', 'Print all lines.'],
+    ['gleaner tasks logs 4711 --follow', 'Print all lines, and new ones as they come.'],
+    ['gleaner tasks logs 4711 --json | jq \'.items[] | select(.level == "error")\'', 'Print only errors.'],
   ],
   run: ([id], values, terminal) => {
     const isJson = values.json === true
     if (values.follow === true && values.limit !== undefined)
-      throw new UsageError('--follow shows all that comes', 'Leave --limit out.')
+      throw new UsageError('--follow prints all lines, so it takes no --limit', 'Leave out --limit.')
     return withOperations(values, terminal, async ({ tasks }) => {
       if (values.follow === true) return followed(tasks, id!, text(values.cursor) ?? null, isJson, terminal)
       if ((await tasks.get(id!)) === null) throw new TaskGone(id!)
@@ -101,9 +104,9 @@ const logs: Command = {
       if (isJson) printJson(page, terminal)
       else {
         for (const line of page.items) terminal.print(logText(line, terminal.style))
-        if (page.items.length === 0) terminal.complain('it has logged nothing')
+        if (page.items.length === 0) terminal.complain('no log lines')
         if (page.next !== null)
-          terminal.complain(`there are more: --cursor ${page.next}, or a larger --limit`)
+          terminal.complain(`there are more: pass --cursor ${page.next}, or a larger --limit`)
       }
       return 0
     })
@@ -112,13 +115,14 @@ const logs: Command = {
 
 const attempts: Command = {
   name: 'tasks attempts',
-  summary: 'Show how each attempt at a task ended.',
+  summary: 'Show how each attempt of a task ended.',
   operands: [ID],
   about:
-    'One line for each: how it ended (completed, error, timeout, crash, permanent, cancelled; later and returned ' +
-    'cost nothing; lease means that its worker was not heard of any more), how long it took, and who had it.',
+    'Prints one line for each attempt: how it ended, how long it took, and which worker ran it. It ended ' +
+    'with completed, error, timeout, crash, permanent, cancelled, lease (the worker stopped renewing its ' +
+    'lease), or with later or returned, which cost no attempt.',
   options: OPTIONS,
-  examples: [['gleaner tasks attempts 4711', 'Its history.']],
+  examples: [['gleaner tasks attempts 4711', 'Print the attempts of this task.']],
   run: ([id], values, terminal) =>
     withOperations(values, terminal, async ({ tasks }) => {
       if ((await tasks.get(id!)) === null) throw new TaskGone(id!)
@@ -135,11 +139,12 @@ const explain: Command = {
   summary: 'Say why a task does not run, and what to do.',
   operands: [ID],
   about:
-    'Each condition in order, ok or no: whether it is due, its queue paused, a limit reached (and held by whom), its ' +
-    'key held, whether any live worker serves its queue, has its code and its capabilities, and who holds it. Below ' +
-    'what does not hold stands what to do about it.',
+    'Checks each condition in order and prints ok or no. The task must be due, and its queue must not be ' +
+    'paused. No limit may be reached, and no other task may hold its key. A live worker must serve its ' +
+    'queue, have its code and its capabilities, and no worker may hold the task already. The line below a ' +
+    'failed condition says what to do.',
   options: OPTIONS,
-  examples: [['gleaner tasks explain 4711', 'Why is it still queued?']],
+  examples: [['gleaner tasks explain 4711', 'Find out why this task is still queued.']],
   run: ([id], values, terminal) =>
     withOperations(values, terminal, async ({ tasks }) => {
       const explanation = await tasks.explain(id!)

@@ -14,19 +14,19 @@ export const top: Command = {
   summary: 'Watch workers, queues, discoveries and alerts live.',
   operands: [],
   about:
-    'What `gleaner status` shows, read anew every second. The arrow keys (or j and k) choose a line: everything (the ' +
-    'first line), a worker, a queue or a discovery. p pauses it, r resumes it, t tries again what failed: it retries the ' +
-    'failed tasks of a queue, releases the quarantined rows of a discovery, restarts a worker; it says how much that is ' +
-    'and asks first. q or Ctrl-C ends it and gives the terminal back as it was.\n\n' +
-    'It needs a terminal; elsewhere use `gleaner status`.',
+    'Shows the same as `gleaner status`, updated every second. Select a line with the arrow keys, or with j ' +
+    'and k. The first line stands for everything; the others are workers, queues and discoveries. The key p ' +
+    'pauses it, and r resumes it. The key t retries the failed tasks of a queue, releases the quarantined ' +
+    'rows of a discovery, or restarts a worker. It counts them and asks first. q or Ctrl-C ends the command ' +
+    'and restores the terminal.\n\nThe command needs a terminal. Without one, use `gleaner status`.',
   options: PLACE_OPTIONS,
   examples: [
-    ['gleaner top', 'Watch.'],
-    ['gleaner top --url https://jobs.example.com', 'A server far away; the token is in GLEANER_TOKEN.'],
+    ['gleaner top', 'Watch the database of the config.'],
+    ['gleaner top --url https://jobs.example.com', 'Watch a remote server. The token is in GLEANER_TOKEN.'],
   ],
   async run(_operands, values, terminal) {
     if (!terminal.isInteractive)
-      throw new UsageError('gleaner top needs a terminal', 'Use gleaner status, or gleaner status --json.')
+      throw new UsageError('gleaner top needs a terminal', 'Use `gleaner status` or `gleaner status --json`.')
     return withOperations(values, terminal, async (operations) => {
       // What is wrong from the beginning is told as by every other command.
       const overview = await operations.overview()

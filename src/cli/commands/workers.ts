@@ -12,12 +12,12 @@ const list: Command = {
   summary: 'List workers of all processes and hosts.',
   operands: [],
   about:
-    'Every worker with what it is at: those under a supervisor as it last reported them, and those that run inside ' +
-    'a program, of which nothing more is known than that they are there.',
+    'Lists all workers and what they do. A supervised worker is shown as its supervisor last reported it. Of ' +
+    'a worker inside a program of yours, Gleaner knows only that it is alive.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
-    ['gleaner workers', 'The list.'],
-    ["gleaner workers --json | jq -r '.[].pid'", 'Their processes.'],
+    ['gleaner workers', 'List all workers.'],
+    ["gleaner workers --json | jq -r '.[].pid'", 'Print the process ids.'],
   ],
   run: (_operands, values, terminal) =>
     withOperations(values, terminal, async (operations) => {
@@ -31,27 +31,27 @@ const list: Command = {
 
 const WORDS = {
   pause: {
-    summary: 'Let workers claim nothing more.',
-    about: 'What runs is finished, nothing more is claimed; the processes stay.',
+    summary: 'Pause workers: they claim nothing more.',
+    about: 'The workers finish running items and claim nothing more. The processes stay alive.',
     example: 'gleaner workers pause worker:ml:0',
-    why: 'One of them, e.g. to give its GPU to somebody else.',
+    why: 'Pause one worker, for example to use its GPU for something else.',
     done: 'paused',
   },
   resume: {
-    summary: 'Let workers claim again; those given up get another chance.',
+    summary: 'Resume workers, and start workers again that were given up.',
     about:
-      'They go on. Those that their supervisor has given up are started anew, and their crashes are forgotten.',
+      'The workers claim again. If a supervisor has given up a worker, it starts the worker again and forgets its crashes.',
     example: 'gleaner workers resume',
-    why: 'All of them.',
+    why: 'Resume all workers.',
     done: 'resumed',
   },
   restart: {
-    summary: 'Replace worker processes, without a gap.',
+    summary: 'Replace worker processes without a gap.',
     about:
-      'A rolling restart: the new process is ready before the old one leaves, one worker after the other, and no ' +
-      'item is lost or charged for it.',
+      'Replaces the processes one after the other. Each new process is ready before the old one stops. No item is lost or ' +
+      'charged.',
     example: 'gleaner workers restart',
-    why: 'All of them, one by one, e.g. after a deploy.',
+    why: 'Restart all workers, for example after a deploy.',
     done: 'restarted',
   },
 } as const
@@ -65,8 +65,8 @@ export const workers: readonly Command[] = [
     return {
       name: `workers ${verb}`,
       summary,
-      operands: [{ name: 'worker', about: 'Its id; without one: all of them.', optional: true }],
-      about: `${about}\n\nIt reaches the supervisors within two seconds, on whatever machine they run.`,
+      operands: [{ name: 'worker', about: 'The id of a worker. Default: all workers.', optional: true }],
+      about: `${about}\n\nThe supervisors obey within two seconds, on any machine.`,
       options: { ...PLACE_OPTIONS, json: JSON_OPTION },
       examples: [[example, why]],
       run: ([worker], values, terminal) =>
@@ -76,7 +76,7 @@ export const workers: readonly Command[] = [
           if (values.json === true) printJson({ worker: worker ?? null, told: verb }, terminal)
           else
             terminal.print(
-              `${worker ?? 'all workers'} will be ${done}: the supervisor${worker ? '' : 's'} will see to it`,
+              `${worker ?? 'all workers'} will be ${done} by the supervisor${worker ? '' : 's'} within two seconds`,
             )
           return 0
         }),
@@ -88,9 +88,9 @@ function mustBeSupervised(worker: string | undefined, workers: readonly WorkerRe
   const ids = workers.filter(isSupervised).map(({ id }) => id)
   if (worker === undefined ? ids.length > 0 : ids.includes(worker)) return
   if (worker === undefined || ids.length === 0)
-    throw new InputError('no supervisor has any worker here', {
+    throw new InputError('no supervised worker uses this database', {
       code: 'UNKNOWN_WORKER',
-      hint: 'gleaner start runs one. A worker inside a program is steered by that program, or with gleaner pause.',
+      hint: 'Start one with `gleaner start`. A worker inside a program of yours can only be paused by that program, or with `gleaner pause`.',
     })
   const meant = nearest(worker, ids)
   throw new InputError(`there is no supervised worker ${worker}`, {

@@ -76,14 +76,14 @@ export async function mustBeThere({ engine, path }: Config): Promise<void> {
   const name = withoutPassword(database)
   const file = sqlitePath(database)
   if (file === ':memory:')
-    throw new StoreError('a database in memory is seen by one process only', {
+    throw new StoreError('only the process that opened a database in memory can see it', {
       code: 'BAD_CONFIG',
       hint: `Name a file in ${path}, e.g. 'sqlite:./app.db'.`,
     })
   if (file !== undefined && !existsSync(file))
     throw new StoreError(`there is no database ${name}`, {
       code: 'STORE_AWAY',
-      hint: `gleaner start or gleaner migrate makes it. Should it be elsewhere: it is named in ${path}, or by GLEANER_DATABASE.`,
+      hint: `\`gleaner start\` or \`gleaner migrate\` creates it. If it is in another place, change \`database\` in ${path}, or set GLEANER_DATABASE.`,
     })
   const { version, latest } = await diagnose(database, {
     postgres: checkPostgres(engine.postgres ?? {}),
@@ -92,13 +92,13 @@ export async function mustBeThere({ engine, path }: Config): Promise<void> {
   if (version === latest) return
   throw new StoreError(
     version
-      ? `${name} is at version ${version}, this Gleaner needs ${latest}`
-      : `${name} has no tables of Gleaner's`,
+      ? `${name} has version ${version}, and this Gleaner needs version ${latest}`
+      : `${name} does not have Gleaner's tables`,
     {
       code: 'STORE_MIGRATION',
       hint: version
-        ? 'gleaner migrate brings it there; so does the next gleaner start.'
-        : `gleaner start or gleaner migrate makes them. Should they be elsewhere: the database is named in ${path}, or by GLEANER_DATABASE.`,
+        ? 'Update it with `gleaner migrate`, or with the next `gleaner start`.'
+        : `\`gleaner start\` or \`gleaner migrate\` creates them. If they are in another database, change \`database\` in ${path}, or set GLEANER_DATABASE.`,
     },
   )
 }

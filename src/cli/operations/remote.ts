@@ -112,6 +112,6 @@ function addressable(key: string): string {
   if (key !== '' && key !== '.' && key !== '..') return encodeURIComponent(key)
   throw new InputError(`a row whose key is ${JSON.stringify(key)} cannot be shown over HTTP`, {
     code: 'BAD_OPTION',
-    hint: 'Ask where the database is, without --url; retry and release work from here.',
+    hint: 'Run the command on the machine of the database, without --url. `retry` and `release` work over HTTP.',
   })
 }

@@ -26,7 +26,7 @@ export function discoveryLines(one: Discovery, style: Terminal['style']): string
     ['key', one.key.join(', ')],
     ['where', one.where],
     ['order by', one.orderBy],
-    ['version', one.version ?? 'none: rows are compared whole'],
+    ['version', one.version ?? 'none: whole rows are compared'],
     ['attempts', `${one.maxAttempts}, then quarantined; or after ${one.crashLimit} crashes`],
     ['waiting', count(one.waiting)],
     ['claimed', count(one.claimed)],

@@ -38,7 +38,7 @@ export function coloured({ text, colour }: Line, style: Style): string {
 }
 
 function supervisorLines({ supervisors, asOf }: Overview): Line[] {
-  if (supervisors.length === 0) return [{ text: 'no supervisor was ever started here' }]
+  if (supervisors.length === 0) return [{ text: 'no supervisor has used this database yet' }]
   return supervisors.map(({ name, host, pid, since, running }) =>
     running
       ? { text: `supervisor ${name}: pid ${pid} on ${host}, for ${duration(Math.max(0, asOf - since))}` }
@@ -50,7 +50,7 @@ function pauseLines({ paused }: Overview): Line[] {
   if (!paused) return []
   return [
     {
-      text: 'everything is paused: no worker begins anything new. `gleaner resume` ends it.',
+      text: 'everything is paused: no worker claims anything. `gleaner resume` ends the pause.',
       colour: 'yellow',
     },
   ]
@@ -108,8 +108,8 @@ function exits(workers: readonly WorkerRecord[]): Line[] {
     .map(({ id, status, lastExit }) => {
       const isOver = status === 'failed'
       const exit = lastExit!.signal ?? `exit code ${lastExit!.code}`
-      const words = isOver ? 'was given up' : 'is down for the moment'
-      const again = isOver ? ' `gleaner resume` gives it another chance.' : ''
+      const words = isOver ? 'was given up' : 'is down and will restart'
+      const again = isOver ? '. Fix the cause, then run `gleaner resume`.' : ''
       return {
         text: `  ${id} ${words}: ${lastExit!.reason} (${exit})${again}`,
         colour: isOver ? 'red' : 'yellow',

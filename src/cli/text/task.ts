@@ -1,6 +1,7 @@
 import { writeExactly } from '../../exact-json.ts'
 import type { Explanation } from '../../model/explanation.ts'
 import type { AttemptRecord, Failure, LogLine, TaskRecord } from '../../model/task.ts'
+import { asCommands } from '../as-commands.ts'
 import type { Terminal } from '../terminal.ts'
 import { clockTime, columns, cut, duration, moment } from '../words.ts'
 
@@ -143,10 +144,10 @@ export function logText({ at, attempt, level, message, details }: LogLine, style
 /** Each condition in order, and what to do about the first that does not hold. */
 export function explanationLines({ runnable, reasons }: Explanation, style: Style): string[] {
   return [
-    runnable ? style('green', 'nothing keeps it from running') : style('yellow', 'it is not about to start:'),
+    runnable ? style('green', 'nothing prevents it from running') : style('yellow', 'it does not run now:'),
     ...reasons.flatMap(({ check, ok, detail, fix }) => [
       `  ${ok ? style('green', 'ok  ') : style('red', 'no  ')}${check}: ${detail}`,
-      ...(ok || fix === null ? [] : [`      ${fix}`]),
+      ...(ok || fix === null ? [] : [`      ${asCommands(fix)}`]),
     ]),
   ]
 }

@@ -1,5 +1,6 @@
 import type { ReportedItem, WorkReport } from '../../process/work-report.ts'
 import type { Logger } from '../../supervisor/logger.ts'
+import { shellWord } from '../as-commands.ts'
 import type { Terminal } from '../terminal.ts'
 import { cut, duration } from '../words.ts'
 
@@ -70,8 +71,7 @@ function nextOf({ retryInMs, error, attempt, maxAttempts, ...item }: Failed): st
 
 function retryCommand({ id, name, queue }: Pick<ReportedItem, 'id' | 'name' | 'queue'>): string {
   if (queue !== null) return `gleaner tasks retry ${id}`
-  const key = id.slice(name.length + 1)
-  return `gleaner discoveries retry ${name} ${/^[\w.:-]+$/.test(key) ? key : `'${key}'`}`
+  return `gleaner discoveries retry ${name} ${shellWord(id.slice(name.length + 1))}`
 }
 
 /** For development: the same line in colour, and below a failure the places in your code where it was thrown. */

@@ -11,14 +11,14 @@ export async function pauseOrResume(
   paused: boolean,
 ): Promise<Effect> {
   const verb = paused ? 'pause' : 'resume'
-  const now = paused ? 'is paused' : 'goes on'
+  const now = paused ? 'is paused' : 'is resumed'
   if (kind === 'everything') {
     await operations[verb]()
     return { said: `everything ${now}` }
   }
   if (kind === 'worker') {
     await operations.workers[verb](name)
-    return { said: `${name}: its supervisor was told to ${verb} it` }
+    return { said: `${name}: its supervisor will ${verb} it` }
   }
   await operations[kind === 'queue' ? 'queues' : 'discoveries'][verb](name)
   return { said: `${kind} ${name} ${now}` }
@@ -27,26 +27,26 @@ export async function pauseOrResume(
 /** What failed is tried again: asked before, because it may be much. */
 export async function retry(operations: Operations, { kind, name }: Target): Promise<Effect> {
   const { tasks, discoveries, workers } = operations
-  if (kind === 'everything') return { said: 'choose a queue, a discovery or a worker' }
+  if (kind === 'everything') return { said: 'select a queue, a discovery or a worker' }
   if (kind === 'worker')
     return {
-      question: `Restart ${name}, without a gap?`,
+      question: `Restart ${name} without a gap?`,
       onYes: async () => {
         await workers.restart(name)
-        return `${name}: its supervisor was told to restart it`
+        return `${name}: its supervisor will restart it`
       },
     }
   if (kind === 'queue') {
     const filter = { queue: name, status: 'failed' } as const
     const { changed } = await tasks.retryAll(filter, { dryRun: true })
-    if (changed === 0) return { said: `nothing has failed in ${name}` }
+    if (changed === 0) return { said: `${name} has no failed tasks` }
     return {
       question: `Retry ${plural(changed, 'failed task')} of ${name}?`,
       onYes: async () => `${plural((await tasks.retryAll(filter)).changed, 'task')} of ${name} retried`,
     }
   }
   const quarantined = (await discoveries.list()).find((one) => one.name === name)?.quarantined ?? 0
-  if (quarantined === 0) return { said: `nothing is quarantined in ${name}` }
+  if (quarantined === 0) return { said: `${name} has no quarantined rows` }
   return {
     question: `Release ${plural(quarantined, 'quarantined row')} of ${name}?`,
     onYes: async () => `${plural(await discoveries.release(name), 'row')} of ${name} released`,

@@ -21,8 +21,8 @@ export const EVERYTHING: Target = { kind: 'everything', name: '' }
 const KEYS: Record<Target['kind'], string> = {
   everything: 'p pause everything  r resume everything',
   worker: 'p pause  r resume  t restart',
-  queue: 'p pause  r resume  t retry what failed',
-  discovery: 'p pause  r resume  t release what is quarantined',
+  queue: 'p pause  r resume  t retry failed tasks',
+  discovery: 'p pause  r resume  t release quarantined rows',
 }
 
 /** Lines for a terminal of this size, the selected one among them. */
@@ -57,7 +57,7 @@ function foot(view: View, style: Terminal['style'], columns: number): string[] {
       : trouble !== null
         ? style('red', cut(trouble, columns - 1))
         : cut(message, columns - 1)
-  return [said, style('dim', cut(`↑↓ choose  ${KEYS[selected.kind]}  q quit`, columns - 1))]
+  return [said, style('dim', cut(`↑↓ select  ${KEYS[selected.kind]}  q quit`, columns - 1))]
 }
 
 /** So many lines that the selected one is among them; from the beginning if there is room. */

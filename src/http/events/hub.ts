@@ -24,11 +24,11 @@ export interface Topic {
 
 /** How often the stream of events reads the database. */
 export interface HubTimings {
-  /** A topic is told of once in that time, at most. Default 250. */
+  /** The shortest time between two events of a topic. Default 250. */
   lookMs?: number
-  /** How soon a change is noticed of which nobody told. Default 2 000. */
+  /** How often to check for changes if no notification arrives. Default 2 000. */
   pollMs?: number
-  /** After how much silence something is sent, to see whether anybody is there. Default 15 000. */
+  /** After how much silence the server sends a comment, to notice clients that are gone. Default 15 000. */
   heartbeatMs?: number
 }
 
@@ -78,7 +78,7 @@ export class Hub {
   }
 
   checkRoom(wanted: Wanted): void {
-    if (this.#clients.size >= CLIENTS_MAX) throw tooMany(`${CLIENTS_MAX} clients listen already`)
+    if (this.#clients.size >= CLIENTS_MAX) throw tooMany(`${CLIENTS_MAX} clients are connected already`)
     if (wanted.tasks.length === 0) return
     const watched = new Set([...this.#wanted.keys(), ...topicsOf(wanted)].filter(isTask))
     if (watched.size > WATCHED_BY_ALL_MAX) throw tooMany(`${WATCHED_BY_ALL_MAX} tasks are watched already`)
@@ -213,7 +213,7 @@ function refuseClosed(error: unknown): undefined {
 }
 
 function tooMany(message: string): Problem {
-  return new Problem('TOO_BUSY', message, 'Try again later, or close some.', {
+  return new Problem('TOO_BUSY', message, 'Retry later, or close other connections.', {
     headers: { 'retry-after': '10' },
   })
 }

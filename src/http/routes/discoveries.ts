@@ -19,7 +19,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'get',
     path: '/discoveries',
     role: 'viewer',
-    summary: 'Discoveries, with how many rows are in each state and how fast they are done',
+    summary: 'Discoveries, with the number of rows in each state and their rates',
     answer: listOf(discovery),
     handle: async ({ gleaner }) => ({ items: await allDiscoveries(gleaner) }),
   }),
@@ -40,7 +40,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'get',
     path: '/discoveries/:name/history',
     role: 'viewer',
-    summary: 'How many rows came in, were done and were left in the last hour, day or week, step by step',
+    summary: 'How many rows arrived, completed and waited in the last hour, day or week, step by step',
     params,
     query: rangeQuery,
     answer: rowHistory,
@@ -84,7 +84,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/rows/retry',
     role: 'operator',
-    summary: 'A row that backs off, or was quarantined, is tried again at once',
+    summary: 'Makes a row that backs off or is quarantined eligible at once',
     params,
     body: rowBody,
     answer: null,
@@ -96,7 +96,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/rows/release',
     role: 'operator',
-    summary: 'Lets a row out of quarantine',
+    summary: 'Releases a row from quarantine',
     params,
     body: rowBody,
     answer: z.object({ released: z.int() }),
@@ -110,7 +110,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/rows/:key/retry',
     role: 'operator',
-    summary: 'As rows/retry with the key in the body',
+    summary: 'The same as rows/retry with the key in the body',
     deprecated: true,
     params: changedParams,
     answer: null,
@@ -121,7 +121,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/rows/:key/release',
     role: 'operator',
-    summary: 'As rows/release with the key in the body',
+    summary: 'The same as rows/release with the key in the body',
     deprecated: true,
     params: changedParams,
     answer: z.object({ released: z.int() }),
@@ -134,7 +134,7 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/discoveries/:name/release',
     role: 'operator',
-    summary: 'Lets all rows out of quarantine',
+    summary: 'Releases all rows from quarantine',
     params,
     answer: z.object({ released: z.int() }),
     action: 'discoveries.release-all',
@@ -147,7 +147,10 @@ export const discoveryRoutes: readonly Route[] = [
       method: 'post',
       path: `/discoveries/:name/${verb}`,
       role: 'operator',
-      summary: verb === 'pause' ? 'No more rows are claimed; what runs goes on' : 'Claims go on',
+      summary:
+        verb === 'pause'
+          ? 'Pauses the discovery: no rows are claimed, and running rows continue'
+          : 'Resumes the discovery',
       params,
       answer: null,
       action: `discoveries.${verb}`,
@@ -157,7 +160,11 @@ export const discoveryRoutes: readonly Route[] = [
 ]
 
 function noRow(name: string): never {
-  throw new Problem('ROW_GONE', `${name} has no such row that needs work`, 'Its explain says why.')
+  throw new Problem(
+    'ROW_GONE',
+    `${name} has no row with this key that needs work`,
+    'GET …/rows/{key}/explain says why.',
+  )
 }
 
 function unknown(name: string): Problem {

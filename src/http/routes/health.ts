@@ -12,7 +12,7 @@ export const healthRoutes: readonly Route[] = [
     method: 'get',
     path: '/health',
     role: 'viewer',
-    summary: 'How each worker is, and what a person should look at',
+    summary: 'The health of each worker, and alerts',
     answer: health,
     handle: (desk) => healthOf(desk),
   }),
@@ -20,7 +20,7 @@ export const healthRoutes: readonly Route[] = [
     method: 'get',
     path: '/health/history',
     role: 'viewer',
-    summary: 'How components were, the newest first',
+    summary: 'Earlier health of components, the newest first',
     query: z.strictObject({ component: component.optional(), changes: flag.optional(), ...page }),
     answer: pageOf(healthRecord),
     handle: ({ inside }, { query: { component, changes, limit, cursor } }) =>

@@ -10,7 +10,7 @@ export const queueRoutes: readonly Route[] = [
     method: 'get',
     path: '/queues',
     role: 'viewer',
-    summary: 'Queues, with how many tasks are in each status',
+    summary: 'Queues, with the number of tasks in each status',
     answer: listOf(queue),
     handle: async ({ gleaner }) => ({ items: await gleaner.queues.list() }),
   }),
@@ -20,7 +20,9 @@ export const queueRoutes: readonly Route[] = [
       path: `/queues/:name/${verb}`,
       role: 'operator',
       summary:
-        verb === 'pause' ? 'Nothing more is claimed from this queue; what runs goes on' : 'Claims go on',
+        verb === 'pause'
+          ? 'Pauses the queue: nothing is claimed from it, and running tasks continue'
+          : 'Resumes the queue',
       params,
       answer: null,
       action: `queues.${verb}`,
@@ -31,7 +33,10 @@ export const queueRoutes: readonly Route[] = [
       method: 'post',
       path: `/${verb}`,
       role: 'operator',
-      summary: verb === 'pause' ? 'Nothing more is claimed, from any queue, by anybody' : 'Claims go on',
+      summary:
+        verb === 'pause'
+          ? 'Pauses everything: no process claims anything'
+          : 'Resumes everything that was paused this way',
       answer: null,
       action: verb,
       handle: ({ gleaner }) => gleaner[verb](),
@@ -40,7 +45,10 @@ export const queueRoutes: readonly Route[] = [
       method: 'post',
       path: `/schedules/:name/${verb}`,
       role: 'operator',
-      summary: verb === 'pause' ? 'No more occurrences are enqueued' : 'Goes on with the next occurrence',
+      summary:
+        verb === 'pause'
+          ? 'Pauses the schedule: no occurrence is enqueued'
+          : 'Resumes the schedule with its next occurrence',
       params,
       answer: null,
       action: `schedules.${verb}`,
@@ -51,7 +59,7 @@ export const queueRoutes: readonly Route[] = [
     method: 'post',
     path: '/schedules/:name/trigger',
     role: 'operator',
-    summary: 'One occurrence now, whatever the time',
+    summary: 'Enqueues one occurrence now',
     params,
     answer: enqueued,
     action: 'schedules.trigger',

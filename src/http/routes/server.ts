@@ -17,7 +17,7 @@ export const serverRoutes: readonly Route[] = [
     method: 'get',
     path: '/info',
     role: 'viewer',
-    summary: 'What this server is, and what the caller may do',
+    summary: 'About this server, and what the caller may do',
     answer: info,
     handle: async ({ inside, startedAt }, { caller }) => ({
       version,
@@ -37,7 +37,7 @@ export const serverRoutes: readonly Route[] = [
     method: 'get',
     path: '/stats',
     role: 'viewer',
-    summary: 'Depth, rates, errors and durations: over all, per queue and per task',
+    summary: 'Depth, rates, errors and durations: in total, per queue and per task',
     query: windowQuery,
     answer: stats,
     handle: async ({ gleaner }, { query }) => ({
@@ -49,7 +49,7 @@ export const serverRoutes: readonly Route[] = [
     method: 'get',
     path: '/actions',
     role: 'viewer',
-    summary: 'What operators asked for, the last first',
+    summary: 'The actions of operators, the newest first',
     query: pageQuery,
     answer: pageOf(action),
     handle: ({ inside }, { query: { limit, cursor } }) =>
@@ -59,7 +59,7 @@ export const serverRoutes: readonly Route[] = [
     method: 'post',
     path: '/maintenance/checkpoint',
     role: 'operator',
-    summary: 'Brings the write-ahead log into the database file',
+    summary: 'Copies the write-ahead log into the database file',
     answer: z.object({ complete: z.boolean() }),
     action: 'maintenance.checkpoint',
     handle: ({ gleaner }) => gleaner.maintenance.checkpoint(),
@@ -69,7 +69,7 @@ export const serverRoutes: readonly Route[] = [
     path: '/maintenance/check',
     role: 'operator',
     summary:
-      'Lists what is not as it must be (empty when all is well) and gives back tasks that no live worker holds. Takes its time',
+      'Checks the database and lists the problems found; gives back tasks that no live worker holds. Takes long on a large database',
     answer: z.object({
       items: z.array(finding),
     }),
@@ -80,8 +80,7 @@ export const serverRoutes: readonly Route[] = [
     method: 'post',
     path: '/maintenance/prune',
     role: 'operator',
-    summary:
-      'Removes finished tasks that need not be kept any more: by the retention of this server, or by what is given',
+    summary: 'Removes finished tasks, by the retention of this server or by the one in the body',
     body: retention,
     answer: z.object({ removed: z.int() }),
     action: 'maintenance.prune',

@@ -25,11 +25,11 @@ const HOLDERS_MAX = 10
 const params = z.strictObject({ id })
 const bulk = z.strictObject({
   filter: taskFilter.default({}),
-  dryRun: z.boolean().default(false).describe('Says how many it would be, and does nothing'),
+  dryRun: z.boolean().default(false).describe('Only counts the tasks, and changes nothing'),
   all: z
     .boolean()
     .default(false)
-    .describe('An empty filter names every task: it is refused unless you say so'),
+    .describe('An empty filter matches every task: it is refused unless this is true'),
 })
 
 export const taskRoutes: readonly Route[] = [
@@ -38,7 +38,7 @@ export const taskRoutes: readonly Route[] = [
     path: '/tasks',
     role: 'viewer',
     summary:
-      'Tasks, page by page. A page may be short, or empty, and still have a `next`. Where fields are redacted only operators filter by `error`',
+      'Tasks, page by page. A page may be short, or empty, and still have a `next`. If the server redacts fields, only operators can filter by `error`',
     query: taskQuery,
     answer: pageOf(task),
     handle({ gleaner, hides }, { query, caller }) {
@@ -85,7 +85,11 @@ export const taskRoutes: readonly Route[] = [
     queues: (desk, { body: { name, options, keys = [] } }) => queuesOf(desk, { name, options, keys }),
     async handle(desk, { body: { name, inputs, keys, options } }) {
       if (keys !== undefined && keys.length !== inputs.length)
-        throw new Problem('BAD_REQUEST', 'keys: there must be one for each input', 'Or leave them out.')
+        throw new Problem(
+          'BAD_REQUEST',
+          'keys: there must be one for each input',
+          'Send one key for each input, or none.',
+        )
       let next = 0
       // The engine asks for the keys in the order of the inputs.
       const key = keys === undefined ? {} : { key: () => keys[next++]! }
@@ -102,7 +106,7 @@ export const taskRoutes: readonly Route[] = [
       method: 'post',
       path: `/tasks/${change}`,
       role: 'operator',
-      summary: `${change === 'retry' ? 'Retries' : change === 'cancel' ? 'Cancels' : 'Removes'} all tasks that a filter names`,
+      summary: `${change === 'retry' ? 'Retries' : change === 'cancel' ? 'Cancels' : 'Removes'} all tasks that match a filter`,
       body: bulk,
       answer: bulkAnswer,
       action: `tasks.${change}-all`,
@@ -136,7 +140,7 @@ export const taskRoutes: readonly Route[] = [
     method: 'get',
     path: '/tasks/:id/logs',
     role: 'viewer',
-    summary: 'What a task has logged, from the beginning',
+    summary: 'The log lines of a task, the oldest first',
     params,
     query: logQuery,
     answer: pageOf(logLine),
@@ -147,8 +151,7 @@ export const taskRoutes: readonly Route[] = [
     method: 'get',
     path: '/tasks/:id/attempts',
     role: 'viewer',
-    summary:
-      'How each attempt at a task ended. If they have more than 1 MiB, the older ones come without their stack',
+    summary: 'How each attempt at a task ended. If they exceed 1 MiB, the older ones have no stack',
     params,
     answer: listOf(attempt),
     about: taskOfPath,
@@ -182,9 +185,9 @@ export const taskRoutes: readonly Route[] = [
     method: 'post',
     path: '/tasks/:id/cancel',
     role: 'operator',
-    summary: 'Cancels what waits, and asks what runs to stop',
+    summary: 'Cancels a task: at once if it waits, by aborting its signal if it runs',
     params,
-    answer: z.object({ cancelled: z.boolean().describe('False: it had finished') }),
+    answer: z.object({ cancelled: z.boolean().describe('False: the task had finished') }),
     action: 'tasks.cancel',
     queues: queueOfTask,
     handle: async ({ gleaner }, { params: { id } }) => ({ cancelled: await gleaner.tasks.cancel(id) }),

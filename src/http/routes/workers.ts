@@ -6,9 +6,9 @@ import { type Route, route } from '../route.ts'
 import { supervisor, worker } from '../worker-records.ts'
 
 const SUMMARIES = {
-  pause: 'What runs is finished, nothing more is claimed; the processes stay',
-  resume: 'They go on; those that were given up get another chance',
-  restart: 'Replaces the processes, without a gap',
+  pause: 'Pauses workers: running items finish, nothing is claimed, and the processes stay alive',
+  resume: 'Resumes workers, and starts workers again that were given up',
+  restart: 'Replaces the processes without a gap',
 }
 
 export const workerRoutes: readonly Route[] = [
@@ -24,7 +24,7 @@ export const workerRoutes: readonly Route[] = [
     method: 'get',
     path: '/supervisors',
     role: 'viewer',
-    summary: 'Supervisors: who keeps worker processes alive, where and since when',
+    summary: 'Supervisors: where they run, and since when',
     answer: listOf(supervisor),
     handle: async ({ inside }) => ({ items: (await readRegistry(inside.store)).supervisors }),
   }),
@@ -33,7 +33,7 @@ export const workerRoutes: readonly Route[] = [
       method: 'post',
       path: `/workers/${verb}`,
       role: 'operator',
-      summary: `All that have a supervisor. ${SUMMARIES[verb]}`,
+      summary: `All supervised workers. ${SUMMARIES[verb]}`,
       answer: null,
       action: `workers.${verb}-all`,
       handle: ({ gleaner }) => gleaner.workers[verb](),

@@ -116,7 +116,7 @@ export const explaining: Theme = (specify, expect) => {
     await worker.claim(1, 1)
     expect(await failing(world, running!)).toEqual(['not-held'])
     expect(await detailOf(world, running!, 'not-held')).toBe(
-      `worker:busy:7 holds it and runs it since ${new Date(since).toISOString()}`,
+      `worker:busy:7 holds it and has run it since ${new Date(since).toISOString()}`,
     )
     expect(await detailOf(world, ahead!, 'not-held')).toContain('about to start')
     await world.store.cancelTask(running!)

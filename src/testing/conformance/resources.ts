@@ -27,7 +27,7 @@ export const resources: Theme = (specify, expect) => {
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(false)
     expect(reason?.detail).toBe(
-      'a resource it needs is backing off: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
+      'a resource that the task needs is not available: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
         `and looks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
     )
     await world.store.noteHoldups(worker.session, [])
@@ -61,7 +61,7 @@ export const resources: Theme = (specify, expect) => {
     await world.store.noteHoldups(second.session, [pauseHoldup('by a command'), missing(world, 'job')])
     expect(await reason()).toEqual({
       runnable: false,
-      said: 'no worker that could run it claims work: worker:ml:0 is paused (by a command); worker:ml:1 is paused (by a command)',
+      said: 'all workers that could run it are paused: worker:ml:0 is paused (by a command); worker:ml:1 is paused (by a command)',
     })
     await world.store.noteHoldups(first.session, [])
     await world.store.noteHoldups(second.session, [])

@@ -141,7 +141,7 @@ describe('loading', () => {
     })
     const waits = (await t.tasks.explain(handle.id)).reasons.filter(({ ok }) => !ok)
     expect(waits.map(({ check }) => check)).toEqual(['not-backing-off', 'resources-available'])
-    expect(waits[0]!.detail).toContain('an attempt was given back')
+    expect(waits[0]!.detail).toContain('an attempt went back')
     works = true
     await t.advance('29s')
     expect(await t.completed(embed)).toEqual([])

@@ -65,14 +65,14 @@ function refusePlace(database: string, path: string, overwrite: boolean): void {
   if (companion === undefined) return
   throw new StoreError(`backup: there is a ${path}${companion}`, {
     code: 'BACKUP_EXISTS',
-    hint: 'Somebody has an older backup of this name open, or left it so. Close it, or remove that file, or take another name.',
+    hint: 'A process has an older backup of this name open, or was killed while it had. Close that process, remove the file, or choose another name.',
   })
 }
 
 function exists(path: string): StoreError {
   return new StoreError(`backup: ${path} exists`, {
     code: 'BACKUP_EXISTS',
-    hint: 'Take another name, or say { overwrite: true }.',
+    hint: 'Choose another name, or pass { overwrite: true } (--overwrite).',
   })
 }
 

@@ -77,7 +77,7 @@ export class CopySource {
     const own = this.#connection.raw.prepare(`SELECT * FROM ${placeOf(table)} LIMIT 0`).columns()
     const here = own.map((column) => column.name).filter((column) => !without.includes(column))
     const lost = here.filter((column) => !there.includes(column))
-    if (lost.length > 0) throw new Error(`${name}: nobody says where ${lost.join(', ')} goes`)
+    if (lost.length > 0) throw new Error(`${name}: no rule says where ${lost.join(', ')} goes`)
     return there.filter((column) => here.includes(column) || column in instead)
   }
 
@@ -144,7 +144,7 @@ function refuseOtherVersion(version: number): void {
       : `copy: the database is at version ${version}, this Gleaner needs ${latest}`
   throw new StoreError(message, {
     code: 'STORE_MIGRATION',
-    hint: 'Nothing was copied. gleaner migrate brings it there.',
+    hint: 'Nothing was copied. Update the database with `gleaner migrate`, then copy again.',
   })
 }
 
