@@ -1,7 +1,7 @@
 import { rolling } from './book.ts'
 
 /** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
-const AHEAD_MS = 5
+const AHEAD_MS = 10
 const AHEAD_MAX = 500
 /** What went back unstarted was too much. A claim that brings all that was asked for allows a little more again. */
 const [LESS, MORE] = [0.25, 1.1]

@@ -68,3 +68,20 @@ test('a bell that is gone harms nobody', async () => {
   await once(waiting)
   waiting.ring()
 })
+
+test('who waits for many others neither listens nor rings: each ring would wake all of them', async () => {
+  const { path, bell } = place()
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const one = bell()
+  // As long as many others have the lock, one after the other.
+  one.wait(() => {})
+  vi.advanceTimersByTime(1_000)
+  one.got()
+  one.ring()
+  utimesSync(`${path}-shm`, LONG_AGO, LONG_AGO)
+  crowd(one)
+  one.got()
+  one.ring()
+  expect(statSync(`${path}-shm`).mtime).toEqual(LONG_AGO)
+})

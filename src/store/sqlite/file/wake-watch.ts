@@ -8,9 +8,11 @@ import { SIGNALS, type Signal, type WakeFile } from './wake-file.ts'
 const TURN_MS = 1.5
 const TURNS_MAX_MS = 100
 /** Who finds nothing again and again takes longer, up to so many times. */
-const LATER_MAX = 4
+const LATER_MAX = 8
 /** Looks in vain before others look first. Two signals may be for one claim. */
 const MISSES_FIRST = 2
+/** So far apart are two looks at least: what comes faster is claimed together. */
+const LOOK_EVERY_MS = 2
 /** Who has no room for more reads no signals of new work for so long, because reading them is what costs. */
 const FULL_MS = 25
 const REWATCH_MS = 1_000
@@ -37,6 +39,7 @@ export class WakeWatch {
   #seen: number[]
   #misses = MISSES_FIRST
   #isTold = false
+  #toldMs = Number.NEGATIVE_INFINITY
   #isClosed = false
 
   constructor(file: WakeFile, options: Options) {
@@ -122,8 +125,8 @@ export class WakeWatch {
     if (this.#isFull) return this.#pause()
     // The look that is planned will see it as well.
     if (this.#timer !== undefined) return this.#unwatch()
-    const ms = this.#turnMs()
-    if (ms === 0) this.#tell()
+    const ms = Math.max(this.#turnMs(), this.#toldMs + LOOK_EVERY_MS - performance.now())
+    if (ms <= 0) this.#tell()
     else this.#after(ms, () => this.#lookInTurn())
   }
 
@@ -142,6 +145,7 @@ export class WakeWatch {
 
   #tell(): void {
     this.#isTold = true
+    this.#toldMs = performance.now()
     this.#options.onSignal('work')
   }
 
