@@ -1,6 +1,5 @@
-import { satisfies } from '../model/capabilities.ts'
 import type { Requires } from '../model/task.ts'
-import type { Able, LaneFilter } from './contract.ts'
+import type { LaneFilter } from './contract.ts'
 
 /** Tasks of one name in one queue with the same requirements. */
 export interface Lane {
@@ -23,14 +22,6 @@ export function requirementWords(requires: Requires | null): string {
 
 export function readRequirement(words: string): Requires | null {
   return words === '' ? null : (JSON.parse(words) as Requires)
-}
-
-export function mayTake(lane: Lane, able: Able): boolean {
-  return (
-    able.queues.includes(lane.queue) &&
-    able.names.includes(lane.name) &&
-    satisfies(lane.requires, able.capabilities)
-  )
 }
 
 export function isMatch(lane: Lane, filter: LaneFilter): boolean {

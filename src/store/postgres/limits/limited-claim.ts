@@ -7,7 +7,6 @@ import type { Sql } from '../server/sql.ts'
 import { type Claimer, READY, suspectsBut, type TakenRow } from '../tasks/take.ts'
 import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
 import {
-  hasNewsOfGates,
   keysInTurn,
   keysWithSuspects,
   lookAtTurnstiles,
@@ -84,7 +83,7 @@ export async function claimWithinLimits(
   await enter(sql, next, queues, now)
 
   const stillOpen = lanes.filter(({ queue }) => queues.get(queue)?.room(now) !== 0)
-  const { wakeAt, ready } = await lookAtTurnstiles(sql, stillOpen)
+  const { wakeAt, ready, changed } = await lookAtTurnstiles(sql, stillOpen)
   const shut = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
   return {
     rows,
@@ -92,7 +91,7 @@ export async function claimWithinLimits(
     opening: {
       lanes: stillOpen,
       opensAt: Math.min(wakeAt, ...shut),
-      contended: ready || queues.size < limited.length,
+      contended: ready || changed || queues.size < limited.length,
     },
   }
 }
@@ -253,8 +252,8 @@ export async function lookWithinLimits(
   const limited = limits.limitedAmong(open.map((lane) => lane.queue))
   const { shut, opensAt } = await shutQueues(sql, limits, limited, now)
   const lanes = open.filter(({ queue }) => !shut.has(queue))
-  const { ready, wakeAt } = await lookAtTurnstiles(sql, lanes)
-  const worthIt = ready || wakeAt <= now || (await hasNewsOfGates(sql))
+  const { ready, changed, wakeAt } = await lookAtTurnstiles(sql, lanes)
+  const worthIt = ready || changed || wakeAt <= now
   return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, worthIt }
 }
 

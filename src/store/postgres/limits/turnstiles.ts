@@ -5,8 +5,8 @@ import type { Sql } from '../server/sql.ts'
 import { READY, SUSPECT } from '../tasks/take.ts'
 import type { LimitBook } from './gates.ts'
 
-/** News that one claim takes into account, at most; the next one goes on. */
-const NEWS_MAX = 10_000
+/** Changes that one claim takes into account, at most; the next one goes on: no claim waits for those of thousands of keys. */
+const NEWS_MAX = 500
 
 /** The turnstile of a key that may be served now. We have its gate's lock. */
 export interface Turnstile {
@@ -27,7 +27,7 @@ export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
      ), locked AS MATERIALIZED (
        SELECT id FROM gleaner.gates WHERE id IN (SELECT gate FROM noted) FOR UPDATE SKIP LOCKED
      )
-     SELECT gate, id IS NOT NULL AS locked FROM noted LEFT JOIN locked ON id = gate`,
+     SELECT gate, gate IN (SELECT id FROM locked) AS locked FROM noted`,
     [now],
   )
   if (noted.length === 0) return
@@ -65,21 +65,22 @@ async function openTurnstiles(
   )
 }
 
+/** `changed`: what a claim has not taken into account yet. */
+interface Turnstiles {
+  ready: boolean
+  changed: boolean
+  wakeAt: number
+}
+
 /** Without a lock: whether the keys of these lanes may have something to give, and when the next one wakes. */
-export async function lookAtTurnstiles(
-  sql: Sql,
-  bases: readonly Lane[],
-): Promise<{ ready: boolean; wakeAt: number }> {
-  const row = await sql.row<{ ready: boolean; wakeAt: number | null }>(
+export async function lookAtTurnstiles(sql: Sql, bases: readonly Lane[]): Promise<Turnstiles> {
+  const row = await sql.row<Omit<Turnstiles, 'wakeAt'> & { wakeAt: number | null }>(
     `SELECT EXISTS (SELECT 1 FROM gleaner.turnstiles WHERE base = ANY($1::int[]) AND ready) AS ready,
+            EXISTS (SELECT 1 FROM gleaner.gate_news) AS changed,
             (SELECT pg_catalog.min(wake_at) FROM gleaner.turnstiles WHERE wake_at IS NOT NULL) AS "wakeAt"`,
     [bases.map((base) => base.id)],
   )
-  return { ready: row!.ready, wakeAt: row!.wakeAt ?? Number.POSITIVE_INFINITY }
-}
-
-export async function hasNewsOfGates(sql: Sql): Promise<boolean> {
-  return (await sql.row<{ news: boolean }>('SELECT EXISTS (SELECT 1 FROM gleaner.gate_news) AS news'))!.news
+  return { ...row!, wakeAt: row!.wakeAt ?? Number.POSITIVE_INFINITY }
 }
 
 type TurnRow = GateRow & { lane: number; base: number }

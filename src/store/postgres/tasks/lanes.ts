@@ -1,5 +1,6 @@
+import { ClaimableLanes } from '../../claimable.ts'
 import type { Able, LaneFilter } from '../../contract.ts'
-import { isMatch, type Lane, mayTake, readRequirement, requirementWords } from '../../lane.ts'
+import { isMatch, type Lane, readRequirement, requirementWords } from '../../lane.ts'
 import { LimitBook } from '../limits/gates.ts'
 import type { Sql } from '../server/sql.ts'
 import { findKeyedLanes, type KeyedLane, keyedWords, makeKeyedLanes } from './keyed-lanes.ts'
@@ -9,12 +10,12 @@ type LaneOf = Pick<Lane, 'queue' | 'name' | 'requires'> & { limitKey?: string }
 /** Keys that were just made may be forgotten again, by somebody who finds nothing in them. */
 const TRIES_MAX = 10
 
-type LaneRow = Omit<Lane, 'requires'> & { requires: string }
+type LaneRow = Pick<Lane, 'id' | 'queue' | 'name'> & { requires: string }
 
 const COLUMNS = 'id, queue, name, requires'
 
 function laneOf(row: LaneRow): Lane {
-  return { ...row, requires: readRequirement(row.requires) }
+  return { ...row, requires: readRequirement(row.requires), line: null }
 }
 
 /**
@@ -27,6 +28,7 @@ export class LaneBook {
   #lanes = new Map<number, Lane>()
   #highest = 0
   #ids = new Map<string, number>()
+  readonly #claimable = new WeakMap<Able, { among: ReadonlyMap<number, Lane>; lanes: readonly Lane[] }>()
 
   constructor(sql: Sql) {
     this.#sql = sql
@@ -84,11 +86,17 @@ export class LaneBook {
 
   /** Of its own accord, and never inside a caller's transaction: a lane that was seen once stays. */
   async #make({ queue, name, requires }: LaneOf): Promise<void> {
+    const words = requirementWords(requires)
     await this.#sql.run(
       'INSERT INTO gleaner.lanes (queue, name, requires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-      [queue, name, requirementWords(requires)],
+      [queue, name, words],
     )
-    await this.refresh()
+    // Not all of them: with thousands of names each new one would read all others.
+    const made = await this.#sql.row<{ id: number }>(
+      `SELECT id FROM gleaner.lanes WHERE queue = $1 AND name = $2 AND requires = $3 AND limit_key = ''`,
+      [queue, name, words],
+    )
+    this.#ids.set(`${queue}/${name}/${words}`, made!.id)
   }
 
   async refresh(sql: Sql = this.#sql): Promise<void> {
@@ -120,7 +128,14 @@ export class LaneBook {
     return rows.map(laneOf).filter((lane) => isMatch(lane, filter))
   }
 
+  /** The same question is asked at every claim, so its answer is kept for as long as the lanes are the same. */
   claimable(able: Able): readonly Lane[] {
-    return [...this.#lanes.values()].filter((lane) => mayTake(lane, able))
+    const kept = this.#claimable.get(able)
+    if (kept?.among === this.#lanes) return kept.lanes
+    const claimable = new ClaimableLanes(able, () => 0)
+    claimable.add([...this.#lanes.values()])
+    const lanes = claimable.ids.map((id) => claimable.lane(id)!)
+    this.#claimable.set(able, { among: this.#lanes, lanes })
+    return lanes
   }
 }
