@@ -39,7 +39,8 @@ const SCANNED_BY_STATUS: TaskFilter[] = [
 const FAR_APART_MAX = 10
 
 async function expectAsFastAsWithFew(few: Store, many: Store): Promise<void> {
-  const page = (store: Store, filter: TaskFilter) => () => store.listTasks(filter, { limit: 50, cursor: null })
+  const page = (store: Store, filter: TaskFilter) => () =>
+    store.listTasks(filter, { limit: 50, cursor: null })
   for (const filter of [...INDEXED, ...SCANNED]) {
     const ratio = await timesAsLong(page(many, filter), page(few, filter), TIMES_AS_LONG_MAX)
     expect(ratio, JSON.stringify(filter)).toBeLessThan(TIMES_AS_LONG_MAX)

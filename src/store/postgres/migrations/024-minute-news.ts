@@ -3,7 +3,7 @@ import type { Migration } from '../server/migrate.ts'
 /** What processes have measured and nobody has added to `minutes` yet: processes that add to the same row would wait for each other. */
 export const minuteNews: Migration = {
   version: 24,
-  name: 'minute news',
+  name: 'measured minutes',
   sql: (schema) => `
 CREATE TABLE ${schema}.minute_news (
   minute    bigint NOT NULL,
