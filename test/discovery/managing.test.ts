@@ -184,7 +184,7 @@ describe('gleaner.discoveries', () => {
               worker: expect.stringContaining('worker:'),
               since: t.now(),
             })
-            expect(await failedChecks(t, '1')).toEqual([['not-held', 'Wait for it.']])
+            expect(await failedChecks(t, '1')).toEqual([['not-held', 'Wait until it ends.']])
           },
         }),
       ],
