@@ -1,0 +1,41 @@
+import { expect } from 'vitest'
+import { Claimant } from '../../../src/testing/conformance/claimant.ts'
+import { newTask } from '../../../src/testing/conformance/world.ts'
+import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { testMigrated } from './place.ts'
+
+const KEYS = 1_500
+/** Changes of keys that one exchange takes into account: it may try twice. */
+const FOLDED_MAX = 1_000
+
+testMigrated(
+  'a claim takes the changes of a bounded number of limit keys into account, and the next one goes on',
+  async ({ place }) => {
+    const clock = new ManualClock()
+    const store = await place.store({ clock })
+    await store.planLimits([{ task: 'job', limit: { concurrency: 1, rate: null } }])
+    await store.enqueue(Array.from({ length: KEYS }, (_, n) => newTask({ limitKey: `tenant-${n}` })))
+    const changes = async () => (await place.rows('SELECT gate FROM gleaner.gate_news')).length
+
+    await store.enqueue([newTask({ name: 'other' })])
+    const other = await new Claimant(store, clock, { names: ['other'], worker: 'worker:test:1' }).begin()
+    expect(await other.claim()).toHaveLength(1)
+    const left = await changes()
+    expect(left).toBeGreaterThanOrEqual(KEYS - FOLDED_MAX)
+
+    // It may not run what has these keys, and yet goes on.
+    const { claims, nextDueInMs } = await other.take()
+    expect(claims).toEqual([])
+    expect(nextDueInMs).toBeLessThan(100)
+    expect(await changes()).toBeLessThan(left)
+
+    const worker = await new Claimant(store, clock).begin()
+    const claimed = new Set<string>()
+    for (let found = -1; found < claimed.size; ) {
+      found = claimed.size
+      for (const { id } of await worker.claim(KEYS)) claimed.add(id)
+    }
+    expect(claimed.size).toBe(KEYS)
+    expect(await changes()).toBe(0)
+  },
+)
