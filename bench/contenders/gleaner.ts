@@ -81,7 +81,7 @@ export const contender: Contender = {
         gleaner.on('problem', ({ message, error }) => hooks.onError(new Error(message, { cause: error })))
         gleaner.on('claim-lost', ({ id }) => hooks.onError(new Error(`claim of ${id} lost`)))
         gleaner.on('failed', ({ id }) => hooks.onError(new Error(`${id} failed`)))
-        const worker = gleaner.work({ concurrency })
+        const worker = gleaner.work({ concurrency, ...servedQueues(spread) })
         return { drained: () => worker.drained(), stop: () => worker.stop() }
       },
       close: () => gleaner.close(),
@@ -91,6 +91,12 @@ export const contender: Contender = {
 
 function sideOf(ctx: Context): TaskSide {
   return { log: async (line) => ctx.log.info(line), progress: (share) => ctx.progress(share) }
+}
+
+/** Of those that the tasks do not name by themselves. */
+function servedQueues(spread: Spread | undefined): { queues?: string[] } {
+  if (spread?.over !== 'queues') return {}
+  return { queues: Array.from({ length: spread.count }, (_, index) => `queue-${index}`) }
 }
 
 function namesOf(spread: Spread | undefined): string[] {
