@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { WakeFile } from '../../../src/store/sqlite/file/wake-file.ts'
 import { WakeWatch } from '../../../src/store/sqlite/file/wake-watch.ts'
@@ -125,6 +125,17 @@ test('a wake file that is removed is made again by those who watch it', async ()
   await until('there is another', () => statSync(`${path}-wake`, { throwIfNoEntry: false }) !== undefined)
   bell.ring('work')
   await sleeper.hears('work')
+})
+
+test('a link in place of the wake file is not followed', async () => {
+  const path = await databasePath()
+  const victim = `${path}-victim`
+  writeFileSync(victim, 'as it was')
+  symlinkSync(victim, `${path}-wake`)
+  const sleeper = new Sleeper(path).asks(EMPTY)
+  signals(path).ring('work')
+  expect(sleeper.heard).toEqual([])
+  expect(readFileSync(victim, 'utf8')).toBe('as it was')
 })
 
 test('the wake file is as private as the database, and goes with the last process', async () => {

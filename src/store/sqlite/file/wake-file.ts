@@ -1,11 +1,23 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { createFileFor } from './new-file.ts'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 
 /** What a commit may bring for other processes. Each has its place in the file. */
 export const SIGNALS = ['work', 'cancel', 'schedules'] as const
 export type Signal = (typeof SIGNALS)[number]
 
 const PLACE_BYTES = 8
+/** A link that another user left in the place of the file would have us write elsewhere. */
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW
+const CREATE = OPEN | constants.O_CREAT | constants.O_EXCL
 
 /**
  * A small file beside the database. A store that commits something for other processes writes a new number into the place of its
@@ -24,9 +36,17 @@ export class WakeFile {
     this.path = `${database}-wake`
   }
 
-  /** For those who watch it. */
+  /** For those who watch it. Nothing happens if it exists. */
   create(): void {
-    createFileFor(this.path, { copyOf: this.#database })
+    const mode = statSync(this.#database).mode & 0o777
+    try {
+      const descriptor = openSync(this.path, CREATE, mode)
+      // Without this the umask would narrow the mode.
+      fchmodSync(descriptor, mode)
+      closeSync(descriptor)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
   }
 
   /** Answers the number, which was not there before. */
@@ -68,7 +88,7 @@ export class WakeFile {
   /** Another program may have removed the file, and a third one created it again. */
   #open(): number {
     if (this.#descriptor !== null && fstatSync(this.#descriptor).nlink === 0) this.close()
-    this.#descriptor ??= openSync(this.path, 'r+')
+    this.#descriptor ??= openSync(this.path, OPEN)
     return this.#descriptor
   }
 }
