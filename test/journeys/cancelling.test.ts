@@ -5,15 +5,17 @@ import { test } from './place.ts'
 import { EFFECTS, patient, quick, stubborn, tasks } from './tasks.ts'
 
 describe.concurrent('cancelling', () => {
-  test('a running task in another process is reached within a second', async ({ place }) => {
+  test('a running task in another process is reached at once, although that would look only in an hour', async ({
+    place,
+  }) => {
     const gleaner = await place.open({ tasks })
     const handle = await gleaner.enqueue(patient)
-    const child = place.start('worker.ts')
+    // Nothing else happens on the file: what reaches it is the cancellation itself.
+    const rarely = { idleMin: '1h', idleMax: '1h', poll: '1h', lease: '1h', sweep: '1h' } as const
+    const child = place.start('worker.ts', { timings: rarely })
     await child.hears('running')
-    const askedAt = performance.now()
     await handle.cancel()
     expect(await child.hears('aborted')).toMatchObject({ reason: 'TaskCancelled', code: 'TASK_CANCELLED' })
-    expect(performance.now() - askedAt).toBeLessThan(1_000)
     await expect(handle.result()).rejects.toBeInstanceOf(TaskCancelled)
     expect(await gleaner.tasks.get(handle.id)).toMatchObject({ status: 'cancelled' })
     expect(await gleaner.tasks.attempts(handle.id)).toMatchObject([{ attempt: 1, outcome: 'cancelled' }])
