@@ -125,7 +125,7 @@ test('wrong tokens are slowed down and logged, and right ones never wait for the
   const problems: string[] = []
   gleaner.on('problem', ({ message }) => problems.push(message))
   const order: string[] = []
-  const guesses = Array.from({ length: 8 }, (_, number) =>
+  const guesses = Array.from({ length: 24 }, (_, number) =>
     ask(url, '/api/v1/info', { token: `guess-number-${number}-of-many` }).then(({ status }) =>
       order.push(`${status}`),
     ),
@@ -133,7 +133,9 @@ test('wrong tokens are slowed down and logged, and right ones never wait for the
   await ask(url, '/api/v1/info', { token: ADMIN.token })
   order.push('right')
   await Promise.all(guesses)
-  expect(order).toEqual(['right', ...Array(8).fill('401')])
+  // The eighth guess waits for 800 ms: so long a right token may take on a busy machine.
+  expect(order.indexOf('right')).toBeLessThan(8)
+  expect(order.filter((one) => one === '401')).toHaveLength(24)
   expect(problems).toEqual(['refused a request with an unknown token'])
 })
 
