@@ -7,6 +7,8 @@ import { Connection } from '../../src/store/sqlite/file/connection.ts'
 import { findingsIn } from '../../src/store/sqlite/upkeep/soundness.ts'
 import { Child } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
+import { type Gap, gapOf } from './gaps.ts'
+import type { Plan } from './kill-point.ts'
 import { type Library, using } from './programs/library.ts'
 import { held, plain, tasks } from './tasks.ts'
 
@@ -110,11 +112,12 @@ function copyOf(place: Place, template: Scene): Scene {
   return scene
 }
 
-function start(place: Place, { chore, library }: Chore, { file, backup }: Scene, at?: number): Child {
+function start(place: Place, { chore, library }: Chore, { file, backup }: Scene, at?: Gap): Child {
+  const plan: Plan = { thread: 'keeper', at }
   const env = {
     ...using(library),
     NODE_OPTIONS: `--import ${PRELOAD}`,
-    GLEANER_KILL_POINT: JSON.stringify({ thread: 'keeper', at }),
+    GLEANER_KILL_POINT: JSON.stringify(plan),
   }
   const argument = { database: `sqlite:${file}`, path: backup, chore }
   return place.keep(new Child(join(PROGRAMS, 'chore.ts'), argument, env))
@@ -136,7 +139,7 @@ async function killEverywhere(
     Array.from({ length: LANES }, async () => {
       for (const at of queue) {
         const scene = copyOf(place, template)
-        const child = start(place, chore, scene, at)
+        const child = start(place, chore, scene, gapOf(steps, at))
         const point = `killed at ${at} of ${steps.length}, before ${steps[at - 1]}`
         expect((await child.ended).signal, `${point}: ${child.errors}`).toBe('SIGKILL')
         await look(scene, point)
