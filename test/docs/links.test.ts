@@ -85,3 +85,12 @@ test.each([
   const names = contents().flatMap(({ title, entries }) => [title, ...entries.map((entry) => entry.title)])
   expect(names).toContain(name)
 })
+
+test('every column of every table has a heading: screen readers name it', () => {
+  const bare = allPages().flatMap((page) =>
+    [...textOf(page).matchAll(/^(\|.*\|)\n\|[ :|-]+\|$/gm)]
+      .filter(([, header]) => /\|\s*\|/.test(header!))
+      .map(([, header]) => `${page}: ${header}`),
+  )
+  expect(bare).toEqual([])
+})
