@@ -172,7 +172,11 @@ const IN_STORES: Guard[] = [
     'minutes older than a week are taken away, a few hundred at a time',
     {
       sqlite: { file: 'manage/metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
-      postgres: { file: 'manage/metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
+      postgres: {
+        file: 'manage/folding.ts',
+        find: 'gleaner.now_ms()) - ${MINUTES_KEPT_MS + MINUTE_MS}',
+        replace: 'gleaner.now_ms()) * -1',
+      },
     },
   ),
   ...inEach(

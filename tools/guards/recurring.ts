@@ -186,13 +186,13 @@ export const RECURRING: readonly Guard[] = [
   },
   {
     name: 'what was planned by others is found',
-    promise: 'A schedule that another process changed is followed a second later.',
+    promise: 'A schedule that another process changed is followed at once.',
     file: 'src/queue/recurring.ts',
-    find: "} else if (change.kind === 'elsewhere' && change.only === undefined) {",
-    replace: '} else if (change.kind === undefined) {',
+    find: " || (change.kind === 'elsewhere' && change.only === 'schedules')",
+    replace: '',
     test: {
       file: 'test/queue/recurring.test.ts',
-      title: 'and was changed by another process is looked for a second later',
+      title: 'and was changed by another process is looked for at once',
     },
   },
   {

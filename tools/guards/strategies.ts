@@ -119,8 +119,8 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'queues have turns',
     promise: 'A full queue does not starve another.',
-    file: 'src/store/sqlite/tasks/claim.ts',
-    find: '  if (next.length > 0) turns.served(able, next.at(-1)!.queue)\n',
+    file: 'src/store/sqlite/tasks/next-tasks.ts',
+    find: '  if (next.length > 0) memory.turns.served(want.able, next.at(-1)!.queue)\n',
     replace: '',
     test: { file: SQLITE, title: 'one at a time, too, nobody waits behind the many of another queue' },
   },

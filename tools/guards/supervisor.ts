@@ -50,7 +50,7 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     `${store}: a crash is shown on another item`,
     'A worker that crashes on everything is found out before an item is put aside.',
     store === 'sqlite'
-      ? [`src/store/sqlite/tasks/claim.ts`, '!avoid.includes(String(id))', 'id > 0']
+      ? [`src/store/sqlite/tasks/next-tasks.ts`, '!avoid.includes(String(id))', 'id > 0']
       : [`src/store/postgres/tasks/claim.ts`, 'suspectsBut(asked.want.avoid)', 'suspectsBut()'],
     [
       `test/store/${store}.conformance.test.ts`,
