@@ -1,4 +1,5 @@
 import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { WakeFile } from '../../../src/store/sqlite/file/wake-file.ts'
 import { WakeWatch } from '../../../src/store/sqlite/file/wake-watch.ts'
@@ -165,4 +166,16 @@ test('what is enqueued in a transaction of the user wakes workers when it is com
   db.exec('COMMIT')
   await until('both hear of it', () => here.length > 0 && elsewhere.length > 0)
   expect(here).toEqual(['work'])
+})
+
+test('a connection that is closed in its transaction harms nobody', async () => {
+  const path = freshPath()
+  const store = await openStore(path, { library: 'node:sqlite' })
+  const here: string[] = []
+  store.onChange(({ kind }) => here.push(kind), 'signals')
+  const db = new DatabaseSync(path)
+  db.exec('BEGIN IMMEDIATE')
+  store.within(db).enqueue([newTask()])
+  db.close()
+  await until('it is over', () => here.length > 0)
 })

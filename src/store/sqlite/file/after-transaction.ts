@@ -27,11 +27,20 @@ function lookAtAll(): void {
 }
 
 function lookAt(connection: { inTransaction: boolean }): boolean {
-  if (connection.inTransaction) return false
+  if (isIn(connection)) return false
   const told = waiting.get(connection)!
   forget(connection)
   for (const then of told) then()
   return true
+}
+
+/** `node:sqlite` throws once the connection is closed, which ends its transaction. */
+function isIn(connection: { inTransaction: boolean }): boolean {
+  try {
+    return connection.inTransaction
+  } catch {
+    return false
+  }
 }
 
 function forget(connection: { inTransaction: boolean }): void {

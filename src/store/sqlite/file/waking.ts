@@ -25,6 +25,7 @@ export class Waking {
   }
   #wakeWatch: WakeWatch | null = null
   #fileWatch: FileWatch | null = null
+  #isClosed = false
   /** Live sessions, when they were last counted. */
   workers = 1
 
@@ -71,6 +72,7 @@ export class Waking {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const listeners of Object.values(this.#listeners)) listeners.clear()
     this.#watch()
     this.#file?.close()
@@ -82,7 +84,7 @@ export class Waking {
   }
 
   #ring(signal: Signal): void {
-    if (this.#file === null) return
+    if (this.#file === null || this.#isClosed) return
     const number = this.#file.ring(signal)
     this.#wakeWatch?.rang(signal, number)
   }
