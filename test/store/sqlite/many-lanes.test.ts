@@ -85,6 +85,21 @@ test.each<[string, (n: number) => Partial<NewTask>, ClaimantOptions]>([
   },
 )
 
+test.each(['claimed', 'cancelled'])(
+  'a task behind thousands of limit keys whose tasks were all %s is found by the next claim',
+  async (how) => {
+    const { store, worker } = await scene()
+    await store.planLimits([{ task: 'job', limit: { concurrency: 5, rate: null } }])
+    await oneForEach(store, (n) => ({ limitKey: `key-${n}` }))
+    const [last] = await store.enqueue([newTask({ limitKey: `key-${MANY - 1}` })])
+    const claimant = await worker({})
+    if (how === 'claimed') expect(await claimant.claim(MANY)).toHaveLength(MANY)
+    else for (let id = 1; id <= MANY; id++) await store.cancelTask(String(id))
+    expect(await claimant.claim(5)).toMatchObject([{ id: last!.id }])
+    expect(await store.check()).toEqual([])
+  },
+)
+
 test('what thousands of names have finished is counted in a bounded number of statements', async () => {
   const { store, counting, worker } = await scene()
   await oneForEach(store, (n) => ({ name: `name-${n}` }))

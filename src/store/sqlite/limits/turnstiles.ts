@@ -114,7 +114,8 @@ function openOf(
 ): Turnstile[] {
   const open: Turnstile[] = []
   let after = { turn: -1, lane: 0 }
-  for (let seen = 0; seen < TURNS_MAX && open.length < count; ) {
+  // While it finds nothing it goes on: a worker may take the answer for the end of all work.
+  for (let seen = 0; (seen < TURNS_MAX || open.length === 0) && open.length < count; ) {
     const rows = db
       .sql(`SELECT t.lane, t.turn, g.*, w.id AS task, w.rank
             FROM gleaner_turnstiles t CROSS JOIN gleaner_gates g ON g.id = t.gate
@@ -195,11 +196,15 @@ export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: n
   if (passing.length === 0) return
   const gates = new Map<Gate, number>()
   for (const { gate } of passing) gates.set(gate, (gates.get(gate) ?? 0) + 1)
-  const lanes = new Set(passing.map((head) => head.lane))
+  const lanes = JSON.stringify([...new Set(passing.map((head) => head.lane))])
   db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane IN (SELECT value FROM json_each(?))').run(
     fence,
-    JSON.stringify([...lanes]),
+    lanes,
   )
+  // At once: thousands of empty keys would stand before the others.
+  db.sql(`UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE lane IN (SELECT value FROM json_each(?))
+            AND NOT EXISTS (SELECT 1 FROM gleaner_tasks w WHERE w.lane = gleaner_turnstiles.lane AND w.status = 'queued'
+                              AND w.fence IS NULL AND w.suspect = 0)`).run(now + IDLE_KEY_MS, lanes)
   enterGates(db, gates, now)
   for (const gate of gates.keys()) shutIfClosed(db, gate, now)
 }
