@@ -74,7 +74,7 @@ export class Recurring {
     if (change.kind === 'schedules' || (change.kind === 'elsewhere' && change.only === 'schedules')) {
       this.#lookAgain = this.#looking
       this.#restFor(0)
-    } else if (change.kind === 'elsewhere' && change.only === undefined) {
+    } else if (change.kind === 'elsewhere' && change.only === undefined && change.task === undefined) {
       this.#restFor(this.#lastLookMs + CHANGES_MS - this.#clock.monotonicMs())
     }
   }

@@ -17,7 +17,7 @@ import type {
   TaskRecord,
 } from '../model/task.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
-import type { Change, Hears } from './change.ts'
+import type { Hears, Listener } from './change.ts'
 import type {
   CancelAnswer,
   Ending,
@@ -118,7 +118,7 @@ export interface Store extends Upkeep, Insight, Rows, Supervision {
 
   // Life
   /** Called after a commit that others may care about, here or in another process. Losing one costs latency only. */
-  onChange(listener: (change: Change) => void, hears?: Hears): () => void
+  onChange(listener: Listener, hears?: Hears): () => void
   close(): Promise<void>
 }
 

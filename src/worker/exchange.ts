@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Hands } from './hands.ts'
+import type { Pace } from './pace.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 
 /** A commit whose answer was lost may still go through for that long. */
@@ -10,6 +11,7 @@ const COMPARE_EVERY_MS = 60_000
 /** What passes between a worker and its store. */
 export class Exchanges {
   readonly #hands: Hands
+  readonly #pace: Pace
   readonly #clock: Clock
   readonly #isRemote: boolean
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
@@ -17,8 +19,9 @@ export class Exchanges {
   readonly #compareAtMs = new Map<Source, number>()
   #reports: (() => void)[] = []
 
-  constructor(hands: Hands, clock: Clock, isRemote: boolean) {
+  constructor(hands: Hands, pace: Pace, clock: Clock, isRemote: boolean) {
     this.#hands = hands
+    this.#pace = pace
     this.#clock = clock
     this.#isRemote = isRemote
   }
@@ -27,9 +30,9 @@ export class Exchanges {
   async make(source: Source, session: string, want: Room | null): Promise<Taken> {
     const news = source.news.take()
     const hands = this.#hands
-    const begun = hands.unknownStarts(source)
-    const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
     const nowMs = this.#clock.monotonicMs()
+    const begun = this.#startsToTell(source, nowMs)
+    const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
     const holding = this.#isInDoubt(source, nowMs) ? hands.ids(source) : undefined
     try {
       const answer = await source.exchange({ session, starts, ...news.parts, want, holding })
@@ -42,6 +45,13 @@ export class Exchanges {
       news.putBack()
       throw error
     }
+  }
+
+  /** Where each statement is a journey, not those that are likely to have ended before the next exchange. */
+  #startsToTell(source: Source, nowMs: number) {
+    const starts = this.#hands.unknownStarts(source)
+    if (!this.#isRemote) return starts
+    return starts.filter(({ startedMs }) => nowMs - startedMs >= this.#pace.startsWaitMs)
   }
 
   #isInDoubt(source: Source, nowMs: number): boolean {

@@ -70,8 +70,7 @@ export class Hands implements Desk {
   }
 
   get runsSuspect(): boolean {
-    for (const execution of this.#running) if (execution.claim.suspect) return true
-    return false
+    return [...this.#running].some(({ claim }) => claim.suspect)
   }
 
   /** Starts what was claimed to be started, and keeps the rest ahead. With `low` of them left it is time for more. */
@@ -108,7 +107,7 @@ export class Hands implements Desk {
     const now = this.clock.monotonicMs()
     const { pace, vitals } = this.#options
     this.#running.delete(execution)
-    pace.ran(now - execution.startedMs)
+    pace.ran(now - execution.startedMs, now)
     if (execution.uses !== null) vitals.needs.release(execution, execution.trouble !== undefined)
     if (!execution.settled) {
       this.#settle(execution, outcome, now)

@@ -2,6 +2,10 @@ import { rolling } from './book.ts'
 
 /** Held ahead, at most: enough to keep a worker busy between two transactions, little enough to be fair. */
 const AHEAD_MS = 10
+/** A store that works elsewhere costs both sides something for each exchange: fewer and larger ones cost less. */
+const AHEAD_REMOTE_MS = 20
+/** What takes less has most often ended before the start of it could be written down. */
+const SHORT_MS = 20
 const AHEAD_MAX = 500
 /** What went back unstarted was too much. A claim that brings all that was asked for allows a little more again. */
 const [LESS, MORE] = [0.25, 1.1]
@@ -21,7 +25,10 @@ export interface PaceOptions {
 /** How much a worker takes at a time, and how long it rests when there is nothing. */
 export class Pace {
   readonly #options: PaceOptions
+  readonly #aheadMs: number
   #averageMs = Number.NaN
+  #betweenEndsMs = Number.NaN
+  #lastEndMs = Number.NEGATIVE_INFINITY
   #idleMs: number
   /** The last claim got all that it asked for. */
   #plenty = false
@@ -30,19 +37,29 @@ export class Pace {
   /** Early claims in a row. */
   #early = 0
 
-  constructor(options: PaceOptions) {
+  constructor(options: PaceOptions, isRemote: boolean) {
     this.#options = options
+    this.#aheadMs = isRemote ? AHEAD_REMOTE_MS : AHEAD_MS
     this.#idleMs = options.idleMinMs
   }
 
-  ran(durationMs: number): void {
+  /** Handlers that never wait end one after the other, whatever the concurrency: the time between two ends says so. */
+  ran(durationMs: number, endedMs: number): void {
     this.#averageMs = rolling(this.#averageMs, durationMs)
+    this.#betweenEndsMs = rolling(this.#betweenEndsMs, Math.min(durationMs, endedMs - this.#lastEndMs))
+    this.#lastEndMs = endedMs
+  }
+
+  /** A start that is younger than that need not be written down yet: its end will be soon. */
+  get startsWaitMs(): number {
+    return this.#averageMs < SHORT_MS ? SHORT_MS : 0
   }
 
   /** Items to hold beyond those that can be started: none before we know that they are short. */
   aheadFor(concurrency: number): number {
     if (Number.isNaN(this.#averageMs)) return 0
-    return Math.min(this.#mostAhead, Math.floor((AHEAD_MS * concurrency) / Math.max(this.#averageMs, 0.001)))
+    const eachMs = Math.max(this.#averageMs / concurrency, this.#betweenEndsMs, 0.001)
+    return Math.min(this.#mostAhead, Math.round(this.#aheadMs / eachMs))
   }
 
   /** What a claim brought. */

@@ -54,11 +54,33 @@ export function aheadIsOld({ line }: { line: Line }, nowMs: number): boolean {
   return !wasAway || nowMs - oldSinceMs >= AWAY_MS
 }
 
-export function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {
+function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {
   const what = change.kind === 'elsewhere' ? change.only : change.kind
   if (what === 'ended' || what === 'schedules') return false
   if (what === 'cancel') return running + ahead > 0
   // Busy with short items: the next exchange is a few milliseconds away, and brings everything.
   if (ahead > 0) return false
-  return what !== 'work' || running < concurrency
+  const isOfTasks = change.kind === 'elsewhere' && change.task !== undefined
+  return (what !== 'work' && !isOfTasks) || running < concurrency
+}
+
+/** What a worker is told of. */
+interface Told {
+  hands: Hands
+  sources: Sources
+  concurrency: number
+  /** It claims at all. */
+  mayClaim: () => boolean
+  /** Names of tasks that it has no resources for. */
+  without: () => readonly string[]
+}
+
+/** Whether a worker looks for work now, and whether it takes new tasks that another worker would take otherwise. */
+export function answerTo(change: Change, told: Told): 'nothing' | 'look' | 'take' {
+  if (!isWorthWaking(change, told.hands, told.concurrency)) return 'nothing'
+  if (change.kind !== 'elsewhere' || change.task?.turn !== 'ours') return 'look'
+  const { queue, name } = change.task
+  const { queues, names } = told.sources.serve
+  const isServed = queues.includes(queue) && names.includes(name) && !told.without().includes(name)
+  return isServed && told.mayClaim() ? 'take' : 'nothing'
 }

@@ -8,7 +8,7 @@ import { Hands } from './hands.ts'
 import { leave } from './leaving.ts'
 import { Pace } from './pace.ts'
 import type { OnPhase } from './phases.ts'
-import { isWorthWaking, restMs } from './rest.ts'
+import { answerTo, restMs } from './rest.ts'
 import type { WorkerSnapshot } from './snapshot.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 import { Sources } from './sources/sources.ts'
@@ -42,7 +42,7 @@ export class Worker {
     this.id = options.id
     this.#options = options
     this.#services = services
-    this.#pace = new Pace(options.timings)
+    this.#pace = new Pace(options.timings, services.store.remote)
     this.#waker = new Waker(services.clock)
     this.#sources = new Sources(options.sources)
     this.#vitals = new Vitals({
@@ -62,7 +62,7 @@ export class Worker {
       onFree: () => this.#waker.nudge(),
       onEnd: (wasSuspect, ranMs) => services.household.ended(wasSuspect, ranMs),
     })
-    this.#exchanges = new Exchanges(this.#hands, services.clock, services.store.remote)
+    this.#exchanges = new Exchanges(this.#hands, this.#pace, services.clock, services.store.remote)
     services.household.join(this.#hands, () => this.#waker.nudge())
     this.#unsubscribe = services.store.onChange((change) => this.#onChange(change), this.#sources.hears)
     if (options.paused === true) this.pause()
@@ -73,30 +73,24 @@ export class Worker {
   get running(): number {
     return this.#hands.running - this.#vitals.needs.waiting
   }
-
   /** It is known to the database. */
   get hasSession(): boolean {
     return this.#session !== null
   }
-
   /** Why it gave up; null while it has not. */
   get failed(): GleanerError | null {
     return this.#vitals.failed
   }
-
   snapshot(): WorkerSnapshot {
     return this.#vitals.snapshot()
   }
-
   onPhase(listener: OnPhase): () => void {
     return this.#vitals.phases.on(listener)
   }
-
   /** Nothing is to be handed in or claimed before somebody or some timer wakes it. */
   get isResting(): boolean {
     return this.#waker.isResting
   }
-
   /** Nothing of its own in flight, and a claim found nothing due that it may run. */
   drained(options: { includeDelayed?: boolean } = {}): Promise<void> {
     const { failed } = this.#vitals
@@ -111,8 +105,8 @@ export class Worker {
   stop(options: { drain?: Duration } = {}): Promise<void> {
     const drainMs = durationMs(options.drain ?? DRAIN_DEFAULT, 'drain')
     // Whoever asks again may be in more of a hurry.
-    const { clock } = this.#services
-    if (this.#stopping !== undefined) clock.afterIfAlive(drainMs, () => this.#hands.waitNoLonger())
+    if (this.#stopping !== undefined)
+      this.#services.clock.afterIfAlive(drainMs, () => this.#hands.waitNoLonger())
     this.#stopping ??= this.#stop(drainMs)
     return this.#stopping
   }
@@ -141,7 +135,6 @@ export class Worker {
   }
 
   async #turn(): Promise<void> {
-    const { keeper } = this.#services
     try {
       this.#session ??= await this.#openSession()
       const session = this.#session
@@ -149,10 +142,10 @@ export class Worker {
       this.#hands.handBackOld(this.#services.clock.monotonicMs())
       await this.#tellDrained(await this.#services.household.inTurn(() => this.#trade(session)))
       this.#vitals.trouble = null
-      keeper.exchanged(session)
+      this.#services.keeper.exchanged(session)
     } catch (error) {
       this.#vitals.troubledBy(error)
-      if (this.#session !== null) keeper.exchanged(this.#session, error)
+      if (this.#session !== null) this.#services.keeper.exchanged(this.#session, error)
       this.#exchanges.failed()
       this.#vitals.problem('the exchange with the store failed', error)
       if (mustReopen(error)) this.#vitals.giveUp(error)
@@ -243,11 +236,18 @@ export class Worker {
     return restMs({ clock, hands: this.#hands, sources: this.#sources, pace: this.#pace, isTroubled })
   }
 
-  #onChange(change: Change): void {
-    if (!isWorthWaking(change, this.#hands, this.#options.concurrency)) return
+  /** True: it takes what it is told of. */
+  #onChange(change: Change): boolean {
+    const answer = answerTo(change, {
+      ...{ hands: this.#hands, sources: this.#sources, concurrency: this.#options.concurrency },
+      mayClaim: () => this.#state === 'working' && this.#services.household.mayClaim(this.#hands),
+      without: () => this.#vitals.needs.without(),
+    })
+    if (answer === 'nothing') return false
     // Elsewhere much happens that brings no work, such as renewals: who finds none goes on resting longer each time.
     if (change.kind !== 'elsewhere') this.#pace.awake()
     this.#waker.nudge()
+    return answer === 'take'
   }
 
   /** Somebody ended our session (we were stopped, or asleep, for longer than the lease): all we held is gone. */

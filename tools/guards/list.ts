@@ -1415,6 +1415,17 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'postgres: a worker that is not free passes tasks on',
+    promise: 'A task is not left waiting because the worker that was told of it is busy.',
+    file: 'src/store/postgres/server/wakeups.ts',
+    find: 'if (isOurs && !isTaken && place',
+    replace: 'if (isOurs && isTaken && place',
+    test: {
+      file: 'test/store/postgres/wake-one.test.ts',
+      title: 'one task is told to one worker that is free, and several to several',
+    },
+  },
+  {
     name: 'postgres: notifications are debounced',
     promise: 'A flood of enqueues does not make all commits of the server wait in line.',
     file: 'src/store/postgres/server/wakeups.ts',

@@ -174,8 +174,8 @@ const IN_STORES: Guard[] = [
       sqlite: { file: 'manage/metrics.ts', find: 'minute - MINUTES_KEPT_MS', replace: '-1' },
       postgres: {
         file: 'manage/folding.ts',
-        find: 'gleaner.now_ms()) - ${MINUTES_KEPT_MS + MINUTE_MS}',
-        replace: 'gleaner.now_ms()) * -1',
+        find: 'AND minute > ${ALL_TIME}',
+        replace: 'AND minute < ${ALL_TIME}',
       },
     },
   ),

@@ -128,15 +128,15 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
     promise: 'Nobody hoards what an idle worker could do.',
     file: 'src/worker/rest.ts',
     find: 'line.lastsMs(nowMs) <= AHEAD_HELD_MAX_MS',
-    replace: 'line.lastsMs(nowMs) >= 0',
+    replace: 'line.size > 0',
     test: { file: 'test/worker/ahead.test.ts', title: 'what gets on too slowly for that goes back' },
   },
   {
     name: 'what was held for long is not begun',
     promise: 'A pause that was not heard of is heeded all the same.',
     file: 'src/worker/rest.ts',
-    find: 'if (heldMs < AHEAD_ON_ITS_WAY_MAX_MS &&',
-    replace: 'if (heldMs >= 0 &&',
+    find: 'if (heldMs < AHEAD_ON_ITS_WAY_MAX_MS && line',
+    replace: 'if (line',
     test: {
       file: 'test/worker/ahead.test.ts',
       title:

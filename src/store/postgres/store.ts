@@ -29,13 +29,16 @@ import { advanceRaces } from './order/races.ts'
 import { postgresRows } from './rows/index.ts'
 import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
+import { Listeners } from './server/listeners.ts'
 import { migrate } from './server/migrate.ts'
 import type { PostgresOptions } from './server/options.ts'
 import { driveOn, postgresScripts } from './server/scripts.ts'
+import { serverTime } from './server/server-time.ts'
 import type { Manner } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
-import { isWork, type Saying, Wakeups } from './server/wakeups.ts'
+import { newTasksOf } from './server/task-words.ts'
+import { type Saying, Wakeups } from './server/wakeups.ts'
 import { noteCompared } from './sessions/comparing.ts'
 import { postgresHoldings } from './sessions/holdings.ts'
 import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/live.ts'
@@ -80,13 +83,8 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   })
   const { lanes, queues, batches } = memory
   const clockMs = () => options.clock?.now() ?? null
-  const listeners = new Set<(change: Change) => void>()
-  /** Something to do was told of since the last claim, or may have been before: it is worth a transaction without a look. */
-  let expectant = true
-  const tell = (change: Change) => {
-    if (isWork(change)) expectant = true
-    for (const listener of listeners) listener(change)
-  }
+  const listeners = new Listeners(database, options)
+  const { tell } = listeners
   const wakeups = new Wakeups(options, sql, tell, database.network)
   if (options.notify !== false) await wakeups.listen()
   const promised = options.durability !== 'normal'
@@ -124,10 +122,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
     folding.worked()
-    const saying = wakeups.saying('work')
+    const news = newTasksOf(tasks)
+    const saying = wakeups.saying(news)
     const answers = await insert(tasks, saying)
     tell({ kind: 'work' })
-    if (saying === null) wakeups.announce('work')
+    if (saying === null) wakeups.announce('work', news)
     return answers
   })
   const stepInOrder = async (): Promise<boolean> => {
@@ -159,9 +158,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
       })
       memory.life.opened(id, life ?? (await memory.life.begin()))
+      wakeups.neighbours.opened(id)
       return id
     },
-    liveSessions: () => scripts.read(() => readLiveSessions(scripts.db)),
+    liveSessions: async () => wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
     // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
     advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
     async endSession(id, cause, known) {
@@ -169,6 +169,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
       batches.ended(rowid(id))
       memory.life.ended(id)
+      wakeups.neighbours.ended(id)
       if (end === null) return null
       const { ended, freed, ...answer } = end
       if (ended.length > 0) spread({ kind: 'ended', ids: ended })
@@ -182,8 +183,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
     async exchange(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
-      const expected = expectant && exchange.want !== null
-      if (expected) expectant = false
+      const expected = exchange.want !== null && listeners.expected()
       if (!hasNews(exchange) && !expected) {
         const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
         if (answer !== null) return answer
@@ -192,12 +192,12 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       const spent = batches.spent(exchange)
       const stepByStep = (one: Exchange, over: readonly number[]) =>
         database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
-      const { answer, ended, requeued, comparedIn } = await started(() =>
+      const { answer, ended, requeued, comparedIn, isAwaited } = await started(() =>
         exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
       )
       if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
       batches.exchanged(exchange, answer, spent)
-      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (ended.length > 0) (isAwaited ? spread : tell)({ kind: 'ended', ids: ended })
       if (requeued) spread({ kind: 'work' })
       return answer
     },
@@ -286,22 +286,15 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
     }),
 
-    onChange(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onChange: (listener, hears) => listeners.add(listener, hears),
     async close() {
       if (closed) return
       closed = true
       for (const stop of stops) stop()
-      listeners.clear()
+      listeners.close()
       await Promise.allSettled(underWay)
       await wakeups.close()
       await database.close()
     },
   }
-}
-
-async function serverTime(sql: Sql): Promise<number> {
-  return (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
 }

@@ -16,6 +16,7 @@ import { serverLife } from './019-server-life.ts'
 import { leaseClock } from './020-lease-clock.ts'
 import { searchPath } from './021-search-path.ts'
 import { minuteNews } from './024-minute-news.ts'
+import { awaited } from './026-awaited.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   leaseClock,
   searchPath,
   minuteNews,
+  awaited,
 ]

@@ -6,6 +6,7 @@ import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
+import type { Listeners } from '../server/listeners.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
@@ -35,7 +36,7 @@ export interface RowsOf {
   read<T>(work: () => Promise<T>): Promise<T>
   write<T>(work: (sql: Sql) => Promise<T>, manner?: Manner): Promise<T>
   spread(change: Change): void
-  listeners: Set<(change: Change) => void>
+  listeners: Listeners
   tell(change: Change): void
   /** Called when the store is closed. */
   stops: (() => void)[]
@@ -48,8 +49,9 @@ export function postgresRows(shared: RowsOf): Rows {
   const { sql, ofUser } = database
   let wakes = 0
   shared.listeners.add((change) => {
-    if (isWork(change)) wakes += 1
-  })
+    const isOfTasks = change.kind === 'elsewhere' && change.task !== undefined
+    if (isWork(change) && !isOfTasks) wakes += 1
+  }, 'signals')
   const services = {
     ...shared,
     book,

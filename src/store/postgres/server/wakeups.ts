@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Change } from '../../contract.ts'
+import { Neighbours } from './neighbours.ts'
 import { Network } from './network.ts'
 import type { PostgresOptions } from './options.ts'
 import { ServerConnection } from './server-connection.ts'
 import type { Sql } from './sql.ts'
 import { isReadOnly } from './sql-errors.ts'
+import { added, type NewTasks, readTaskWords, type TaskWords, writeTaskWords } from './task-words.ts'
 import { refuseReadOnly, WRITABLE } from './writable.ts'
 
 /**
@@ -15,6 +17,8 @@ const DEBOUNCE_MS: Record<Topic, number> = { work: 5, ended: 25 }
 /** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
 const QUIET_MS = 20
 const RECONNECT_MS = 1_000
+/** A worker that is not to take a task looks whether another one did: it may have died. Many notifications are one look. */
+const LATE_MS = { least: 250, most: 1_000 }
 
 /** The server knows it since version 14. It listens for as long as the process lives. */
 const UNENDING = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
@@ -31,9 +35,13 @@ export interface Saying {
 export class Wakeups {
   readonly #options: PostgresOptions
   readonly #sql: Sql
-  readonly #tell: (change: Change) => void
+  readonly #tell: (change: Change) => boolean | void
+  readonly neighbours = new Neighbours()
   readonly #self = randomUUID().slice(0, 8)
   readonly #pending = new Set<Topic>()
+  /** To be announced, unless all work is. */
+  #tasks: NewTasks | undefined
+  #lateTimer: NodeJS.Timeout | undefined
   readonly #network: Network
   #client: ServerConnection | undefined
   #beating: NodeJS.Timeout | undefined
@@ -45,7 +53,7 @@ export class Wakeups {
   constructor(
     options: PostgresOptions,
     sql: Sql,
-    tell: (change: Change) => void,
+    tell: (change: Change) => boolean | void,
     network = new Network(options),
   ) {
     this.#network = network
@@ -91,18 +99,21 @@ export class Wakeups {
   }
 
   /** What to say with the very commit that makes the work; null: there was something lately, and it is to be announced. */
-  saying(topic: Topic): Saying | null {
+  saying(tasks: NewTasks | null): Saying | null {
     const now = performance.now()
     if (!this.#mayTell || this.#sendTimer !== undefined || now - this.#lastSentMs < QUIET_MS) return null
     this.#lastSentMs = now
-    return { channel: this.#sql.schema, words: this.#words([topic]) }
+    return {
+      channel: this.#sql.schema,
+      words: this.#words(tasks === null ? ['work'] : [], tasks ?? undefined),
+    }
   }
 
-  /** After a commit: soon, and once for everything that happens until then. */
-  announce(topic: Topic): void {
+  /** After a commit: soon, and once for everything that happens until then. `tasks`: all that there is to do. */
+  announce(topic: Topic, tasks?: NewTasks | null): void {
     if (!this.#mayTell) return
-    const isAwaited = this.#pending.has(topic) || this.#pending.has('work')
-    this.#pending.add(topic)
+    const isAwaited = this.#pending.has(topic) || this.#hasWork
+    this.#add(topic, tasks ?? undefined)
     if (isAwaited) return
     clearTimeout(this.#sendTimer)
     const waitMs = this.#lastSentMs + DEBOUNCE_MS[topic] - performance.now()
@@ -110,36 +121,79 @@ export class Wakeups {
     else this.#sendTimer = setTimeout(() => void this.#send(), waitMs).unref()
   }
 
+  get #hasWork(): boolean {
+    return this.#pending.has('work') || this.#tasks !== undefined
+  }
+
+  #add(topic: Topic, tasks: NewTasks | undefined): void {
+    if (topic === 'ended') this.#pending.add(topic)
+    if (topic === 'ended' || this.#pending.has('work')) return
+    const known = this.#tasks
+    this.#tasks = (tasks && known ? added(known, tasks) : tasks) ?? undefined
+    if (this.#tasks === undefined) this.#pending.add('work')
+  }
+
   get #mayTell(): boolean {
     return this.#options.notify !== false && !this.#closed
   }
 
-  #words(topics: readonly Topic[]): string {
-    return `${this.#self} ${topics.join(' ')}`
+  #words(topics: readonly Topic[], tasks: NewTasks | undefined): string {
+    const seed = Math.random().toString(36).slice(2, 8)
+    const about = tasks === undefined ? [] : [writeTaskWords({ ...tasks, seed, place: 0 }) ?? 'work']
+    return [this.#self, ...topics, ...about].join(' ')
   }
 
   async #send(): Promise<void> {
     this.#sendTimer = undefined
     this.#lastSentMs = performance.now()
-    const topics = [...this.#pending]
+    const words = this.#words([...this.#pending], this.#tasks)
     this.#pending.clear()
-    // A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it.
+    this.#tasks = undefined
+    await this.#notify(words)
+  }
+
+  /** A failed wake-up must not fail what was committed. Nor need it be on disk before others hear it. */
+  async #notify(words: string): Promise<void> {
     await this.#sql
       .run(`SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, $2)`, [
         this.#sql.schema,
-        this.#words(topics),
+        words,
       ])
       .catch(() => {})
   }
 
   #heard(payload: string): void {
     const [sender, ...topics] = payload.split(' ')
-    if (sender === this.#self) return
-    this.#tell(
-      topics.length === 1 && topics[0] === 'ended'
-        ? { kind: 'elsewhere', only: 'ended' }
-        : { kind: 'elsewhere' },
-    )
+    const isOwn = sender === this.#self
+    const ofTasks = topics.map(readTaskWords).find((words) => words !== null)
+    if (ofTasks !== undefined && !topics.includes('work')) this.#heardOf(ofTasks, isOwn)
+    else if (!isOwn)
+      this.#tell(isOnlyEnds(topics) ? { kind: 'elsewhere', only: 'ended' } : { kind: 'elsewhere' })
+  }
+
+  /** The first worker in the order takes them; one that is not free passes them on. `isOwn`: this process sent it. */
+  #heardOf(words: TaskWords, isOwn: boolean): void {
+    const { queue, name, seed, place, count } = words
+    const { count: all, own } = this.neighbours.placesOf(seed)
+    const isOurs = own.some((at) => at >= place && at < place + count)
+    if (isOwn && !isOurs) return
+    const turn = isOurs ? 'ours' : 'others'
+    const isTaken = this.#tell({ kind: 'elsewhere', task: { queue, name, turn } }) === true
+    if (isOurs && !isTaken && place + count < all && this.#mayTell) {
+      const passed = writeTaskWords({ ...words, place: place + count, count: 1 })
+      void this.#notify(`${this.#self} ${passed}`)
+    }
+    if (!isTaken && this.neighbours.areHere) this.#lookLate(queue, name)
+  }
+
+  #lookLate(queue: string, name: string): void {
+    this.#lateTimer ??= setTimeout(
+      () => {
+        this.#lateTimer = undefined
+        this.#tell({ kind: 'elsewhere', task: { queue, name, turn: 'late' } })
+      },
+      LATE_MS.least + Math.random() * (LATE_MS.most - LATE_MS.least),
+    ).unref()
   }
 
   #lost(client: ServerConnection): void {
@@ -162,6 +216,7 @@ export class Wakeups {
     this.#closed = true
     clearInterval(this.#beating)
     clearTimeout(this.#reconnectTimer)
+    clearTimeout(this.#lateTimer)
     clearTimeout(this.#sendTimer)
     // Who enqueues and leaves has said so before.
     if (this.#sendTimer !== undefined) await this.#send()
@@ -171,7 +226,12 @@ export class Wakeups {
 
 /** There may be something to do now. */
 export function isWork(change: Change): boolean {
-  return change.kind === 'work' || (change.kind === 'elsewhere' && change.only === undefined)
+  if (change.kind !== 'elsewhere') return change.kind === 'work'
+  return change.only === undefined && (change.task === undefined || change.task.turn === 'ours')
+}
+
+function isOnlyEnds(topics: readonly string[]): boolean {
+  return topics.length === 1 && topics[0] === 'ended'
 }
 
 function onceOnly(act: () => void): () => void {

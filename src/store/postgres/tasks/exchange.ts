@@ -20,6 +20,8 @@ export interface Effect {
   answer: Exchanged
   ended: string[]
   requeued: boolean
+  /** A process waits for tasks to end. */
+  isAwaited: boolean
   /** The life of the server in which what the session holds was compared. */
   comparedIn?: number | null
 }
@@ -36,7 +38,7 @@ export async function exchangeTasks(
   const outlook = await lookOut(sql, memory, session, exchange.want, { locked: true })
   if (!outlook?.live) {
     memory.usual.note(session, false, false)
-    return { answer: ended(exchange), ended: [], requeued: false }
+    return { answer: ended(exchange), ended: [], requeued: false, isAwaited: false }
   }
   const now = clockMs ?? outlook.now
   const { limited, life } = outlook
@@ -67,6 +69,7 @@ export async function exchangeTasks(
     answer,
     ended: settled.ended,
     requeued,
+    isAwaited: outlook.isAwaited,
     ...(holding === undefined ? {} : { comparedIn: life }),
   }
 }

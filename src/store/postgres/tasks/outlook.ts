@@ -1,6 +1,7 @@
 import type { Want } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
 import type { Memory } from '../memory.ts'
+import { IS_AWAITED } from '../server/awaited.ts'
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { keepMoment } from './moment.ts'
@@ -30,6 +31,8 @@ export interface Outlook {
   usual: boolean
   /** What the connection had read of the index of what is ready. */
   entriesBefore: number
+  /** A process waits for tasks to end. */
+  isAwaited: boolean
   /** Of the server; null: it has lost something, and no new one has begun. */
   life: number | null
 }
@@ -55,7 +58,7 @@ const OUTLOOK = `
          (SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
                WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
-         ${ENTRIES_READ} AS "entriesBefore", ${LIFE} AS life
+         ${ENTRIES_READ} AS "entriesBefore", ${LIFE} AS life, ${IS_AWAITED} AS "isAwaited"
   FROM gleaner.sessions WHERE sessions.id = $1`
 
 /**

@@ -84,6 +84,7 @@ export async function exchangePlainly(
     },
     ended: [...(handedIn?.ended ?? []), ...(rest?.ended ?? [])],
     requeued: rest?.requeued ?? false,
+    isAwaited: claimed?.outlook.isAwaited || rest?.isAwaited || false,
   }
 }
 
