@@ -4,7 +4,7 @@ import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { testMigrated } from './place.ts'
 
-const KEYS = 1_500
+const KEYS = 2_600
 /** Changes of keys that one exchange takes into account: it may try twice. */
 const FOLDED_MAX = 1_000
 
