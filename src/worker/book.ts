@@ -31,6 +31,8 @@ export class Book {
   averageMs = Number.NaN
   /** By queue, then by name; null: the source is a discovery. */
   readonly #averages = new Map<string | null, Map<string, Average>>()
+  /** As they came. */
+  readonly #inOrder: Average[] = []
   /** Mostly it is the same as the last time, and this is asked for every item. */
   #last: Average | undefined
   #trouble: ResourceError | undefined
@@ -57,8 +59,7 @@ export class Book {
   }
 
   sources(): SourceAverage[] {
-    const averages = [...this.#averages.values()].flatMap((names) => [...names.values()])
-    return averages.map(({ queue, name, averageMs, processed }) => ({
+    return this.#inOrder.map(({ queue, name, averageMs, processed }) => ({
       source: queue === null ? name : `${queue}/${name}`,
       averageMs,
       processed,
@@ -82,6 +83,7 @@ export class Book {
     const names = this.#averages.get(queue) ?? new Map<string, Average>()
     const average = { name, queue, processed: 0, averageMs: Number.NaN }
     this.#averages.set(queue, names.set(name, average))
+    this.#inOrder.push(average)
     return average
   }
 }

@@ -36,11 +36,12 @@ export class Exchanges {
     const holding = this.#isInDoubt(source, nowMs) ? hands.ids(source) : undefined
     try {
       const answer = await source.exchange({ session, starts, ...news.parts, want, holding })
+      const gaveBack = news.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
       if (answer.compare) this.#compareAtMs.set(source, nowMs)
       else if (holding !== undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
       for (const execution of begun) execution.startIsKnown = true
       this.#reports.push(() => source.report(hands.reporting, news.handedIn, answer))
-      return answer
+      return { ...answer, gaveBack }
     } catch (error) {
       news.putBack()
       throw error

@@ -168,6 +168,8 @@ export class Worker {
       this.#exchanges.report(this.#asksEarly())
       if (isLost) return []
       nothing &&= source.isExhausted(want, answer)
+      // What went back may have been claimable a moment too late for the claim of the same exchange.
+      if (answer.gaveBack && want !== null && answer.claims.length === 0) this.#waker.nudge()
     }
     return nothing && !this.#vitals.needs.areAsking ? waiting : []
   }

@@ -36,6 +36,8 @@ export interface Taken extends Omit<Exchanged, 'claims'> {
   claims: readonly Item[]
   /** Outcomes that were refused, beside those that `refused` names. */
   fenced?: number
+  /** Items of this worker went back in this exchange, perhaps after its claim. */
+  gaveBack?: boolean
 }
 
 /** The resources of those of these definitions that need any. */
@@ -76,8 +78,9 @@ export abstract class Source {
   }
 
   /** It was asked for more, and has nothing that this worker may run: not even a suspect, alone. */
-  isExhausted(want: Room | null, { claims, compare }: Taken): boolean {
-    return want !== null && want.start > 0 && claims.length === 0 && !this.suspectsWait && compare !== true
+  isExhausted(want: Room | null, { claims, compare, gaveBack }: Taken): boolean {
+    if (want === null || want.start <= 0 || claims.length > 0) return false
+    return !this.suspectsWait && compare !== true && gaveBack !== true
   }
 
   /** Something is left that is not due, or blocked. */
