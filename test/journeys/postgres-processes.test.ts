@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { TaskCancelled } from '../../src/index.ts'
 import { migrations } from '../../src/store/postgres/migrations/index.ts'
-import { counts, newTask } from '../../src/testing/conformance/world.ts'
+import { counts, newTask } from '../conformance/world.ts'
 import { type Place, test } from '../store/postgres/place.ts'
 import { endless, where } from './postgres-tasks.ts'
 
 const SOON = { timeout: '30s' } as const
-const CONTENDER = join(import.meta.dirname, '../../src/testing/conformance/contender.ts')
+const CONTENDER = join(import.meta.dirname, '../conformance/contender.ts')
 const WORKER = join(import.meta.dirname, 'programs/postgres-worker.ts')
 const STORE = import.meta.resolve('../../src/store/open.ts')
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { Claimant } from '../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../src/testing/conformance/world.ts'
+import { Claimant } from '../conformance/claimant.ts'
+import { newTask } from '../conformance/world.ts'
 import { test as onPostgres } from './postgres/place.ts'
 
 const CLOCK = { now: () => Date.now() } as never

@@ -1,5 +1,5 @@
 import type { Store } from '../../src/store/contract.ts'
-import { newTask } from '../../src/testing/conformance/world.ts'
+import { newTask } from '../conformance/world.ts'
 
 export const START = 1_700_000_000_000
 

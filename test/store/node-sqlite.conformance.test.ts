@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rowConformance, storeConformance } from '../../src/testing/conformance/index.ts'
+import { rowConformance, storeConformance } from '../conformance/index.ts'
 import { openSqliteDatabase } from './sqlite-database.ts'
 
 /** Where the two libraries could differ: types, named values, errors, functions, transactions. The rest costs 15 s. */

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { inject } from 'vitest'
 import type { Store } from '../../src/store/contract.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
-import type { TestDatabase } from '../../src/testing/conformance/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import type { TestDatabase } from '../conformance/index.ts'
 import { giveBackSchema, takeSchema } from './postgres-schemas.ts'
 
 export interface PostgresTestDatabase extends TestDatabase {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rowConformance, storeConformance } from '../../src/testing/conformance/index.ts'
+import { rowConformance, storeConformance } from '../conformance/index.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
 
 storeConformance({ test, expect, describe, openDatabase: openPostgresDatabase })

@@ -6,8 +6,8 @@ import type { Store } from '../../src/store/contract.ts'
 import type { SqliteDatabase, SqliteLibrary } from '../../src/store/sqlite/drivers/driver.ts'
 import { loadDriver } from '../../src/store/sqlite/drivers/load.ts'
 import { openSqliteStore, type SqliteOptions } from '../../src/store/sqlite/store.ts'
-import type { TestDatabase } from '../../src/testing/conformance/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import type { TestDatabase } from '../conformance/index.ts'
 
 export interface SqliteTestDatabase extends TestDatabase {
   readonly path: string

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../../src/store/contract.ts'
-import { newTask } from '../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { newTask } from '../conformance/world.ts'
 import { testMigrated as onPostgres } from './postgres/place.ts'
 import { connect, freshPath, openStore } from './sqlite/folder.ts'
 

@@ -2,7 +2,7 @@ import { systemClock } from '../../src/clock.ts'
 import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/open.ts'
-import { newTask } from '../../src/testing/conformance/world.ts'
+import { newTask } from '../conformance/world.ts'
 import { effect, flaky, held, limited, plain, tasks, withLimited } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { rowWorker, withFiles } from '../../src/testing/conformance/row-worker.ts'
-import { World } from '../../src/testing/conformance/world.ts'
 import { Probation } from '../../src/worker/sources/probation.ts'
 import { RowSource } from '../../src/worker/sources/rows.ts'
+import { rowWorker, withFiles } from '../conformance/row-worker.ts'
+import { World } from '../conformance/world.ts'
 import { openSqliteDatabase } from '../store/sqlite-database.ts'
 
 const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }

@@ -1,9 +1,9 @@
 import type { TaskStatus } from '../../../src/model/task.ts'
 import type { Claim, Store } from '../../../src/store/contract.ts'
 import { OWN_LINES_MAX } from '../../../src/store/lane.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import type { MovableClock, TestDatabase } from '../../../src/testing/conformance/index.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import type { MovableClock, TestDatabase } from '../../conformance/index.ts'
+import { newTask } from '../../conformance/world.ts'
 import type { Able, Life, ModelStore } from './model-store.ts'
 
 /** Two that can do everything, one that cannot. */

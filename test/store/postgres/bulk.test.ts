@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { testMigrated as test } from './place.ts'
 
 test('who removes many waits for nobody who has one of them in hand, and says that it is to be met again', async ({

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { z } from 'zod'
 import { defineTask, StoreError } from '../../../src/index.ts'
-import { counts, newTask } from '../../../src/testing/conformance/world.ts'
+import { counts, newTask } from '../../conformance/world.ts'
 import { type Place, test } from './place.ts'
 import { CERTIFICATE, openTlsFront } from './tls-front.ts'
 

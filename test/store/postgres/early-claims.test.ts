@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { defineTask } from '../../../src/index.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { testMigrated as test } from './place.ts'
 
 const CLAIM = /SKIP LOCKED.*NOT suspect|NOT suspect.*SKIP LOCKED/s

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { WRITABLE } from '../../../src/store/postgres/server/writable.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { test } from './place.ts'
 import type { PostgresProxy } from './proxy.ts'
 import { databaseWith, echo, files, set, TASKS, workThrough } from './work-through.ts'

@@ -2,9 +2,9 @@ import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { Connections } from '../../../src/store/postgres/server/connections.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const CLAIMING = /INTO \S+batches/

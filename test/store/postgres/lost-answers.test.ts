@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { defineTask, type Handle, StoreError } from '../../../src/index.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 import type { Loss } from './proxy.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
 import type { Strategy } from '../../../src/model/queue.ts'
 import type { Claim } from '../../../src/store/contract.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { explained, nodesOf } from './explained.ts'
 import { type Place, test } from './place.ts'
 

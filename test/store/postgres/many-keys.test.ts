@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { testMigrated } from './place.ts'
 
 const KEYS = 2_600

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { isOfEra } from '../../../src/model/rank.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { testMigrated as test } from './place.ts'
 
 test('who enqueues by an order that has changed re-ranks it himself', async ({ place }) => {

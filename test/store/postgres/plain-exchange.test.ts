@@ -2,9 +2,9 @@ import { afterEach, describe, expect, vi } from 'vitest'
 import type { Claim, Exchanged, Store } from '../../../src/store/contract.ts'
 import { LOG_LINES_MAX } from '../../../src/store/log-row.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const IN_ONE_JOURNEY = /AS kept/

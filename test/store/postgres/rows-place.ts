@@ -1,8 +1,8 @@
 import { systemClock } from '../../../src/clock.ts'
 import type { RowAnswer, RowOutcome, RowValues } from '../../../src/model/row.ts'
 import type { DiscoverySource, RowClaim, RowsExchanged, Store } from '../../../src/store/contract.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { RowWorker } from '../../../src/testing/conformance/row-worker.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { RowWorker } from '../../conformance/row-worker.ts'
 import type { Place } from './place.ts'
 
 export const FILES = `CREATE TABLE gleaner.files (id integer PRIMARY KEY, path text NOT NULL DEFAULT 'a', needs boolean NOT NULL)`

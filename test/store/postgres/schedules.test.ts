@@ -21,7 +21,7 @@ import {
 } from '../../../src/store/scripts/schedules.ts'
 import { native } from '../../../src/store/sql/script.ts'
 import { Turns } from '../../../src/store/turns.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const task = newTask()

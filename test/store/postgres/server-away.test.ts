@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { defineTask, type Gleaner, StoreError } from '../../../src/index.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { type Place, test } from './place.ts'
 
 /** What a restart of the server does to everybody on this schema; answers how many connections it cut. */

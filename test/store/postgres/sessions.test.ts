@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Exchange, Store } from '../../../src/store/contract.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const able = { queues: ['default'], names: ['job'], capabilities: {} }

@@ -1,9 +1,9 @@
 import { expect, vi } from 'vitest'
 import type { Claim, Exchanged } from '../../../src/store/contract.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { counts, newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { counts, newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 import type { PostgresProxy } from './proxy.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const MINUTE_MS = 60_000

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineTask, type Gleaner, TaskCancelled } from '../../../src/index.ts'
 import type { Sql } from '../../../src/store/postgres/server/sql.ts'
 import { Wakeups } from '../../../src/store/postgres/server/wakeups.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { type EngineOptions, type Place, testMigrated as test } from './place.ts'
 
 /** Nobody would look by himself as long as these tests last. */

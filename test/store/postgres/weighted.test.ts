@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { Draws, seeded } from '../../../src/testing/conformance/draws.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { Draws, seeded } from '../../conformance/draws.ts'
+import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 async function weightedQueue(place: Place) {

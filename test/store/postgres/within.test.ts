@@ -5,7 +5,7 @@ import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type Gleaner, InputError, type PostgresTx } from '../../../src/index.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const mail = defineTask({ name: 'mail', input: z.number(), run: (order) => `mailed ${order}` })

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { defineDiscovery, defineTask, type Gleaner, PermanentError } from '../../../src/index.ts'
-import { counts } from '../../../src/testing/conformance/world.ts'
+import { counts } from '../../conformance/world.ts'
 import type { Place } from './place.ts'
 
 const FILES = `CREATE TABLE files (id int PRIMARY KEY, done boolean NOT NULL DEFAULT false, note text, at timestamptz,

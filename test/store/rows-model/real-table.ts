@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { RowClaim, Store } from '../../../src/store/contract.ts'
-import type { TestDatabase } from '../../../src/testing/conformance/index.ts'
-import { FILES, fileSource, RowWorker } from '../../../src/testing/conformance/row-worker.ts'
-import { World } from '../../../src/testing/conformance/world.ts'
+import type { TestDatabase } from '../../conformance/index.ts'
+import { FILES, fileSource, RowWorker } from '../../conformance/row-worker.ts'
+import { World } from '../../conformance/world.ts'
 import { MAX_ATTEMPTS, type ModelRow, type ModelTable } from './model-table.ts'
 
 export const WORKERS = 3

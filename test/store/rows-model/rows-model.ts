@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RowOutcome } from '../../../src/model/row.ts'
-import type { TestDatabase } from '../../../src/testing/conformance/index.ts'
+import type { TestDatabase } from '../../conformance/index.ts'
 import { ModelTable } from './model-table.ts'
 import { RealTable } from './real-table.ts'
 import * as step from './steps.ts'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { World } from '../../../src/testing/conformance/world.ts'
+import { World } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
 
 test('who saw something that another one took first is told', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Connection, type Durability } from '../../../src/store/sqlite/file/connection.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { freshPath, openStore } from './folder.ts'
 import { commitsInLog } from './write-ahead-log.ts'
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 
 test('a fence that a power cut took back is not given out again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-fences-'))

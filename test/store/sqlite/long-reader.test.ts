@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { until } from '../../until.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 

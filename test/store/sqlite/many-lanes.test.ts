@@ -5,9 +5,9 @@ import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { migrate } from '../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { openSqliteStoreOn } from '../../../src/store/sqlite/store.ts'
-import { Claimant, type ClaimantOptions } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant, type ClaimantOptions } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 
 const MANY = 2_000

@@ -4,7 +4,7 @@ import { identifySelf, type ProcessIdentity } from '../../../src/process-identit
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { migrate } from '../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { Child } from './children/child.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 

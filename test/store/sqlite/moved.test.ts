@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTask, openGleaner } from '../../../src/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { freshPath, openStore } from './folder.ts'
 
 const MOVED = { code: 'STORE_MOVED' }

@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Store } from '../../../src/store/contract.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 
 const NONE = { ageMs: 0, count: null }

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { isOfEra } from '../../../src/model/rank.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { newTask } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
 
 test('what another store enqueues after a change needs no re-ranking', async () => {

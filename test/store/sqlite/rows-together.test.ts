@@ -13,8 +13,8 @@ import { registerDigest, versionSql } from '../../../src/store/sqlite/rows/diges
 import { lookOverAll, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
 import { lookOver } from '../../../src/store/sqlite/rows/shape.ts'
 import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
-import { fileSource, rowWorker } from '../../../src/testing/conformance/row-worker.ts'
-import { World } from '../../../src/testing/conformance/world.ts'
+import { fileSource, rowWorker } from '../../conformance/row-worker.ts'
+import { World } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
 import { connect, freshPath } from './folder.ts'
 

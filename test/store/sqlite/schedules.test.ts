@@ -8,8 +8,8 @@ import { QueueBook } from '../../../src/store/sqlite/order/queue-book.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { type Intended, insertTasks } from '../../../src/store/sqlite/tasks/enqueue.ts'
 import { laneFor } from '../../../src/store/sqlite/tasks/lanes.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath } from './folder.ts'
 
 const task = newTask()

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Store } from '../../../src/store/contract.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 
 /** Does something on another connection right before the next statement with these words. */

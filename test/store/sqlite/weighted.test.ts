@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
 import type { Exchange, NewTask, Store } from '../../../src/store/contract.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import { Claimant } from '../../../src/testing/conformance/claimant.ts'
-import { Draws, seeded } from '../../../src/testing/conformance/draws.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
+import { Claimant } from '../../conformance/claimant.ts'
+import { Draws, seeded } from '../../conformance/draws.ts'
+import { newTask } from '../../conformance/world.ts'
 
 /** The draws of the proof: no fewer will do. */
 const DRAWS = 100_000

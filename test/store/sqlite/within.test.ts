@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Enqueued } from '../../../src/store/contract.ts'
-import { newTask } from '../../../src/testing/conformance/world.ts'
+import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
 
 test("within is synchronous, and works in better-sqlite3's own transactions", async () => {
