@@ -119,4 +119,4 @@ export type {
   SourceAverage,
   WorkerCounters,
   WorkerSnapshot,
-} from './worker/snapshot.ts'
+} from './worker/state/snapshot.ts'

@@ -25,8 +25,8 @@ import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
-import type { OnPhase } from '../worker/phases.ts'
-import type { WorkerSnapshot } from '../worker/snapshot.ts'
+import type { OnPhase } from '../worker/state/phases.ts'
+import type { WorkerSnapshot } from '../worker/state/snapshot.ts'
 
 /** What `openGleaner` takes. */
 export interface GleanerOptions {

@@ -6,7 +6,7 @@ import type { Meter } from '../queue/meter.ts'
 import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
 import type { Emitter, TaskEvent } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
-import { tellOfFailure } from '../worker/report.ts'
+import { tellOfFailure } from '../worker/report/report.ts'
 
 interface Reporting {
   store: Store

@@ -1,9 +1,9 @@
 import { Worker as Thread } from 'node:worker_threads'
 import type { Phase } from '../model/worker.ts'
-import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper.ts'
+import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper/keeper.ts'
 import type { Assignment } from './assignment.ts'
-import { Blackboard } from './blackboard.ts'
 import type { Control } from './control.ts'
+import { Blackboard } from './run-table.ts'
 import { encodeReport, type WorkReport } from './work-report.ts'
 
 /** What the process says of itself beside what runs. */

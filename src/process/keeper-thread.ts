@@ -1,12 +1,12 @@
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { healthOfPhase } from '../model/worker.ts'
-import { keepRenewing, type Renewing } from '../worker/renewing.ts'
-import { Blackboard } from './blackboard.ts'
+import { keepRenewing, type Renewing } from '../worker/keeper/renewing.ts'
 import { BoundedLines } from './bounded-lines.ts'
 import { decodeControl } from './control.ts'
 import { encodeFrame } from './frame.ts'
 import type { FromHealthLine, KeeperData, Said } from './health-line.ts'
+import { Blackboard } from './run-table.ts'
 
 /**
  * The keeper of a supervised worker: renews its sessions as every keeper does, and writes its health frames. It hears its

@@ -4,8 +4,8 @@ import { ClaimLostError, InputError } from '../errors.ts'
 import { writable } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 import { describeValue, messageOf } from '../thrown.ts'
-import type { Desk } from './desk.ts'
-import type { Execution } from './execution.ts'
+import type { Execution } from './attempt.ts'
+import type { Desk } from './run-services.ts'
 
 const NOTHING = Object.freeze({})
 const LINE_MAX = 4_000

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { Hands } from './hands.ts'
-import type { Pace } from './pace.ts'
+import type { Hands } from './in-flight.ts'
+import type { Pace } from './prefetch/policy.ts'
 import type { Room, Source, Taken } from './sources/source.ts'
 
 /** A commit whose answer was lost may still go through for that long. */

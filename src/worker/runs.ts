@@ -1,4 +1,4 @@
-import type { Execution } from './execution.ts'
+import type { Execution } from './attempt.ts'
 
 /** Whoever must know what runs even while the event loop is blocked: told before a handler is called. */
 export interface RunWatch {

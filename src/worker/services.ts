@@ -4,9 +4,9 @@ import type { Meter } from '../queue/meter.ts'
 import type { Store } from '../store/contract.ts'
 import type { Emitter } from './events.ts'
 import type { RunHooks } from './hooks.ts'
-import type { Pace } from './pace.ts'
+import type { Pace } from './prefetch/policy.ts'
 import type { RunWatch } from './runs.ts'
-import type { Vitals } from './vitals.ts'
+import type { Vitals } from './state/worker-state.ts'
 
 /** What the engine shares among all its workers. */
 export interface HandsServices {

@@ -1,8 +1,8 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
-import type { Household } from './household.ts'
-import type { Keeper } from './keeper.ts'
-import type { PaceOptions } from './pace.ts'
+import type { Household } from './isolation/crash-isolation.ts'
+import type { Keeper } from './keeper/keeper.ts'
+import type { PaceOptions } from './prefetch/policy.ts'
 import type { HandsServices } from './services.ts'
 import type { Source } from './sources/source.ts'
 

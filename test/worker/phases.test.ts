@@ -1,7 +1,7 @@
 import { describe, expect, test as plainTest } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
-import { phaseOf } from '../../src/worker/phases.ts'
+import { phaseOf } from '../../src/worker/state/phases.ts'
 import { openTemp } from '../temp-database.ts'
 import { test } from '../testing/open-test.ts'
 import { until } from '../until.ts'

@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
-import { type FromKeeper, keepRenewing, type ToKeeper } from '../../src/worker/renewing.ts'
+import { type FromKeeper, keepRenewing, type ToKeeper } from '../../src/worker/keeper/renewing.ts'
 import { tempDatabase } from '../temp-database.ts'
 
 test('a database that is not there at first is opened later', async () => {

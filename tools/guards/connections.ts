@@ -38,7 +38,7 @@ export const CONNECTIONS: readonly Guard[] = [
   {
     name: 'keeper: it does not renew for a worker that cannot reach the store',
     promise: 'The work of a worker that is cut off is done by others after the lease.',
-    file: 'src/worker/renewing.ts',
+    file: 'src/worker/keeper/renewing.ts',
     find: '[...sessions].filter((session) => !cutOff.has(session))',
     replace: '[...sessions]',
     test: {
@@ -83,7 +83,7 @@ export const CONNECTIONS: readonly Guard[] = [
   ...([OUTAGES, 'test/store/sqlite/outages.test.ts'] as const).map((file) => ({
     name: `${file === OUTAGES ? 'postgres' : 'sqlite'}: an error of the store costs no attempt`,
     promise: 'A task is not charged for what the store itself failed with.',
-    file: 'src/worker/execution.ts',
+    file: 'src/worker/attempt.ts',
     find: '    if (isOutage(error)) return this.#withoutStore(error)\n',
     replace: '    void isOutage\n    void this.#withoutStore\n',
     test: {

@@ -1,7 +1,7 @@
 import type { Guard } from './guard.ts'
 
 const ROWS = 'src/store/sqlite/rows'
-const PROBATION = 'test/worker/probation.test.ts'
+const PROBATION = 'test/worker/cautious-start.test.ts'
 const TOGETHER = 'test/store/sqlite/rows-together.test.ts'
 const ROWS_TEST = 'test/store/sqlite/rows.test.ts'
 const NO_SCAN = 'no statement of a discovery scans a table of ours, nor the user’s, with a key of'
@@ -126,7 +126,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
     name: 'every source is asked before a worker gets what it crashed on',
     promise:
       'A worker that crashes on everything is found out before a row is put aside, if it has tasks as well.',
-    file: 'src/worker/sources/probation.ts',
+    file: 'src/worker/isolation/cautious-start.ts',
     find: 'if (this.#exhausted.size === this.#sources)',
     replace: 'if (this.#exhausted.size > 0)',
     test: { file: PROBATION, title: 'nor before the worker has asked for tasks, too' },

@@ -5,7 +5,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: a row that does not fit its schema never runs',
     promise: 'A row whose schema fails is put aside at once, with its reason.',
-    file: 'src/worker/row-execution.ts',
+    file: 'src/worker/sources/row-attempt.ts',
     find: 'schema === undefined ? row : ',
     replace: 'schema !== null ? row : ',
     test: {
@@ -76,7 +76,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: the store says what became of a row',
     promise: 'A row that was edited meanwhile is not told as completed.',
-    file: 'src/worker/report-row.ts',
+    file: 'src/worker/report/report-row.ts',
     find: "    case 'changed': {",
     replace:
       "    case 'changed':\n      return emitter.emit('completed', () => ({ ...event(), durationMs }))\n    case 'never' as never: {",
@@ -143,11 +143,11 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: a new process prefers other work to suspects',
     promise: 'Rows that take processes down do not keep new ones from all other work.',
-    file: 'src/worker/household.ts',
+    file: 'src/worker/isolation/crash-isolation.ts',
     find: 'startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))',
     replace: 'startMs',
     test: {
-      file: 'test/worker/household.test.ts',
+      file: 'test/worker/crash-isolation.test.ts',
       title:
         'a process that took a second to start prefers other work to suspects for a while: one may have taken its predecessor down',
     },
@@ -156,11 +156,11 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: after a suspect others have their time',
     promise:
       'Rows that hang until their time is out do not keep a process from other work, one after the other.',
-    file: 'src/worker/household.ts',
+    file: 'src/worker/isolation/crash-isolation.ts',
     find: 'if (wasSuspect) this.#othersFirst(ranMs)',
     replace: '',
     test: {
-      file: 'test/worker/household.test.ts',
+      file: 'test/worker/crash-isolation.test.ts',
       title:
         'after a suspect others have nineteen times as long as it took, with the time to empty the house',
     },

@@ -29,7 +29,7 @@ export const LEASES: readonly Guard[] = [
   {
     name: 'leases: a renewal that failed is tried again soon',
     promise: 'A session is renewed before others that can renew see its lease run out.',
-    file: 'src/worker/renewing.ts',
+    file: 'src/worker/keeper/renewing.ts',
     find: 'everyMs / RETRIES_PER_RENEWAL',
     replace: 'everyMs * RETRIES_PER_RENEWAL',
     test: {

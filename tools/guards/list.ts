@@ -748,7 +748,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the keeper renews the lease',
     promise: 'What a worker holds stays with it for as long as it lives.',
-    file: 'src/worker/renewing.ts',
+    file: 'src/worker/keeper/renewing.ts',
     find: 'if (asked.length === 0) return',
     replace: 'return',
     test: {
@@ -759,7 +759,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the keeper is a thread of its own',
     promise: 'A handler that blocks the event loop for longer than the lease keeps its claim.',
-    file: 'src/worker/keeper.ts',
+    file: 'src/worker/keeper/keeper.ts',
     find: '  new Thread(THREAD, { workerData: renewing, execArgv: [], resourceLimits: KEEPER_MEMORY })\n',
     replace:
       "  ((ends: any) => (void import('./renewing.ts').then(({ keepRenewing }) => keepRenewing(ends.port1, renewing)), ends.port2))(new MessageChannel())\n",
@@ -771,7 +771,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a keeper that breaks is replaced',
     promise: 'A worker whose keeper failed keeps its claims.',
-    file: 'src/worker/keeper.ts',
+    file: 'src/worker/keeper/keeper.ts',
     find: 'this.#thread = this.#start(plan)',
     replace: '',
     test: {
@@ -864,7 +864,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a handler that ignores its signal is given up after the grace',
     promise: 'A task ends in time, even if its handler never does.',
-    file: 'src/worker/hands.ts',
+    file: 'src/worker/in-flight.ts',
     find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
     replace: '',
     test: {
@@ -876,7 +876,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the slot stays taken until the handler returns',
     promise: 'Handlers that ignore their time-out do not pile up beyond the concurrency.',
-    file: 'src/worker/hands.ts',
+    file: 'src/worker/in-flight.ts',
     find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
     replace:
       'this.#running.delete(execution)\n    this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
@@ -922,11 +922,11 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a suspect goes first in an empty house',
     promise: 'What a crash left behind is not starved by work that goes on.',
-    file: 'src/worker/household.ts',
+    file: 'src/worker/isolation/crash-isolation.ts',
     find: 'return this.isEmpty && this.#members.get(hands)!.suspectWaits',
     replace: 'return this.isEmpty',
     test: {
-      file: 'test/worker/household.test.ts',
+      file: 'test/worker/crash-isolation.test.ts',
       title: 'in an empty house the worker goes first whose suspect waits',
     },
   },
@@ -944,22 +944,22 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'whoever held back for a suspect is woken',
     promise: 'Work goes on as soon as a suspect has run.',
-    file: 'src/worker/household.ts',
+    file: 'src/worker/isolation/crash-isolation.ts',
     find: 'if (wasSuspect || this.#suspectWaits) this.#nudgeAll()',
     replace: '',
     test: {
-      file: 'test/worker/household.test.ts',
+      file: 'test/worker/crash-isolation.test.ts',
       title: 'the end of a suspect is told to all: they held back for it',
     },
   },
   {
     name: 'items held ahead do not grow younger',
     promise: 'A worker hoards no items that turn out to be slow.',
-    file: 'src/worker/ahead.ts',
+    file: 'src/worker/prefetch/prefetched.ts',
     find: 'return this.#batches[0]?.sinceMs',
     replace: 'return this.#batches.at(-1)?.sinceMs',
     test: {
-      file: 'test/worker/hands.test.ts',
+      file: 'test/worker/in-flight.test.ts',
       title: 'items that are claimed later make those that wait no younger',
     },
   },
@@ -977,7 +977,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'cancels are looked for',
     promise: 'A cancel whose wake-up is lost arrives nevertheless.',
-    file: 'src/worker/pace.ts',
+    file: 'src/worker/prefetch/policy.ts',
     find: '    if (isBusy) return this.#options.pollMs\n',
     replace: '',
     test: {
@@ -1010,7 +1010,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'an idle worker looks by itself',
     promise: 'Losing every wake-up costs latency, never work.',
-    file: 'src/worker/rest.ts',
+    file: 'src/worker/polling/polling.ts',
     find: 'pace.nextLookMs(hands.running > 0)',
     replace: 'hands.running > 0 ? pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
     test: { file: 'test/journeys/waking.test.ts', title: 'losing every wake-up costs latency only' },
@@ -1018,7 +1018,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a worker knows when the next task is due',
     promise: 'A delayed task starts when its time comes.',
-    file: 'src/worker/rest.ts',
+    file: 'src/worker/polling/polling.ts',
     find: 'reasons.push(source.nextDueMs - now)',
     replace: '',
     test: {
@@ -1565,7 +1565,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'testing: retries come without jitter',
     promise: 'In a test a retry comes exactly when its backoff says.',
-    file: 'src/worker/execution.ts',
+    file: 'src/worker/attempt.ts',
     find: 'delayMs(this.retry, this.claim.attempt, this.desk.random())',
     replace: 'delayMs(this.retry, this.claim.attempt, Math.random())',
     test: {

@@ -104,7 +104,7 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: the next are asked for while the last run',
     promise: 'The server works while the worker does.',
-    file: 'src/worker/pace.ts',
+    file: 'src/worker/prefetch/policy.ts',
     find: 'return wanted && ahead > 0 &&',
     replace: 'return wanted && ahead < 0 &&',
     test: {
@@ -126,19 +126,19 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'what gets on slowly is not kept ahead',
     promise: 'Nobody hoards what an idle worker could do.',
-    file: 'src/worker/rest.ts',
+    file: 'src/worker/polling/polling.ts',
     find: 'line.lastsMs(nowMs) <= AHEAD_HELD_MAX_MS',
     replace: 'line.size > 0',
-    test: { file: 'test/worker/ahead.test.ts', title: 'what gets on too slowly for that goes back' },
+    test: { file: 'test/worker/prefetched.test.ts', title: 'what gets on too slowly for that goes back' },
   },
   {
     name: 'what was held for long is not begun',
     promise: 'A pause that was not heard of is heeded all the same.',
-    file: 'src/worker/rest.ts',
+    file: 'src/worker/polling/polling.ts',
     find: 'if (heldMs < AHEAD_ON_ITS_WAY_MAX_MS && line',
     replace: 'if (line',
     test: {
-      file: 'test/worker/ahead.test.ts',
+      file: 'test/worker/prefetched.test.ts',
       title:
         'after 150 ms all of it goes back within another 25 ms, however few are left: a pause may have been missed',
     },

@@ -1,7 +1,7 @@
 import type { Guard } from './guard.ts'
 
-const HOLDING = 'src/worker/resources/holding.ts'
-const NEEDS = 'src/worker/resources/needs.ts'
+const HOLDING = 'src/worker/resources/instance.ts'
+const NEEDS = 'src/worker/resources/tracker.ts'
 const AVAILABILITY = 'test/worker/resources/availability.test.ts'
 const LOADING = 'test/worker/resources/loading.test.ts'
 const UNLOADING = 'test/worker/resources/unloading.test.ts'
@@ -61,7 +61,7 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'explain is told',
     'Whoever asks why a task waits hears of the resource that is missing.',
-    'src/worker/vitals.ts',
+    'src/worker/state/worker-state.ts',
     [
       'await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
       'await Promise.resolve(store)',
@@ -92,7 +92,7 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'loading is not the time of the task',
     'A task does not time out because its model takes long to load.',
-    'src/worker/hands.ts',
+    'src/worker/in-flight.ts',
     ['    this.#running.time(execution, Number.POSITIVE_INFINITY)\n', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
@@ -106,14 +106,14 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'its start is over before anything runs',
     'A worker process whose first handler blocks its event loop is not taken for one that does not start.',
-    'src/worker/vitals.ts',
+    'src/worker/state/worker-state.ts',
     ['    this.#isReady = true\n    this.update()\n', '    this.#isReady = true\n'],
     [LOADING, 'leaves alone what needs nothing: its start is over before it runs'],
   ),
   guard(
     'the supervisor knows that it loads',
     'A worker process is not killed because its model takes longer to load than a handler may run.',
-    'src/worker/hands.ts',
+    'src/worker/in-flight.ts',
     [
       '    this.#running.time(execution, Number.POSITIVE_INFINITY)\n',
       '    execution.deadlineMs = Number.POSITIVE_INFINITY\n',
@@ -201,35 +201,35 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'the attempt is returned',
     'An item pays nothing for a broken worker.',
-    'src/worker/execution.ts',
+    'src/worker/attempt.ts',
     ['    if (error instanceof ResourceError) return this.#broken(error)\n', ''],
     [ERRORS, 'returns the attempt, and the item backs off'],
   ),
   guard(
     'ten in a row end the worker',
     'A broken worker does not put off the whole queue.',
-    'src/worker/vitals.ts',
+    'src/worker/state/worker-state.ts',
     ['    onFailed()\n', ''],
     [ERRORS, 'as often as the worker was told ends it, and fails whoever waits for it to be drained'],
   ),
   guard(
     'who has given up starts nothing',
     'What a worker held ahead goes back when it gives up.',
-    'src/worker/hands.ts',
+    'src/worker/in-flight.ts',
     ['    if (this.#isClosed) return this.handBack([claim], source)\n', ''],
     [ERRORS, 'that ends the worker at the first of many it was given lets the others go back'],
   ),
   guard(
     'a success begins the count anew',
     'Ten errors in a week end nobody.',
-    'src/worker/book.ts',
+    'src/worker/state/stats.ts',
     ['if (counters.consecutive_errors > 0) this.#recovered()', ''],
     [ERRORS, 'is forgotten with the first success; bad data neither counts nor forgets'],
   ),
   guard(
     'one failed load counts once',
     'Ten items that waited for one load do not end their worker.',
-    'src/worker/book.ts',
+    'src/worker/state/stats.ts',
     ['if (error !== this.#trouble) this', 'this'],
     [ERRORS, 'of one load that many waited for counts once, and ten of them say that it would not load'],
   ),
@@ -250,7 +250,7 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'a pause shows',
     'Whoever pauses everything sees that the workers heed it.',
-    'src/worker/vitals.ts',
+    'src/worker/state/worker-state.ts',
     ['    else if (paused !== undefined) this.#isEverythingPaused = paused\n', ''],
     [PHASES, 'tells of a pause, and of its end'],
   ),

@@ -11,7 +11,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: the context travels with the task',
     promise: 'A trace goes on in the process that runs the task.',
-    file: 'src/worker/task-execution.ts',
+    file: 'src/worker/sources/task-attempt.ts',
     find: 'return this.claim.overrides?.trace ?? null',
     replace: 'return null',
     test: { file: ACROSS, title: `on SQLite > ${ONE_TRACE}` },
@@ -35,7 +35,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: a lost claim completed nothing',
     promise: 'A span says what was committed.',
-    file: 'src/worker/hands.ts',
+    file: 'src/worker/in-flight.ts',
     find: "    execution.trace?.ended({ kind: 'claim-lost' })\n",
     replace: '',
     test: {
@@ -46,7 +46,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: who never returns has a span',
     promise: 'Every attempt of a process that lives ends its span.',
-    file: 'src/worker/hands.ts',
+    file: 'src/worker/in-flight.ts',
     find: "      execution.trace?.ended({ kind: 'returned' })\n",
     replace: '',
     test: {

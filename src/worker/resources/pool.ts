@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition } from '../../define/resource.ts'
 import { Calls } from './calls.ts'
-import { Holding, type Member } from './holding.ts'
+import { Holding, type Member } from './instance.ts'
 
 /** The resources of a process: whoever asks for the same one shares it, also across engines. */
 export class Pool {

@@ -2,10 +2,10 @@ import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
 import type { ClaimProof, Effects, Exchange, Exchanged, NewSession, Run, Want } from '../../store/contract.ts'
-import type { Desk } from '../desk.ts'
-import type { Execution } from '../execution.ts'
-import { type HandedIn, News } from '../news.ts'
-import type { Reporting } from '../report.ts'
+import type { Execution } from '../attempt.ts'
+import { type HandedIn, News } from '../outbox.ts'
+import type { Reporting } from '../report/report.ts'
+import type { Desk } from '../run-services.ts'
 
 /** What a worker knows of an item that it claimed, wherever it was found. */
 export interface Item extends ClaimProof {

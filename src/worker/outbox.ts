@@ -1,0 +1,108 @@
+import type { ClaimProof, NewLogLine, Run } from '../store/contract.ts'
+import type { Execution } from './attempt.ts'
+import type { Ending, Handing } from './sources/source.ts'
+
+/** Log lines of one run that are kept; the rest is counted. */
+const LINES_MAX = 1_000
+
+/** An outcome as the store takes it, with the run that it is of. */
+export interface HandedIn extends Run {
+  execution: Execution
+  outcome: Ending
+}
+
+/** What has happened since the last exchange. */
+export class News {
+  /** When the oldest of it happened. */
+  sinceMs: number | undefined
+  #outcomes: HandedIn[] = []
+  #returned: ClaimProof[] = []
+  readonly #progress = new Map<Execution, { fraction: number; message: string | null }>()
+  readonly #logs = new Map<Execution, NewLogLine[]>()
+  readonly #lineCounts = new WeakMap<Execution, number>()
+
+  get isEmpty(): boolean {
+    return this.sinceMs === undefined
+  }
+
+  finished(execution: Execution, outcome: Ending, nowMs: number): void {
+    const { claim, startedAt } = execution
+    this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, execution })
+    this.sinceMs ??= nowMs
+  }
+
+  /** Held, never started, handed back. */
+  returned(claim: ClaimProof, nowMs: number): void {
+    this.#returned.push(claim)
+    this.sinceMs ??= nowMs
+  }
+
+  progress(execution: Execution, fraction: number, message: string | null, nowMs: number): void {
+    this.#progress.set(execution, { fraction, message })
+    this.sinceMs ??= nowMs
+  }
+
+  /** What is not handed in yet, for a completion that does not wait for the next exchange. */
+  takeProgress(execution: Execution): { fraction: number; message: string | null } | undefined {
+    const at = this.#progress.get(execution)
+    this.#progress.delete(execution)
+    return at
+  }
+
+  logged(execution: Execution, line: NewLogLine, nowMs: number): void {
+    const count = (this.#lineCounts.get(execution) ?? 0) + 1
+    this.#lineCounts.set(execution, count)
+    if (count > LINES_MAX) return
+    const lines = this.#logs.get(execution) ?? []
+    const last = { ...line, message: `${line.message} (the last line kept of this attempt)` }
+    lines.push(count === LINES_MAX ? last : line)
+    this.#logs.set(execution, lines)
+    this.sinceMs ??= nowMs
+  }
+
+  /** Empties it; `putBack` undoes that when the exchange has failed. */
+  take(): {
+    parts: Pick<Handing, 'outcomes' | 'progress' | 'logs'>
+    handedIn: readonly HandedIn[]
+    putBack: () => void
+  } {
+    const outcomes = this.#outcomes
+    const returned = this.#returned
+    const progress = [...this.#progress]
+    const logs = [...this.#logs]
+    const { sinceMs } = this
+    this.#outcomes = []
+    this.#returned = []
+    this.#progress.clear()
+    this.#logs.clear()
+    this.sinceMs = undefined
+    return {
+      parts: {
+        outcomes: returned.length === 0 ? outcomes : [...outcomes, ...returned.map(asReturned)],
+        progress: progress.map(([{ claim }, at]) => ({ id: claim.id, fence: claim.fence, ...at })),
+        logs: logs.map(([{ claim }, lines]) => ({ id: claim.id, fence: claim.fence, lines })),
+      },
+      handedIn: outcomes,
+      putBack: () => {
+        this.#outcomes = [...outcomes, ...this.#outcomes]
+        this.#returned = [...returned, ...this.#returned]
+        for (const [execution, at] of progress) {
+          if (!this.#progress.has(execution)) this.#progress.set(execution, at)
+        }
+        for (const [execution, lines] of logs) {
+          this.#logs.set(execution, [...lines, ...(this.#logs.get(execution) ?? [])])
+        }
+        this.sinceMs = sinceMs ?? this.sinceMs
+      },
+    }
+  }
+
+  /** The session is gone: nobody would accept any of it. */
+  drop(): void {
+    for (const { execution } of this.take().handedIn) execution.trace?.ended({ kind: 'claim-lost' })
+  }
+}
+
+function asReturned({ id, fence }: ClaimProof): Run & { outcome: Ending } {
+  return { id, fence, startedAt: 0, outcome: { kind: 'returned' } }
+}

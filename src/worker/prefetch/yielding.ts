@@ -1,0 +1,40 @@
+import type { Clock } from '../../clock.ts'
+
+/** Handlers that never wait go on for so long; then answers of the store, and sockets of the app, have their turn. */
+const SLICE_MS = 0.5
+
+/** Lets others have a turn between handlers that never wait, where the store's answers are among those others. */
+export class Slices {
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  readonly #startNext: () => void
+  #sinceMs = Number.NEGATIVE_INFINITY
+  /** Hands that are free for the next slice. */
+  vacant = 0
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, startNext: () => void) {
+    this.#clock = clock
+    this.#startNext = startNext
+  }
+
+  begin(): void {
+    this.#sinceMs = this.#clock.monotonicMs()
+  }
+
+  isOver(nowMs: number): boolean {
+    return nowMs - this.#sinceMs >= SLICE_MS
+  }
+
+  /** What so many hands were to start now they do after everybody else's turn. */
+  startLater(hands = 1): void {
+    const isAwaited = this.vacant > 0
+    this.vacant += hands
+    if (isAwaited || hands === 0) return
+    setImmediate(() => {
+      this.begin()
+      for (let left = this.vacant; left > 0; left--) {
+        this.vacant -= 1
+        this.#startNext()
+      }
+    })
+  }
+}
