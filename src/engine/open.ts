@@ -31,7 +31,7 @@ import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { Emitter } from '../worker/events.ts'
 import type { RunHooks } from '../worker/hooks.ts'
-import { Household } from '../worker/isolation/crash-isolation.ts'
+import { CrashIsolation } from '../worker/isolation/crash-isolation.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
 import type { RunWatch } from '../worker/runs.ts'
@@ -181,7 +181,7 @@ function engine(
   const repairer = new Repairer(store, clock, { everyMs: timings.repairMs, onProblem })
   // Who changes the order of a queue begins with it; who works goes on with it.
   if (checked.queues.length > 0 && plan !== null) void reranker.once()
-  const household = new Household(clock)
+  const isolation = new CrashIsolation(clock)
   const workers = new Set<Worker>()
   let workersEver = 0
   let closing: Promise<void> | undefined
@@ -226,7 +226,7 @@ function engine(
           payloadLimit,
           timings,
         },
-        { store, clock, random, keeper, household, emitter, hooks, meter, enqueue, enqueueWithin, watch },
+        { store, clock, random, keeper, isolation, emitter, hooks, meter, enqueue, enqueueWithin, watch },
       )
       workers.add(worker)
       // After the worker, which is what somebody waits for. Where nobody else can see a session there is nobody to sweep, and nobody who

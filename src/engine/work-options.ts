@@ -5,7 +5,7 @@ import type { Capabilities } from '../model/capabilities.ts'
 import { refuseUnknown } from '../options.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Store } from '../store/contract.ts'
-import { Probation } from '../worker/isolation/cautious-start.ts'
+import { CautiousStart } from '../worker/isolation/cautious-start.ts'
 import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
 import { TaskSource } from '../worker/sources/tasks.ts'
@@ -69,11 +69,11 @@ export function sourcesOf(
 ): Source[] {
   const servesTasks = queues.length > 0 && names.length > 0
   const servesRows = rows.size > 0
-  const probation = new Probation(avoid, Number(servesTasks) + Number(servesRows))
+  const cautiousStart = new CautiousStart(avoid, Number(servesTasks) + Number(servesRows))
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
   if (servesTasks)
-    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions, probation))
-  if (servesRows) sources.push(new RowSource(store, rows, probation))
+    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions, cautiousStart))
+  if (servesRows) sources.push(new RowSource(store, rows, cautiousStart))
   return sources
 }

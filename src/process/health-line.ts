@@ -3,7 +3,7 @@ import type { Phase } from '../model/worker.ts'
 import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper/keeper.ts'
 import type { Assignment } from './assignment.ts'
 import type { Control } from './control.ts'
-import { Blackboard } from './run-table.ts'
+import { SharedRunTable } from './run-table.ts'
 import { encodeReport, type WorkReport } from './work-report.ts'
 
 /** What the process says of itself beside what runs. */
@@ -40,7 +40,7 @@ const TURN_EVERY_MS = 1_000
 
 /** The worker's side of its health pipe: the keeper's thread writes on it, and hears the supervisor. */
 export class HealthLine {
-  readonly board: Blackboard
+  readonly board: SharedRunTable
   readonly #thread: Thread
   readonly #turning: NodeJS.Timeout
 
@@ -53,7 +53,7 @@ export class HealthLine {
       turned: () => void
     },
   ) {
-    this.board = new Blackboard(concurrency ?? CONCURRENCY_DEFAULT)
+    this.board = new SharedRunTable(concurrency ?? CONCURRENCY_DEFAULT)
     const originMs = monotonicMs() - performance.now()
     this.board.turned(monotonicMs())
     this.#turning = setInterval(() => {

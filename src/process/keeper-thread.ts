@@ -6,7 +6,7 @@ import { BoundedLines } from './bounded-lines.ts'
 import { decodeControl } from './control.ts'
 import { encodeFrame } from './frame.ts'
 import type { FromHealthLine, KeeperData, Said } from './health-line.ts'
-import { Blackboard } from './run-table.ts'
+import { SharedRunTable } from './run-table.ts'
 
 /**
  * The keeper of a supervised worker: renews its sessions as every keeper does, and writes its health frames. It hears its
@@ -14,7 +14,7 @@ import { Blackboard } from './run-table.ts'
  */
 const { memory, componentId, incarnation, frameEveryMs, originMs, turnEveryMs } = workerData as KeeperData
 const port = parentPort!
-const board = new Blackboard(memory)
+const board = new SharedRunTable(memory)
 
 /** Descriptor 3: a pair of sockets, so that nobody ever waits for a reader that does not read. */
 const pipe = new Socket({ fd: 3, readable: true, writable: true, allowHalfOpen: true })

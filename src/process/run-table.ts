@@ -1,4 +1,4 @@
-import type { Execution } from '../worker/attempt.ts'
+import type { Attempt } from '../worker/attempt.ts'
 import type { RunWatch } from '../worker/runs.ts'
 import type { FrameItem } from './frame.ts'
 
@@ -16,7 +16,7 @@ const TURNED = 1
  * What a worker runs, in memory that it shares with its keeper: written before a handler is called, so that the keeper
  * can tell it while the event loop is blocked. A run costs some hundred nanoseconds here, a message would cost ten times that.
  */
-export class Blackboard implements RunWatch {
+export class SharedRunTable implements RunWatch {
   readonly memory: SharedArrayBuffer
   readonly #words: Int32Array
   readonly #numbers: Float64Array
@@ -34,16 +34,16 @@ export class Blackboard implements RunWatch {
     this.#slots = (this.memory.byteLength - HEADER_BYTES) / SLOT_BYTES
   }
 
-  began(execution: Execution): void {
-    this.#write(execution.place, execution)
+  began(attempt: Attempt): void {
+    this.#write(attempt.place, attempt)
     this.#runs(Atomics.load(this.#words, RUNNING) + 1)
   }
 
-  timed(execution: Execution): void {
-    this.#write(execution.place, execution)
+  timed(attempt: Attempt): void {
+    this.#write(attempt.place, attempt)
   }
 
-  ended(place: number, successor: Execution | null): void {
+  ended(place: number, successor: Attempt | null): void {
     if (successor !== null) this.#write(place, successor)
     this.#runs(Atomics.load(this.#words, RUNNING) - 1)
   }
@@ -83,7 +83,7 @@ export class Blackboard implements RunWatch {
     if (before === 0 || running === 0) Atomics.notify(this.#words, RUNNING)
   }
 
-  #write(place: number, { item, claim, startedAt, deadlineMs }: Execution): void {
+  #write(place: number, { item, claim, startedAt, deadlineMs }: Attempt): void {
     if (place >= this.#slots) return
     const at = HEADER_BYTES + place * SLOT_BYTES
     const [word, number] = [at / 4, at / 8]

@@ -20,17 +20,17 @@ import { RunContext } from './context.ts'
 import { ForeignFailure } from './foreign-failure.ts'
 import type { RunHooks } from './hooks.ts'
 import { AttemptTrace } from './report/attempt-trace.ts'
-import type { Desk } from './run-services.ts'
-import type { Ending, Item, Source } from './sources/source.ts'
+import type { RunServices } from './run-services.ts'
+import type { AttemptOutcome, Item, Source } from './sources/source.ts'
 
 const MESSAGE_MAX = 2_000
 /** At least so long is waited after the store has failed; up to twice that. */
 const OUTAGE_REST_MS = 1_000
 
-type OnEnd = (execution: Execution, outcome: Ending) => void
+type OnEnd = (attempt: Attempt, outcome: AttemptOutcome) => void
 
 /** One run of one item: from its claim to its outcome. */
-export abstract class Execution {
+export abstract class Attempt {
   readonly claim: Item
   readonly source: Source
   readonly timeoutMs: number
@@ -54,20 +54,20 @@ export abstract class Execution {
   outage: unknown = undefined
   /** Only there when somebody traces. */
   trace: AttemptTrace | undefined = undefined
-  protected readonly desk: Desk
+  protected readonly services: RunServices
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
 
-  constructor(claim: Item, source: Source, timeoutMs: number, desk: Desk) {
+  constructor(claim: Item, source: Source, timeoutMs: number, services: RunServices) {
     this.claim = claim
     this.source = source
     this.timeoutMs = timeoutMs
     this.startIsKnown = claim.started
-    this.startedAt = desk.clock.now()
-    this.startedMs = desk.clock.monotonicMs()
+    this.startedAt = services.clock.now()
+    this.startedMs = services.clock.monotonicMs()
     this.deadlineMs = this.startedMs + timeoutMs
-    this.desk = desk
-    this.context = new RunContext(this, desk)
+    this.services = services
+    this.context = new RunContext(this, services)
   }
 
   /** Of the task, or of the discovery. */
@@ -85,16 +85,16 @@ export abstract class Execution {
   protected abstract input(): unknown
   protected abstract handle(input: unknown): unknown
   /** What a result means; it throws when that cannot be stored. */
-  abstract completed(result: unknown): Ending
+  abstract completed(result: unknown): AttemptOutcome
 
   /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
   async run(hooks: RunHooks, onEnd: OnEnd): Promise<void> {
     if (hooks.tracing !== undefined) this.trace = new AttemptTrace(hooks.tracing, this)
-    let outcome: Ending
+    let outcome: AttemptOutcome
     try {
       const input = this.input()
       const given = input instanceof Promise ? await input : input
-      if (this.uses !== null) await this.desk.equip(this, this.uses)
+      if (this.uses !== null) await this.services.acquire(this, this.uses)
       const result = await this.#handle(given, hooks)
       outcome = this.completed(result)
     } catch (error) {
@@ -130,7 +130,7 @@ export abstract class Execution {
 
   /** When it is tried again, should this attempt fail. */
   protected get retryAfterMs(): number {
-    return delayMs(this.retry, this.claim.attempt, this.desk.random())
+    return delayMs(this.retry, this.claim.attempt, this.services.random())
   }
 
   #failed(kind: FailureKind, error: unknown): Outcome {
@@ -147,7 +147,7 @@ export abstract class Execution {
   /** The handler could not help it. Many may have met the same: they do not all come back at once. */
   #withoutStore(error: unknown): Outcome {
     this.outage = error
-    const restMs = Math.round(OUTAGE_REST_MS * (1 + this.desk.random()))
+    const restMs = Math.round(OUTAGE_REST_MS * (1 + this.services.random()))
     return { kind: 'later', afterMs: Math.max(this.retryAfterMs, restMs), failure: failure('error', error) }
   }
 

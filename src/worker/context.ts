@@ -4,8 +4,8 @@ import { ClaimLostError, InputError } from '../errors.ts'
 import { writable } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 import { describeValue, messageOf } from '../thrown.ts'
-import type { Execution } from './attempt.ts'
-import type { Desk } from './run-services.ts'
+import type { Attempt } from './attempt.ts'
+import type { RunServices } from './run-services.ts'
 
 const NOTHING = Object.freeze({})
 const LINE_MAX = 4_000
@@ -13,8 +13,8 @@ const DETAILS_MAX = 16_000
 
 /** What a handler sees of its run. Costs nothing until it is used: most handlers use little of it. */
 export class RunContext implements Context {
-  readonly #execution: Execution
-  readonly #desk: Desk
+  readonly #attempt: Attempt
+  readonly #services: RunServices
   #controller: AbortController | undefined
   #log: Context['log'] | undefined
   /** The transaction whose effects are being written. */
@@ -22,30 +22,30 @@ export class RunContext implements Context {
   abortReason: Error | undefined
   use: Record<string, any> = NOTHING
 
-  constructor(execution: Execution, desk: Desk) {
-    this.#execution = execution
-    this.#desk = desk
+  constructor(attempt: Attempt, services: RunServices) {
+    this.#attempt = attempt
+    this.#services = services
   }
 
   get id(): string {
-    return this.#execution.claim.id
+    return this.#attempt.claim.id
   }
 
   get name(): string {
-    return this.#execution.name
+    return this.#attempt.name
   }
 
   get attempt(): number {
-    return this.#execution.claim.attempt
+    return this.#attempt.claim.attempt
   }
 
   get fence(): number {
-    return this.#execution.claim.fence
+    return this.#attempt.claim.fence
   }
 
   /** When its time is over; for handlers in other processes. */
   get deadlineAt(): number {
-    return this.#execution.startedAt + this.#execution.timeoutMs
+    return this.#attempt.startedAt + this.#attempt.timeoutMs
   }
 
   get signal(): AbortSignal {
@@ -73,7 +73,7 @@ export class RunContext implements Context {
   get enqueue(): Enqueue {
     const enqueue = (...args: Parameters<Enqueue>) => {
       const tx = this.#completing
-      return tx === undefined ? this.#desk.enqueue(...args) : this.#desk.enqueueWithin(tx)(...args)
+      return tx === undefined ? this.#services.enqueue(...args) : this.#services.enqueueWithin(tx)(...args)
     }
     return enqueue as Enqueue
   }
@@ -81,7 +81,7 @@ export class RunContext implements Context {
   /** Written soon, together with other news; never a reason to wait. */
   progress(fraction: number, message?: string): Promise<void> {
     if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1)) return this.#noFraction(fraction)
-    this.#desk.progress(this.#execution, fraction, message === undefined ? null : line(message))
+    this.#services.progress(this.#attempt, fraction, message === undefined ? null : line(message))
     return Promise.resolve()
   }
 
@@ -98,11 +98,13 @@ export class RunContext implements Context {
   }
 
   async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
-    const { name } = this.#execution
+    const { name } = this.#attempt
     if (this.abortReason !== undefined) throw this.abortReason
-    if (this.#execution.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
-    const outcome = this.#execution.completed(result)
-    const refusal = await this.#desk.completeWith(this.#execution, outcome, (tx) => this.#joined(tx, effects))
+    if (this.#attempt.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
+    const outcome = this.#attempt.completed(result)
+    const refusal = await this.#services.completeWith(this.#attempt, outcome, (tx) =>
+      this.#joined(tx, effects),
+    )
     if (refusal === null) return result
     throw this.abort(refusal)
   }
@@ -131,8 +133,8 @@ export class RunContext implements Context {
   }
 
   #write(level: LogLevel, message: string, details?: object): void {
-    this.#desk.note(this.#execution, {
-      at: this.#desk.clock.now(),
+    this.#services.note(this.#attempt, {
+      at: this.#services.clock.now(),
       attempt: this.attempt,
       level,
       message: line(message),

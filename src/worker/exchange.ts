@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { Hands } from './in-flight.ts'
-import type { Pace } from './prefetch/policy.ts'
-import type { Room, Source, Taken } from './sources/source.ts'
+import type { InFlight } from './in-flight.ts'
+import type { PrefetchPolicy } from './prefetch/policy.ts'
+import type { Capacity, Source, SourceAnswer } from './sources/source.ts'
 
 /** A commit whose answer was lost may still go through for that long. */
 const IN_DOUBT_MS = 60_000
@@ -10,8 +10,8 @@ const COMPARE_EVERY_MS = 60_000
 
 /** What passes between a worker and its store. */
 export class Exchanges {
-  readonly #hands: Hands
-  readonly #pace: Pace
+  readonly #inFlight: InFlight
+  readonly #pace: PrefetchPolicy
   readonly #clock: Clock
   readonly #isRemote: boolean
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
@@ -19,38 +19,38 @@ export class Exchanges {
   readonly #compareAtMs = new Map<Source, number>()
   #reports: (() => void)[] = []
 
-  constructor(hands: Hands, pace: Pace, clock: Clock, isRemote: boolean) {
-    this.#hands = hands
+  constructor(inFlight: InFlight, pace: PrefetchPolicy, clock: Clock, isRemote: boolean) {
+    this.#inFlight = inFlight
     this.#pace = pace
     this.#clock = clock
     this.#isRemote = isRemote
   }
 
   /** Hands in what is finished, and takes what is next. What could not be handed in is news for the next time. */
-  async make(source: Source, session: string, want: Room | null): Promise<Taken> {
-    const news = source.news.take()
-    const hands = this.#hands
+  async make(source: Source, session: string, want: Capacity | null): Promise<SourceAnswer> {
+    const outbox = source.outbox.take()
+    const inFlight = this.#inFlight
     const nowMs = this.#clock.monotonicMs()
     const begun = this.#startsToTell(source, nowMs)
     const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
-    const holding = this.#isInDoubt(source, nowMs) ? hands.ids(source) : undefined
+    const holding = this.#isInDoubt(source, nowMs) ? inFlight.ids(source) : undefined
     try {
-      const answer = await source.exchange({ session, starts, ...news.parts, want, holding })
-      const gaveBack = news.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
+      const answer = await source.exchange({ session, starts, ...outbox.parts, want, holding })
+      const gaveBack = outbox.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
       if (answer.compare) this.#compareAtMs.set(source, nowMs)
       else if (holding !== undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
-      for (const execution of begun) execution.startIsKnown = true
-      this.#reports.push(() => source.report(hands.reporting, news.handedIn, answer))
+      for (const attempt of begun) attempt.startIsKnown = true
+      this.#reports.push(() => source.report(inFlight.reporting, outbox.handedIn, answer))
       return { ...answer, gaveBack }
     } catch (error) {
-      news.putBack()
+      outbox.putBack()
       throw error
     }
   }
 
   /** Where each statement is a journey, not those that are likely to have ended before the next exchange. */
   #startsToTell(source: Source, nowMs: number) {
-    const starts = this.#hands.unknownStarts(source)
+    const starts = this.#inFlight.unknownStarts(source)
     if (!this.#isRemote) return starts
     return starts.filter(({ startedMs }) => nowMs - startedMs >= this.#pace.startsWaitMs)
   }

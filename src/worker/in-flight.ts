@@ -2,18 +2,18 @@ import type { Clock } from '../clock.ts'
 import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
-import type { Execution } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import { Deadline } from './deadline.ts'
 import { logEvent, type TaskEvent } from './events.ts'
-import { Patience } from './latch.ts'
+import { Latch } from './latch.ts'
 import { aheadIsOld } from './polling/polling.ts'
-import { Ahead, type Line } from './prefetch/prefetched.ts'
-import { Slices } from './prefetch/yielding.ts'
+import { type Line, Prefetched } from './prefetch/prefetched.ts'
+import { Yielding } from './prefetch/yielding.ts'
 import type { Reporting } from './report/report.ts'
-import type { Desk } from './run-services.ts'
-import { Runs } from './runs.ts'
-import type { HandsOptions } from './services.ts'
-import type { Ending, Item, Source } from './sources/source.ts'
+import type { RunServices } from './run-services.ts'
+import { RunningAttempts } from './runs.ts'
+import type { InFlightOptions } from './services.ts'
+import type { AttemptOutcome, Item, Source } from './sources/source.ts'
 import { currentItems } from './state/current.ts'
 import type { HeldItem } from './state/snapshot.ts'
 
@@ -21,24 +21,24 @@ import type { HeldItem } from './state/snapshot.ts'
 const NEVER = -1
 
 /** What a worker has in its hands: the items it runs, those it holds ahead, and the news about them. */
-export class Hands implements Desk {
+export class InFlight implements RunServices {
   readonly reporting: Reporting
-  readonly #options: HandsOptions
-  readonly #running: Runs
-  readonly #ahead = new Ahead()
+  readonly #options: InFlightOptions
+  readonly #running: RunningAttempts
+  readonly #ahead = new Prefetched()
   /** So few are left ahead that it is time for more. */
   #low = NEVER
-  readonly #slices: Slices
+  readonly #yielding: Yielding
   readonly #deadline: Deadline
-  readonly #whenEmpty = new Patience()
+  readonly #whenEmpty = new Latch()
   /** Nothing is started any more. */
   #isClosed = false
 
-  constructor(options: HandsOptions) {
+  constructor(options: InFlightOptions) {
     this.#options = options
     this.reporting = { ...options, eventOf: this.#eventOf }
-    this.#running = new Runs(options.watch)
-    this.#slices = new Slices(options.clock, () => this.#startNext())
+    this.#running = new RunningAttempts(options.watch)
+    this.#yielding = new Yielding(options.clock, () => this.#startNext())
     this.#deadline = new Deadline(options.clock, (nowMs) => this.#expireSome(nowMs))
   }
 
@@ -55,7 +55,7 @@ export class Hands implements Desk {
   }
 
   /** Runs that were started from what was held ahead, which the store does not know yet. */
-  unknownStarts(source: Source): Execution[] {
+  unknownStarts(source: Source): Attempt[] {
     return [...this.#running].filter((e) => !e.startIsKnown && !e.settled && e.source === source)
   }
 
@@ -77,17 +77,17 @@ export class Hands implements Desk {
   take(claims: readonly Item[], source: Source, low = NEVER): void {
     const now = this.clock.monotonicMs()
     this.#low = low
-    this.#slices.begin()
+    this.#yielding.begin()
     for (const claim of claims) if (claim.started) this.#start(claim, source)
     const rest = claims.filter((claim) => !claim.started)
     this.#ahead.add(rest, source, now)
     // Claimed while hands were free: nobody who ends will start these.
     const free = Math.min(
       this.#ahead.size,
-      this.#options.concurrency - this.#running.size - this.#slices.vacant,
+      this.#options.concurrency - this.#running.size - this.#yielding.vacant,
     )
     // Where the store works elsewhere it is asked for more before that: it works while these do.
-    if (free > 0 && this.#options.store.remote) this.#slices.startLater(free)
+    if (free > 0 && this.#options.store.remote) this.#yielding.startLater(free)
     else for (let n = 0; n < free; n++) this.#startNext()
     if (this.#isClosed) this.handBackAhead()
   }
@@ -96,30 +96,30 @@ export class Hands implements Desk {
     // A run that never waits may be what made the worker give up, in the middle of what it was given.
     if (this.#isClosed) return this.handBack([claim], source)
     const { emitter, hooks } = this.#options
-    const execution = source.begin(claim, this)
-    this.#running.add(execution)
-    this.#deadline.arm(execution.deadlineMs)
-    if (emitter.hears('started')) emitter.emit('started', () => this.#eventOf(execution))
-    void execution.run(hooks, this.#finish)
+    const attempt = source.begin(claim, this)
+    this.#running.add(attempt)
+    this.#deadline.arm(attempt.deadlineMs)
+    if (emitter.hears('started')) emitter.emit('started', () => this.#eventOf(attempt))
+    void attempt.run(hooks, this.#finish)
   }
 
-  readonly #finish = (execution: Execution, outcome: Ending): void => {
+  readonly #finish = (attempt: Attempt, outcome: AttemptOutcome): void => {
     const now = this.clock.monotonicMs()
-    const { pace, vitals } = this.#options
-    this.#running.delete(execution)
-    pace.ran(now - execution.startedMs, now)
-    if (execution.uses !== null) vitals.needs.release(execution, execution.trouble !== undefined)
-    if (!execution.settled) {
-      this.#settle(execution, outcome, now)
-      vitals.book.ran(execution, outcome, now - execution.startedMs)
-      if (execution.trouble !== undefined) vitals.broke(execution.trouble)
-      if (execution.outage !== undefined) vitals.storeFailed(execution)
+    const { pace, state } = this.#options
+    this.#running.delete(attempt)
+    pace.ran(now - attempt.startedMs, now)
+    if (attempt.uses !== null) state.resources.release(attempt, attempt.trouble !== undefined)
+    if (!attempt.settled) {
+      this.#settle(attempt, outcome, now)
+      state.stats.ran(attempt, outcome, now - attempt.startedMs)
+      if (attempt.trouble !== undefined) state.broke(attempt.trouble)
+      if (attempt.outage !== undefined) state.storeFailed(attempt)
     }
-    this.#options.onEnd(execution.claim.suspect, now - execution.startedMs)
+    this.#options.onEnd(attempt.claim.suspect, now - attempt.startedMs)
     // Behind a handler that did not wait: whoever has paused it relies on it that nothing old is begun.
     this.handBackOld(now)
-    if (this.#options.store.remote && this.#ahead.size > 0 && this.#slices.isOver(now))
-      return this.#slices.startLater()
+    if (this.#options.store.remote && this.#ahead.size > 0 && this.#yielding.isOver(now))
+      return this.#yielding.startLater()
     this.#startNext()
   }
 
@@ -134,13 +134,13 @@ export class Hands implements Desk {
     this.#options.onFree()
   }
 
-  #settle(execution: Execution, outcome: Ending, nowMs: number): void {
-    execution.settled = true
-    execution.endedMs = nowMs
-    execution.source.news.finished(execution, outcome, nowMs)
+  #settle(attempt: Attempt, outcome: AttemptOutcome, nowMs: number): void {
+    attempt.settled = true
+    attempt.endedMs = nowMs
+    attempt.source.outbox.finished(attempt, outcome, nowMs)
   }
 
-  readonly #eventOf = ({ claim, name, queue }: Execution): TaskEvent => {
+  readonly #eventOf = ({ claim, name, queue }: Attempt): TaskEvent => {
     const { id, attempt, maxAttempts } = claim
     return { id, name, queue, attempt, maxAttempts, worker: this.#options.id }
   }
@@ -162,59 +162,63 @@ export class Hands implements Desk {
     return this.#options.payloadLimit
   }
 
-  async equip(execution: Execution, uses: Uses): Promise<void> {
+  async acquire(attempt: Attempt, uses: Uses): Promise<void> {
     // Loading has a time-out of its own.
-    this.#running.time(execution, Number.POSITIVE_INFINITY)
-    await this.#options.vitals.needs.equip(execution, uses)
-    this.#running.time(execution, execution.deadlineMs)
-    this.#deadline.arm(execution.deadlineMs)
+    this.#running.time(attempt, Number.POSITIVE_INFINITY)
+    await this.#options.state.resources.acquire(attempt, uses)
+    this.#running.time(attempt, attempt.deadlineMs)
+    this.#deadline.arm(attempt.deadlineMs)
   }
 
-  note(execution: Execution, line: Parameters<Desk['note']>[1]): void {
-    if (execution.settled) return
-    execution.source.news.logged(execution, line, this.clock.monotonicMs())
-    this.#options.emitter.emit('log', () => logEvent(this.#eventOf(execution), line))
+  note(attempt: Attempt, line: Parameters<RunServices['note']>[1]): void {
+    if (attempt.settled) return
+    attempt.source.outbox.logged(attempt, line, this.clock.monotonicMs())
+    this.#options.emitter.emit('log', () => logEvent(this.#eventOf(attempt), line))
   }
 
-  progress(execution: Execution, fraction: number, message: string | null): void {
-    if (execution.settled) return
-    execution.source.news.progress(execution, fraction, message, this.clock.monotonicMs())
-    this.#options.emitter.emit('progress', () => ({ ...this.#eventOf(execution), fraction, message }))
+  progress(attempt: Attempt, fraction: number, message: string | null): void {
+    if (attempt.settled) return
+    attempt.source.outbox.progress(attempt, fraction, message, this.clock.monotonicMs())
+    this.#options.emitter.emit('progress', () => ({ ...this.#eventOf(attempt), fraction, message }))
   }
 
-  async completeWith(execution: Execution, outcome: Ending, effects: Parameters<Desk['completeWith']>[2]) {
+  async completeWith(
+    attempt: Attempt,
+    outcome: AttemptOutcome,
+    effects: Parameters<RunServices['completeWith']>[2],
+  ) {
     const session = this.#options.session()
-    if (session === null) return new ClaimLostError(`${execution.name}: the session was lost`)
+    if (session === null) return new ClaimLostError(`${attempt.name}: the session was lost`)
     const { reporting } = this
-    execution.isCompleting = true
-    const completing = execution.source.completeWith({ session, execution, outcome, effects, reporting })
-    const refusal = await completing.finally(() => (execution.isCompleting = false))
-    execution.settled = true
-    const { book } = this.#options.vitals
-    if (refusal === null) book.ran(execution, outcome, this.clock.monotonicMs() - execution.startedMs)
-    else book.counters.fenced_writes += 1
+    attempt.isCompleting = true
+    const completing = attempt.source.completeWith({ session, attempt, outcome, effects, reporting })
+    const refusal = await completing.finally(() => (attempt.isCompleting = false))
+    attempt.settled = true
+    const { stats } = this.#options.state
+    if (refusal === null) stats.ran(attempt, outcome, this.clock.monotonicMs() - attempt.startedMs)
+    else stats.counters.fenced_writes += 1
     return refusal
   }
 
   /** Somebody asked for it: what runs is told, what was held ahead goes back (and is cancelled there). */
   cancel(id: string): void {
-    const execution = this.#find(id)
-    if (execution !== undefined && execution.context.abortReason === undefined)
-      this.#abort(execution, new TaskCancelled(id))
+    const attempt = this.#find(id)
+    if (attempt !== undefined && attempt.context.abortReason === undefined)
+      this.#abort(attempt, new TaskCancelled(id))
     const ahead = this.#ahead.remove(id)
-    if (ahead !== undefined) ahead.source.news.returned(ahead.item, this.clock.monotonicMs())
+    if (ahead !== undefined) ahead.source.outbox.returned(ahead.item, this.clock.monotonicMs())
   }
 
   /** The claim is in other hands. What is being completed hears so from its own transaction, or has just been completed. */
   lose(id: string): void {
-    const execution = this.#find(id)
-    if (execution !== undefined && !execution.isCompleting) this.#lose(execution)
+    const attempt = this.#find(id)
+    if (attempt !== undefined && !attempt.isCompleting) this.#lose(attempt)
     this.#ahead.remove(id)
   }
 
   loseEverything(): void {
     this.#ahead.take()
-    for (const execution of this.#running) if (!execution.settled) this.#lose(execution)
+    for (const attempt of this.#running) if (!attempt.settled) this.#lose(attempt)
   }
 
   /** While it is shut nothing is started; what runs goes on. */
@@ -235,18 +239,18 @@ export class Hands implements Desk {
 
   /** Never started here. */
   handBack(claims: readonly Item[], source: Source): void {
-    for (const claim of claims) source.news.returned(claim, this.clock.monotonicMs())
+    for (const claim of claims) source.outbox.returned(claim, this.clock.monotonicMs())
   }
 
   abortAll(reason: Error): void {
-    for (const execution of this.#running) if (!execution.settled) this.#abort(execution, reason)
+    for (const attempt of this.#running) if (!attempt.settled) this.#abort(attempt, reason)
   }
 
   /** Nothing that still runs is waited for any more, nor heard. */
   abandonAll(): void {
-    for (const execution of this.#running) {
-      execution.settled = true
-      execution.trace?.ended({ kind: 'returned' })
+    for (const attempt of this.#running) {
+      attempt.settled = true
+      attempt.trace?.ended({ kind: 'returned' })
     }
     this.#deadline.cancel()
   }
@@ -261,39 +265,38 @@ export class Hands implements Desk {
     this.#whenEmpty.happened()
   }
 
-  #find(id: string): Execution | undefined {
-    for (const execution of this.#running)
-      if (execution.claim.id === id && !execution.settled) return execution
+  #find(id: string): Attempt | undefined {
+    for (const attempt of this.#running) if (attempt.claim.id === id && !attempt.settled) return attempt
     return undefined
   }
 
-  #lose(execution: Execution): void {
-    const { name, claim } = execution
-    execution.settled = true
-    execution.context.abort(new ClaimLostError(`the claim on ${name} ${claim.id} was lost`))
-    execution.trace?.ended({ kind: 'claim-lost' })
-    this.#options.emitter.emit('claim-lost', () => this.#eventOf(execution))
+  #lose(attempt: Attempt): void {
+    const { name, claim } = attempt
+    attempt.settled = true
+    attempt.context.abort(new ClaimLostError(`the claim on ${name} ${claim.id} was lost`))
+    attempt.trace?.ended({ kind: 'claim-lost' })
+    this.#options.emitter.emit('claim-lost', () => this.#eventOf(attempt))
   }
 
-  #abort(execution: Execution, reason: Error): void {
-    execution.deadlineMs = this.clock.monotonicMs() + this.#options.graceMs
-    execution.context.abort(reason)
-    this.#deadline.arm(execution.deadlineMs)
+  #abort(attempt: Attempt, reason: Error): void {
+    attempt.deadlineMs = this.clock.monotonicMs() + this.#options.graceMs
+    attempt.context.abort(reason)
+    this.#deadline.arm(attempt.deadlineMs)
   }
 
   #expireSome(nowMs: number): void {
-    for (const execution of this.#running) {
-      if (execution.deadlineMs <= nowMs) this.#expire(execution)
-      if (!execution.settled) this.#deadline.arm(execution.deadlineMs)
+    for (const attempt of this.#running) {
+      if (attempt.deadlineMs <= nowMs) this.#expire(attempt)
+      if (!attempt.settled) this.#deadline.arm(attempt.deadlineMs)
     }
   }
 
-  #expire(execution: Execution): void {
-    const { abortReason } = execution.context
-    if (abortReason === undefined) return this.#abort(execution, new TimeoutError(execution.timeoutMs))
-    if (execution.settled) return
+  #expire(attempt: Attempt): void {
+    const { abortReason } = attempt.context
+    if (abortReason === undefined) return this.#abort(attempt, new TimeoutError(attempt.timeoutMs))
+    if (attempt.settled) return
     // It did not heed the signal: the item is settled without it. Its slot stays taken until it returns.
-    this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())
+    this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())
     this.#options.onFree()
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 
 /** Those who wait for something to happen, but not for ever. */
-export class Patience {
+export class Latch {
   #waiting: (() => void)[] = []
 
   within(ms: number, clock: Clock): Promise<void> {

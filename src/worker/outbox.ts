@@ -1,33 +1,33 @@
 import type { ClaimProof, NewLogLine, Run } from '../store/contract.ts'
-import type { Execution } from './attempt.ts'
-import type { Ending, Handing } from './sources/source.ts'
+import type { Attempt } from './attempt.ts'
+import type { AttemptOutcome, SourceExchange } from './sources/source.ts'
 
 /** Log lines of one run that are kept; the rest is counted. */
 const LINES_MAX = 1_000
 
 /** An outcome as the store takes it, with the run that it is of. */
 export interface HandedIn extends Run {
-  execution: Execution
-  outcome: Ending
+  attempt: Attempt
+  outcome: AttemptOutcome
 }
 
 /** What has happened since the last exchange. */
-export class News {
+export class Outbox {
   /** When the oldest of it happened. */
   sinceMs: number | undefined
   #outcomes: HandedIn[] = []
   #returned: ClaimProof[] = []
-  readonly #progress = new Map<Execution, { fraction: number; message: string | null }>()
-  readonly #logs = new Map<Execution, NewLogLine[]>()
-  readonly #lineCounts = new WeakMap<Execution, number>()
+  readonly #progress = new Map<Attempt, { fraction: number; message: string | null }>()
+  readonly #logs = new Map<Attempt, NewLogLine[]>()
+  readonly #lineCounts = new WeakMap<Attempt, number>()
 
   get isEmpty(): boolean {
     return this.sinceMs === undefined
   }
 
-  finished(execution: Execution, outcome: Ending, nowMs: number): void {
-    const { claim, startedAt } = execution
-    this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, execution })
+  finished(attempt: Attempt, outcome: AttemptOutcome, nowMs: number): void {
+    const { claim, startedAt } = attempt
+    this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, attempt })
     this.sinceMs ??= nowMs
   }
 
@@ -37,32 +37,32 @@ export class News {
     this.sinceMs ??= nowMs
   }
 
-  progress(execution: Execution, fraction: number, message: string | null, nowMs: number): void {
-    this.#progress.set(execution, { fraction, message })
+  progress(attempt: Attempt, fraction: number, message: string | null, nowMs: number): void {
+    this.#progress.set(attempt, { fraction, message })
     this.sinceMs ??= nowMs
   }
 
   /** What is not handed in yet, for a completion that does not wait for the next exchange. */
-  takeProgress(execution: Execution): { fraction: number; message: string | null } | undefined {
-    const at = this.#progress.get(execution)
-    this.#progress.delete(execution)
+  takeProgress(attempt: Attempt): { fraction: number; message: string | null } | undefined {
+    const at = this.#progress.get(attempt)
+    this.#progress.delete(attempt)
     return at
   }
 
-  logged(execution: Execution, line: NewLogLine, nowMs: number): void {
-    const count = (this.#lineCounts.get(execution) ?? 0) + 1
-    this.#lineCounts.set(execution, count)
+  logged(attempt: Attempt, line: NewLogLine, nowMs: number): void {
+    const count = (this.#lineCounts.get(attempt) ?? 0) + 1
+    this.#lineCounts.set(attempt, count)
     if (count > LINES_MAX) return
-    const lines = this.#logs.get(execution) ?? []
+    const lines = this.#logs.get(attempt) ?? []
     const last = { ...line, message: `${line.message} (the last line kept of this attempt)` }
     lines.push(count === LINES_MAX ? last : line)
-    this.#logs.set(execution, lines)
+    this.#logs.set(attempt, lines)
     this.sinceMs ??= nowMs
   }
 
   /** Empties it; `putBack` undoes that when the exchange has failed. */
   take(): {
-    parts: Pick<Handing, 'outcomes' | 'progress' | 'logs'>
+    parts: Pick<SourceExchange, 'outcomes' | 'progress' | 'logs'>
     handedIn: readonly HandedIn[]
     putBack: () => void
   } {
@@ -86,11 +86,11 @@ export class News {
       putBack: () => {
         this.#outcomes = [...outcomes, ...this.#outcomes]
         this.#returned = [...returned, ...this.#returned]
-        for (const [execution, at] of progress) {
-          if (!this.#progress.has(execution)) this.#progress.set(execution, at)
+        for (const [attempt, at] of progress) {
+          if (!this.#progress.has(attempt)) this.#progress.set(attempt, at)
         }
-        for (const [execution, lines] of logs) {
-          this.#logs.set(execution, [...lines, ...(this.#logs.get(execution) ?? [])])
+        for (const [attempt, lines] of logs) {
+          this.#logs.set(attempt, [...lines, ...(this.#logs.get(attempt) ?? [])])
         }
         this.sinceMs = sinceMs ?? this.sinceMs
       },
@@ -99,10 +99,10 @@ export class News {
 
   /** The session is gone: nobody would accept any of it. */
   drop(): void {
-    for (const { execution } of this.take().handedIn) execution.trace?.ended({ kind: 'claim-lost' })
+    for (const { attempt } of this.take().handedIn) attempt.trace?.ended({ kind: 'claim-lost' })
   }
 }
 
-function asReturned({ id, fence }: ClaimProof): Run & { outcome: Ending } {
+function asReturned({ id, fence }: ClaimProof): Run & { outcome: AttemptOutcome } {
   return { id, fence, startedAt: 0, outcome: { kind: 'returned' } }
 }

@@ -1,20 +1,20 @@
-import type { Execution } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 
 /** Whoever must know what runs even while the event loop is blocked: told before a handler is called. */
 export interface RunWatch {
-  began(execution: Execution): void
+  began(attempt: Attempt): void
   /** Its time begins later, or now. */
-  timed(execution: Execution): void
+  timed(attempt: Attempt): void
   /** The run in this place ended. Null: nobody takes the place; otherwise the run that had the last one. */
-  ended(place: number, successor: Execution | null): void
+  ended(place: number, successor: Attempt | null): void
 }
 
 /**
  * The runs under way. A Set would do the same and cost the garbage collector a third of its work: as runs come and go it
  * moves to new tables, and each old one keeps its runs, and the next table, from being collected young.
  */
-export class Runs {
-  readonly #all: Execution[] = []
+export class RunningAttempts {
+  readonly #all: Attempt[] = []
   readonly #watch: RunWatch | undefined
 
   constructor(watch?: RunWatch) {
@@ -25,18 +25,18 @@ export class Runs {
     return this.#all.length
   }
 
-  add(execution: Execution): void {
-    execution.place = this.#all.push(execution) - 1
-    this.#watch?.began(execution)
+  add(attempt: Attempt): void {
+    attempt.place = this.#all.push(attempt) - 1
+    this.#watch?.began(attempt)
   }
 
-  time(execution: Execution, deadlineMs: number): void {
-    execution.deadlineMs = deadlineMs
-    this.#watch?.timed(execution)
+  time(attempt: Attempt, deadlineMs: number): void {
+    attempt.deadlineMs = deadlineMs
+    this.#watch?.timed(attempt)
   }
 
   /** The last one takes its place. */
-  delete({ place }: Execution): void {
+  delete({ place }: Attempt): void {
     const last = this.#all.pop()!
     if (place === this.#all.length) return this.#watch?.ended(place, null)
     this.#all[place] = last
@@ -44,7 +44,7 @@ export class Runs {
     this.#watch?.ended(place, last)
   }
 
-  [Symbol.iterator](): Iterator<Execution> {
+  [Symbol.iterator](): Iterator<Attempt> {
     return this.#all.values()
   }
 }

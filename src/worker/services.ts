@@ -4,12 +4,12 @@ import type { Meter } from '../queue/meter.ts'
 import type { Store } from '../store/contract.ts'
 import type { Emitter } from './events.ts'
 import type { RunHooks } from './hooks.ts'
-import type { Pace } from './prefetch/policy.ts'
+import type { PrefetchPolicy } from './prefetch/policy.ts'
 import type { RunWatch } from './runs.ts'
-import type { Vitals } from './state/worker-state.ts'
+import type { WorkerState } from './state/worker-state.ts'
 
 /** What the engine shares among all its workers. */
-export interface HandsServices {
+export interface EngineServices {
   store: Store
   clock: Clock
   random: () => number
@@ -21,14 +21,14 @@ export interface HandsServices {
   watch?: RunWatch
 }
 
-export interface HandsOptions extends HandsServices {
+export interface InFlightOptions extends EngineServices {
   /** Of the worker. */
   id: string
   payloadLimit: number
   graceMs: number
   concurrency: number
-  pace: Pace
-  vitals: Pick<Vitals, 'book' | 'needs' | 'broke' | 'storeFailed'>
+  pace: PrefetchPolicy
+  state: Pick<WorkerState, 'stats' | 'resources' | 'broke' | 'storeFailed'>
   session: () => string | null
   /** A hand is free, or there is news that should not wait. */
   onFree: () => void

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type { Exchanges } from './exchange.ts'
-import type { Hands } from './in-flight.ts'
+import type { InFlight } from './in-flight.ts'
 import type { Sources } from './sources/sources.ts'
 
 /** A server that crashed is back, or its standby promoted, within seconds. Otherwise what the worker held waits for its lease. */
@@ -13,15 +13,15 @@ interface Leaving {
   session: string
   store: Store
   clock: Clock
-  hands: Hands
+  inFlight: InFlight
   sources: Sources
   exchanges: Exchanges
 }
 
 /** The last news, then the end of the session, which gives back whatever is left. If the store is away, it tries for a while. */
 export async function leave(worker: Leaving): Promise<void> {
-  const { clock, hands, sources } = worker
-  const holdsSomething = hands.running > 0 || sources.haveNews
+  const { clock, inFlight, sources } = worker
+  const holdsSomething = inFlight.running > 0 || sources.haveUnsent
   const givesUpAtMs = clock.monotonicMs() + (holdsSomething ? AWAY_MS : 0)
   for (;;) {
     try {
@@ -36,7 +36,7 @@ export async function leave(worker: Leaving): Promise<void> {
 
 async function endSession({ session, store, sources, exchanges }: Leaving): Promise<void> {
   try {
-    for (const source of sources) if (!source.news.isEmpty) await exchanges.make(source, session, null)
+    for (const source of sources) if (!source.outbox.isEmpty) await exchanges.make(source, session, null)
     await store.endSession(session, 'stop')
   } catch (error) {
     exchanges.failed()

@@ -1,9 +1,9 @@
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
-import type { Household } from './isolation/crash-isolation.ts'
+import type { CrashIsolation } from './isolation/crash-isolation.ts'
 import type { Keeper } from './keeper/keeper.ts'
-import type { PaceOptions } from './prefetch/policy.ts'
-import type { HandsServices } from './services.ts'
+import type { PollTimings } from './prefetch/policy.ts'
+import type { EngineServices } from './services.ts'
 import type { Source } from './sources/source.ts'
 
 export interface WorkerOptions {
@@ -14,14 +14,14 @@ export interface WorkerOptions {
   resourceErrorLimit: number
   payloadLimit: number
   /** `graceMs`: between an abort and giving up on the handler. */
-  timings: PaceOptions & { graceMs: number }
+  timings: PollTimings & { graceMs: number }
   /** The process that looks after this one. */
   supervisor?: ProcessIdentity
   /** It begins with a pause. */
   paused?: boolean
 }
 
-export interface WorkerServices extends HandsServices {
+export interface WorkerServices extends EngineServices {
   keeper: Keeper
-  household: Household
+  isolation: CrashIsolation
 }

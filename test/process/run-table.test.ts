@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { Blackboard } from '../../src/process/run-table.ts'
-import type { Execution } from '../../src/worker/attempt.ts'
+import { SharedRunTable } from '../../src/process/run-table.ts'
+import type { Attempt } from '../../src/worker/attempt.ts'
 
 /** As far as a blackboard looks at a run. */
-function run(place: number, item: string, deadlineMs = 1_000): Execution {
-  return { place, item, deadlineMs, startedAt: 500, claim: { fence: 7 } } as Execution
+function run(place: number, item: string, deadlineMs = 1_000): Attempt {
+  return { place, item, deadlineMs, startedAt: 500, claim: { fence: 7 } } as Attempt
 }
 
 test('what one thread writes the other reads, the earliest deadline first', () => {
-  const board = new Blackboard(4)
-  const seen = new Blackboard(board.memory)
+  const board = new SharedRunTable(4)
+  const seen = new SharedRunTable(board.memory)
   board.began(run(0, 'late/1', 9_000))
   board.began(run(1, 'soon/2', 2_000))
   board.began(run(2, 'never/3', Number.POSITIVE_INFINITY))
@@ -24,7 +24,7 @@ test('what one thread writes the other reads, the earliest deadline first', () =
 })
 
 test('whoever ends leaves his place to the last one', () => {
-  const board = new Blackboard(3)
+  const board = new SharedRunTable(3)
   const last = run(1, 'b/2')
   board.began(run(0, 'a/1'))
   board.began(last)
@@ -35,7 +35,7 @@ test('whoever ends leaves his place to the last one', () => {
 })
 
 test('more runs than there is room for are counted, and a name of any length is cut', () => {
-  const board = new Blackboard(1)
+  const board = new SharedRunTable(1)
   board.began(run(0, `long/${'ä'.repeat(1_000)}`))
   board.began(run(1, 'no/room'))
   expect(board.running).toBe(2)
@@ -45,8 +45,8 @@ test('more runs than there is room for are counted, and a name of any length is 
 })
 
 test('the first run and the last one wake whoever watches', async () => {
-  const board = new Blackboard(2)
-  const seen = new Blackboard(board.memory)
+  const board = new SharedRunTable(2)
+  const seen = new SharedRunTable(board.memory)
   const begun = seen.change(0)
   board.began(run(0, 'a/1'))
   await begun

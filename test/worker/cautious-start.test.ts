@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Probation } from '../../src/worker/isolation/cautious-start.ts'
+import { CautiousStart } from '../../src/worker/isolation/cautious-start.ts'
 import { RowSource } from '../../src/worker/sources/rows.ts'
 import { rowWorker, withFiles } from '../conformance/row-worker.ts'
 import { World } from '../conformance/world.ts'
@@ -21,8 +21,8 @@ async function withSuspects(count: number) {
     await worker.end('crash')
     await worker.begin()
   }
-  const sourceWith = (probation: Probation) => {
-    const source = new RowSource(world.store, new Map([['tag-files', {} as never]]), probation)
+  const sourceWith = (cautiousStart: CautiousStart) => {
+    const source = new RowSource(world.store, new Map([['tag-files', {} as never]]), cautiousStart)
     const asked = async (empty: boolean) => {
       const want = { start: 4, ahead: 9, empty, without: [] }
       const taken = await source.exchange({ ...NOTHING, session: worker.session, want })
@@ -35,7 +35,7 @@ async function withSuspects(count: number) {
 
 test('a worker whose last life ended on a row begins with another one', async () => {
   const sourceWith = await withSuspects(2)
-  const { asked } = sourceWith(new Probation(['tag-files/1']))
+  const { asked } = sourceWith(new CautiousStart(['tag-files/1']))
   expect(await asked(true)).toEqual(['tag-files/2'])
   // Alone, until it has ended.
   expect(await asked(false)).toEqual([])
@@ -43,23 +43,23 @@ test('a worker whose last life ended on a row begins with another one', async ()
 
 test('if there is nothing else it is the same row again, but not before suspects were asked for', async () => {
   const sourceWith = await withSuspects(1)
-  const { asked } = sourceWith(new Probation(['tag-files/1']))
+  const { asked } = sourceWith(new CautiousStart(['tag-files/1']))
   expect(await asked(false)).toEqual([])
   expect(await asked(true)).toEqual(['tag-files/1'])
 })
 
 test('that there is another one shows only when suspects are asked for', async () => {
   const sourceWith = await withSuspects(2)
-  const { asked } = sourceWith(new Probation(['tag-files/1']))
+  const { asked } = sourceWith(new CautiousStart(['tag-files/1']))
   expect(await asked(false)).toEqual([])
   expect(await asked(true)).toEqual(['tag-files/2'])
 })
 
 test('nor before the worker has asked for tasks, too', async () => {
   const sourceWith = await withSuspects(1)
-  const probation = new Probation(['tag-files/1'], 2)
-  const { asked } = sourceWith(probation)
+  const cautiousStart = new CautiousStart(['tag-files/1'], 2)
+  const { asked } = sourceWith(cautiousStart)
   expect(await asked(true)).toEqual([])
-  expect(probation.isOverWithout({ name: 'tasks' })).toBe(true)
+  expect(cautiousStart.isOverWithout({ name: 'tasks' })).toBe(true)
   expect(await asked(true)).toEqual(['tag-files/1'])
 })

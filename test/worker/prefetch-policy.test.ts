@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Pace } from '../../src/worker/prefetch/policy.ts'
+import { PrefetchPolicy } from '../../src/worker/prefetch/policy.ts'
 
 const TIMINGS = { idleMinMs: 1, idleMaxMs: 1, pollMs: 1 }
 
 const shortItems = () => {
-  const pace = new Pace(TIMINGS, true)
+  const pace = new PrefetchPolicy(TIMINGS, true)
   pace.ran(0.1, 1)
   return pace
 }
@@ -29,7 +29,7 @@ test('however often items went back, a worker asks for one ahead', () => {
 
 test('a worker holds 20 ms of work ahead of a store that works elsewhere, and 10 ms otherwise', () => {
   const aheadOf = (isRemote: boolean) => {
-    const pace = new Pace(TIMINGS, isRemote)
+    const pace = new PrefetchPolicy(TIMINGS, isRemote)
     for (let n = 0; n < 200; n++) pace.ran(10, n)
     return pace.aheadFor(10)
   }
@@ -37,7 +37,7 @@ test('a worker holds 20 ms of work ahead of a store that works elsewhere, and 10
 })
 
 test('starts of short runs wait, because their ends are near, and starts of long ones do not', () => {
-  const pace = new Pace(TIMINGS, true)
+  const pace = new PrefetchPolicy(TIMINGS, true)
   expect(pace.startsWaitMs).toBe(0)
   pace.ran(10, 0)
   expect(pace.startsWaitMs).toBe(20)
@@ -46,7 +46,7 @@ test('starts of short runs wait, because their ends are near, and starts of long
 })
 
 test('handlers that never wait end one after the other, and the worker holds what it can start in time', () => {
-  const pace = new Pace(TIMINGS, true)
+  const pace = new PrefetchPolicy(TIMINGS, true)
   for (let n = 0; n < 30; n++) pace.ran(1, n)
   expect(pace.aheadFor(20)).toBe(20)
 })

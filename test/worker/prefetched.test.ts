@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { aheadIsOld } from '../../src/worker/polling/polling.ts'
-import { Ahead } from '../../src/worker/prefetch/prefetched.ts'
+import { Prefetched } from '../../src/worker/prefetch/prefetched.ts'
 import type { Item, Source } from '../../src/worker/sources/source.ts'
 
 /** So many that were claimed at 0, of which some have been started. */
-function line(claimed: number, started: number): Ahead {
-  const ahead = new Ahead()
+function line(claimed: number, started: number): Prefetched {
+  const ahead = new Prefetched()
   const items = Array.from({ length: claimed }, (_, n) => ({ id: String(n) }) as Item)
   ahead.add(items, {} as Source, 0)
   for (let n = 0; n < started; n++) ahead.next()
   return ahead
 }
 
-const isOld = (line: Ahead, nowMs: number) => aheadIsOld({ line }, nowMs)
+const isOld = (line: Prefetched, nowMs: number) => aheadIsOld({ line }, nowMs)
 
 test('what is held ahead goes back after 50 ms if nothing of it was begun', () => {
   expect(isOld(line(100, 0), 49)).toBe(false)

@@ -865,7 +865,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a handler that ignores its signal is given up after the grace',
     promise: 'A task ends in time, even if its handler never does.',
     file: 'src/worker/in-flight.ts',
-    find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
+    find: 'this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
     replace: '',
     test: {
       file: 'test/journeys/timeouts.test.ts',
@@ -877,9 +877,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'the slot stays taken until the handler returns',
     promise: 'Handlers that ignore their time-out do not pile up beyond the concurrency.',
     file: 'src/worker/in-flight.ts',
-    find: 'this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
+    find: 'this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
     replace:
-      'this.#running.delete(execution)\n    this.#settle(execution, execution.outcomeOf(abortReason), this.clock.monotonicMs())',
+      'this.#running.delete(attempt)\n    this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
     test: {
       file: 'test/journeys/timeouts.test.ts',
       title:
@@ -890,8 +890,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'a stop hands back what was claimed ahead',
     promise: 'After the word to stop nothing new is begun.',
     file: 'src/worker/worker.ts',
-    find: 'suspectsWaiting(this.#hands, false)\n    this.#hands.isOpen = false',
-    replace: 'suspectsWaiting(this.#hands, false)',
+    find: 'suspectsWaiting(this.#inFlight, false)\n    this.#inFlight.isOpen = false',
+    replace: 'suspectsWaiting(this.#inFlight, false)',
     test: {
       file: 'test/journeys/stopping.test.ts',
       title: 'what was claimed ahead goes back as well, uncharged',
@@ -912,7 +912,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'items held ahead go back when their time has not come',
     promise: 'An idle worker gets what a busy one holds and cannot start.',
     file: 'src/worker/worker.ts',
-    find: 'this.#hands.handBackOld(this.#services.clock.monotonicMs())',
+    find: 'this.#inFlight.handBackOld(this.#services.clock.monotonicMs())',
     replace: '',
     test: {
       file: 'test/journeys/stopping.test.ts',
@@ -923,7 +923,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a suspect goes first in an empty house',
     promise: 'What a crash left behind is not starved by work that goes on.',
     file: 'src/worker/isolation/crash-isolation.ts',
-    find: 'return this.isEmpty && this.#members.get(hands)!.suspectWaits',
+    find: 'return this.isEmpty && this.#members.get(inFlight)!.suspectWaits',
     replace: 'return this.isEmpty',
     test: {
       file: 'test/worker/crash-isolation.test.ts',
@@ -934,7 +934,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'who leaves holds nobody back',
     promise: 'Work goes on while a worker drains.',
     file: 'src/worker/worker.ts',
-    find: "answer.suspectsWaiting && this.#state === 'working'",
+    find: "answer.suspectsWaiting && this.#mode === 'working'",
     replace: 'answer.suspectsWaiting',
     test: {
       file: 'test/worker/leaving.test.ts',
@@ -967,7 +967,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a cancel reaches what runs',
     promise: 'A running task in another process can be cancelled.',
     file: 'src/worker/worker.ts',
-    find: 'for (const id of answer.cancels) this.#hands.cancel(id)',
+    find: 'for (const id of answer.cancels) this.#inFlight.cancel(id)',
     replace: '',
     test: {
       file: 'test/journeys/cancelling.test.ts',
@@ -1011,8 +1011,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'an idle worker looks by itself',
     promise: 'Losing every wake-up costs latency, never work.',
     file: 'src/worker/polling/polling.ts',
-    find: 'pace.nextLookMs(hands.running > 0)',
-    replace: 'hands.running > 0 ? pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
+    find: 'pace.nextLookMs(inFlight.running > 0)',
+    replace: 'inFlight.running > 0 ? pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
     test: { file: 'test/journeys/waking.test.ts', title: 'losing every wake-up costs latency only' },
   },
   {
@@ -1566,7 +1566,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'testing: retries come without jitter',
     promise: 'In a test a retry comes exactly when its backoff says.',
     file: 'src/worker/attempt.ts',
-    find: 'delayMs(this.retry, this.claim.attempt, this.desk.random())',
+    find: 'delayMs(this.retry, this.claim.attempt, this.services.random())',
     replace: 'delayMs(this.retry, this.claim.attempt, Math.random())',
     test: {
       file: 'test/testing/time.test.ts',
@@ -1645,8 +1645,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: effects enqueue on their own connection',
     promise: 'Completions that enqueue what follows do not wait for each other until they all fail.',
     file: 'src/worker/context.ts',
-    find: 'tx === undefined ? this.#desk.enqueue(...args)',
-    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    find: 'tx === undefined ? this.#services.enqueue(...args)',
+    replace: 'tx !== null ? this.#services.enqueue(...args)',
     test: {
       file: 'test/store/postgres/within.test.ts',
       title: 'effects that hold all connections of the pool may enqueue: none of them needs another',
@@ -1656,8 +1656,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'what follows is enqueued with the completion',
     promise: 'A task that follows exists if, and only if, the one before is completed.',
     file: 'src/worker/context.ts',
-    find: 'tx === undefined ? this.#desk.enqueue(...args)',
-    replace: 'tx !== null ? this.#desk.enqueue(...args)',
+    find: 'tx === undefined ? this.#services.enqueue(...args)',
+    replace: 'tx !== null ? this.#services.enqueue(...args)',
     test: {
       file: 'test/journeys/completing.test.ts',
       title: 'ctx.enqueue in the callback enqueues with the completion, or not at all',

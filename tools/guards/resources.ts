@@ -55,7 +55,7 @@ export const RESOURCES: readonly Guard[] = [
     'drained waits for the first answer',
     'Nobody is told that there is nothing to do before it is known.',
     'src/worker/worker.ts',
-    ['nothing && !this.#vitals.needs.areAsking ? waiting', 'nothing ? waiting'],
+    ['nothing && !this.#state.resources.areAsking ? waiting', 'nothing ? waiting'],
     ['test/journeys/resources.test.ts', 'drained waits for a probe that takes its time'],
   ),
   guard(
@@ -93,14 +93,14 @@ export const RESOURCES: readonly Guard[] = [
     'loading is not the time of the task',
     'A task does not time out because its model takes long to load.',
     'src/worker/in-flight.ts',
-    ['    this.#running.time(execution, Number.POSITIVE_INFINITY)\n', ''],
+    ['    this.#running.time(attempt, Number.POSITIVE_INFINITY)\n', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
     'its time begins after loading',
     'A task has its whole time-out, whatever loading took.',
     NEEDS,
-    ['execution.deadlineMs = execution.startedMs + execution.timeoutMs', ''],
+    ['attempt.deadlineMs = attempt.startedMs + attempt.timeoutMs', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
@@ -115,8 +115,8 @@ export const RESOURCES: readonly Guard[] = [
     'A worker process is not killed because its model takes longer to load than a handler may run.',
     'src/worker/in-flight.ts',
     [
-      '    this.#running.time(execution, Number.POSITIVE_INFINITY)\n',
-      '    execution.deadlineMs = Number.POSITIVE_INFINITY\n',
+      '    this.#running.time(attempt, Number.POSITIVE_INFINITY)\n',
+      '    attempt.deadlineMs = Number.POSITIVE_INFINITY\n',
     ],
     [
       'test/supervisor/resources.test.ts',
@@ -144,7 +144,7 @@ export const RESOURCES: readonly Guard[] = [
     'what a failed start took is let go',
     'A resource is unloaded although another one that its run needed failed.',
     NEEDS,
-    ['() => holdings[n]!.release()', '() => {}'],
+    ['() => instances[n]!.release()', '() => {}'],
     [LOADING, 'of one of two that fails lets go of the other'],
   ),
   guard(
@@ -237,14 +237,14 @@ export const RESOURCES: readonly Guard[] = [
     'whoever waits for a worker that gave up is told',
     'drained() does not say that all is done when the worker gave up.',
     'src/worker/worker.ts',
-    ['this.#drained.tellEverybody(this.#vitals.failed)', 'this.#drained.tellEverybody(null)'],
+    ['this.#drained.tellEverybody(this.#state.failed)', 'this.#drained.tellEverybody(null)'],
     [ERRORS, 'as often as the worker was told ends it, and fails whoever waits for it to be drained'],
   ),
   guard(
     'what broke is asked about',
     'A resource that was lost while it was loaded is noticed, and replaced.',
     NEEDS,
-    ['      if (broken) holding.doubt()\n', ''],
+    ['      if (broken) instance.doubt()\n', ''],
     [ERRORS, 'makes the worker ask whether what was used is still there, and unload it if not'],
   ),
   guard(

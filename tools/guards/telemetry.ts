@@ -36,7 +36,7 @@ export const TELEMETRY: Guard[] = [
     name: 'telemetry: a lost claim completed nothing',
     promise: 'A span says what was committed.',
     file: 'src/worker/in-flight.ts',
-    find: "    execution.trace?.ended({ kind: 'claim-lost' })\n",
+    find: "    attempt.trace?.ended({ kind: 'claim-lost' })\n",
     replace: '',
     test: {
       file: TRACES,
@@ -47,7 +47,7 @@ export const TELEMETRY: Guard[] = [
     name: 'telemetry: who never returns has a span',
     promise: 'Every attempt of a process that lives ends its span.',
     file: 'src/worker/in-flight.ts',
-    find: "      execution.trace?.ended({ kind: 'returned' })\n",
+    find: "      attempt.trace?.ended({ kind: 'returned' })\n",
     replace: '',
     test: {
       file: TRACES,

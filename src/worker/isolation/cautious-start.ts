@@ -1,10 +1,10 @@
-import type { Room } from '../sources/source.ts'
+import type { Capacity } from '../sources/source.ts'
 
 /**
  * A worker whose last life ended on an item begins with one other item, alone. If it crashes on whatever it is given, that shows before
  * the same item has been blamed too often; if it does not, all goes on as usual.
  */
-export class Probation {
+export class CautiousStart {
   readonly #avoid: readonly string[]
   /** Which have nothing but what it avoids; of so many. */
   readonly #exhausted = new Set<object>()
@@ -22,7 +22,7 @@ export class Probation {
   }
 
   /** What may be asked for. */
-  narrow(want: Room | null): Room | null {
+  narrow(want: Capacity | null): Capacity | null {
     if (want === null) return null
     // However it ended, it is not in our hands any more.
     if (this.#state === 'running' && want.empty) this.#state = 'over'

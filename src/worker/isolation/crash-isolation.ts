@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { Hands } from '../in-flight.ts'
+import type { InFlight } from '../in-flight.ts'
 
 /** Others have a process for that many times as long as a suspect took from them; or as it took to start. */
 const OTHERS_FACTOR = 19
@@ -18,8 +18,8 @@ interface Member {
  * The workers of one process, which live and die together. A suspect runs alone in the process: if it takes it down,
  * nobody else can be blamed, and nobody else suffers.
  */
-export class Household {
-  readonly #members = new Map<Hands, Member>()
+export class CrashIsolation {
+  readonly #members = new Map<InFlight, Member>()
   /** Known without a look at the members: it is asked at the end of every run. */
   #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -33,21 +33,21 @@ export class Household {
     this.#clock = clock
   }
 
-  join(hands: Hands, nudge: () => void): void {
+  join(inFlight: InFlight, nudge: () => void): void {
     // As old as it is, as it begins to work: that is what its start took.
     const startMs = this.#clock.monotonicMs()
     this.#suspectsFromMs ??= startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))
-    this.#members.set(hands, { nudge, suspectWaits: false })
+    this.#members.set(inFlight, { nudge, suspectWaits: false })
   }
 
-  leave(hands: Hands): void {
-    this.suspectsWaiting(hands, false)
-    this.#members.delete(hands)
+  leave(inFlight: InFlight): void {
+    this.suspectsWaiting(inFlight, false)
+    this.#members.delete(inFlight)
   }
 
   /** Nobody holds anything. */
   get isEmpty(): boolean {
-    return [...this.#members.keys()].every((hands) => hands.running === 0 && hands.ahead === 0)
+    return [...this.#members.keys()].every((inFlight) => inFlight.running === 0 && inFlight.ahead === 0)
   }
 
   /**
@@ -63,14 +63,14 @@ export class Household {
    * Beside a suspect nothing runs. While one waits we take nothing more, so that the house becomes empty; and then the
    * worker goes first whose suspect it is, or others would fill the house again and again.
    */
-  mayClaim(hands: Hands): boolean {
+  mayClaim(inFlight: InFlight): boolean {
     if ([...this.#members.keys()].some((member) => member.runsSuspect)) return false
     if (!this.#suspectWaits) return true
-    return this.isEmpty && this.#members.get(hands)!.suspectWaits
+    return this.isEmpty && this.#members.get(inFlight)!.suspectWaits
   }
 
-  suspectsWaiting(hands: Hands, waiting: boolean): void {
-    const member = this.#members.get(hands)!
+  suspectsWaiting(inFlight: InFlight, waiting: boolean): void {
+    const member = this.#members.get(inFlight)!
     const done = member.suspectWaits && !waiting
     member.suspectWaits = waiting
     this.#suspectWaits = [...this.#members.values()].some((one) => one.suspectWaits)

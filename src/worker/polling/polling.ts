@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Change } from '../../store/contract.ts'
-import type { Hands } from '../in-flight.ts'
-import type { Pace } from '../prefetch/policy.ts'
+import type { InFlight } from '../in-flight.ts'
+import type { PrefetchPolicy } from '../prefetch/policy.ts'
 import type { Line } from '../prefetch/prefetched.ts'
 import type { Sources } from '../sources/sources.ts'
 
@@ -18,23 +18,23 @@ const TROUBLE_MS = 1_000
 
 interface Rest {
   clock: Clock
-  hands: Hands
+  inFlight: InFlight
   sources: Sources
-  pace: Pace
+  pace: PrefetchPolicy
   isTroubled: boolean
 }
 
 /** How long the next exchange can wait when nobody wakes us. */
-export function restMs({ clock, hands, sources, pace, isTroubled }: Rest): number {
+export function restMs({ clock, inFlight, sources, pace, isTroubled }: Rest): number {
   if (isTroubled) return TROUBLE_MS
   const now = clock.monotonicMs()
-  const reasons = [pace.nextLookMs(hands.running > 0)]
+  const reasons = [pace.nextLookMs(inFlight.running > 0)]
   for (const source of sources) {
     reasons.push(source.nextDueMs - now)
-    if (source.news.sinceMs !== undefined) reasons.push(source.news.sinceMs + NEWS_MS - now)
-    for (const { startedMs } of hands.unknownStarts(source)) reasons.push(startedMs + NEWS_MS - now)
+    if (source.outbox.sinceMs !== undefined) reasons.push(source.outbox.sinceMs + NEWS_MS - now)
+    for (const { startedMs } of inFlight.unknownStarts(source)) reasons.push(startedMs + NEWS_MS - now)
   }
-  if (hands.ahead > 0) reasons.push(lookAtLineInMs(hands.line, now))
+  if (inFlight.ahead > 0) reasons.push(lookAtLineInMs(inFlight.line, now))
   return Math.max(0, Math.min(...reasons))
 }
 
@@ -54,7 +54,7 @@ export function aheadIsOld({ line }: { line: Line }, nowMs: number): boolean {
   return !wasAway || nowMs - oldSinceMs >= AWAY_MS
 }
 
-function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: number): boolean {
+function isWorthWaking(change: Change, { running, ahead }: InFlight, concurrency: number): boolean {
   const what = change.kind === 'elsewhere' ? change.only : change.kind
   if (what === 'ended' || what === 'schedules') return false
   if (what === 'cancel') return running + ahead > 0
@@ -66,7 +66,7 @@ function isWorthWaking(change: Change, { running, ahead }: Hands, concurrency: n
 
 /** What a worker is told of. */
 interface Told {
-  hands: Hands
+  inFlight: InFlight
   sources: Sources
   concurrency: number
   /** It claims at all. */
@@ -77,7 +77,7 @@ interface Told {
 
 /** Whether a worker looks for work now, and whether it takes new tasks that another worker would take otherwise. */
 export function answerTo(change: Change, told: Told): 'nothing' | 'look' | 'take' {
-  if (!isWorthWaking(change, told.hands, told.concurrency)) return 'nothing'
+  if (!isWorthWaking(change, told.inFlight, told.concurrency)) return 'nothing'
   if (change.kind !== 'elsewhere' || change.task?.turn !== 'ours') return 'look'
   const { queue, name } = change.task
   const { queues, names } = told.sources.serve

@@ -15,7 +15,7 @@ const EARLY_MAX = 10
 
 const IDLE_FACTOR = 1.5
 
-export interface PaceOptions {
+export interface PollTimings {
   idleMinMs: number
   idleMaxMs: number
   /** How soon a cancel is noticed should its wake-up be lost. */
@@ -23,8 +23,8 @@ export interface PaceOptions {
 }
 
 /** How much a worker takes at a time, and how long it rests when there is nothing. */
-export class Pace {
-  readonly #options: PaceOptions
+export class PrefetchPolicy {
+  readonly #options: PollTimings
   readonly #aheadMs: number
   #averageMs = Number.NaN
   #betweenEndsMs = Number.NaN
@@ -37,7 +37,7 @@ export class Pace {
   /** Early claims in a row. */
   #early = 0
 
-  constructor(options: PaceOptions, isRemote: boolean) {
+  constructor(options: PollTimings, isRemote: boolean) {
     this.#options = options
     this.#aheadMs = isRemote ? AHEAD_REMOTE_MS : AHEAD_MS
     this.#idleMs = options.idleMinMs

@@ -12,10 +12,10 @@ interface Batch {
 }
 
 /** How those who wait for a free hand get on. */
-export type Line = Pick<Ahead, 'size' | 'sinceMs' | 'lastsMs' | 'oldSinceMs'>
+export type Line = Pick<Prefetched, 'size' | 'sinceMs' | 'lastsMs' | 'oldSinceMs'>
 
 /** Items held ahead: claimed, and waiting for a free hand, in the order of their claims. */
-export class Ahead {
+export class Prefetched {
   #batches: Batch[] = []
   #started = 0
   size = 0

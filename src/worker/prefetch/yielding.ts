@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 const SLICE_MS = 0.5
 
 /** Lets others have a turn between handlers that never wait, where the store's answers are among those others. */
-export class Slices {
+export class Yielding {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #startNext: () => void
   #sinceMs = Number.NEGATIVE_INFINITY
@@ -25,10 +25,10 @@ export class Slices {
   }
 
   /** What so many hands were to start now they do after everybody else's turn. */
-  startLater(hands = 1): void {
+  startLater(inFlight = 1): void {
     const isAwaited = this.vacant > 0
-    this.vacant += hands
-    if (isAwaited || hands === 0) return
+    this.vacant += inFlight
+    if (isAwaited || inFlight === 0) return
     setImmediate(() => {
       this.begin()
       for (let left = this.vacant; left > 0; left--) {

@@ -2,7 +2,7 @@ import type { AttemptEnd, Carrier, Running } from '../../define/telemetry.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowAnswer } from '../../model/row.ts'
 import type { Tracing } from '../../queue/tracing.ts'
-import type { Execution } from '../attempt.ts'
+import type { Attempt } from '../attempt.ts'
 
 /** An attempt as it is traced. */
 export class AttemptTrace {
@@ -31,7 +31,7 @@ export class AttemptTrace {
   }
 }
 
-type Traced = Pick<Execution, 'claim' | 'name' | 'queue'> & { carrier: Carrier | null }
+type Traced = Pick<Attempt, 'claim' | 'name' | 'queue'> & { carrier: Carrier | null }
 
 /** Null: its claim was lost, whatever it did. */
 export function endOfTask(outcome: Outcome | null, isFinal: boolean): AttemptEnd {

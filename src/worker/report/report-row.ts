@@ -1,7 +1,7 @@
 import { GleanerError } from '../../errors.ts'
 import type { RowAnswer } from '../../model/row.ts'
 import type { BrokenDiscovery } from '../../store/contract.ts'
-import type { Execution } from '../attempt.ts'
+import type { Attempt } from '../attempt.ts'
 import type { HandedIn } from '../outbox.ts'
 import { endOfRow } from './attempt-trace.ts'
 import { type Reporting, ranMs, tellOfFailure } from './report.ts'
@@ -14,42 +14,42 @@ export function reportRows(
 ): void {
   // A whole batch may have met the same obstacle: that is one problem.
   const told = new Set<string>()
-  for (const [index, { execution }] of handedIn.entries()) {
+  for (const [index, { attempt }] of handedIn.entries()) {
     const answer = answers[index]!
-    reportRow(reporting, execution, answer, told)
+    reportRow(reporting, attempt, answer, told)
   }
 }
 
 export function reportRow(
   reporting: Reporting,
-  execution: Execution,
+  attempt: Attempt,
   answer: RowAnswer,
   told: Set<string> = new Set(),
 ): void {
   const { emitter, meter, eventOf } = reporting
-  const event = () => eventOf(execution)
-  const durationMs = ranMs(reporting, execution)
-  execution.trace?.ended(endOfRow(answer))
+  const event = () => eventOf(attempt)
+  const durationMs = ranMs(reporting, attempt)
+  attempt.trace?.ended(endOfRow(answer))
   switch (answer.kind) {
     case 'done':
-      meter.ran(execution, 'completed', durationMs)
+      meter.ran(attempt, 'completed', durationMs)
       return emitter.emit('completed', () => ({ ...event(), durationMs }))
     case 'failed':
-      return reportFailure(reporting, execution, answer, durationMs)
+      return reportFailure(reporting, attempt, answer, durationMs)
     case 'changed': {
       const { times, backsOffMs } = answer
-      if (backsOffMs !== null) tellOfEdits(reporting, execution, times)
+      if (backsOffMs !== null) tellOfEdits(reporting, attempt, times)
       return emitter.emit('changed', () => ({ ...event(), times, backsOffMs }))
     }
     case 'gone':
       return emitter.emit('gone', event)
     case 'refused':
-      meter.incident(execution, 'fenced')
+      meter.incident(attempt, 'fenced')
       return emitter.emit('claim-lost', event)
     case 'paused':
       if (!told.has(answer.reason)) {
         told.add(answer.reason)
-        reportBroken(reporting, { discovery: execution.name, reason: answer.reason })
+        reportBroken(reporting, { discovery: attempt.name, reason: answer.reason })
       }
       return emitter.emit('returned', event)
     case 'returned':
@@ -71,20 +71,20 @@ export function reportBroken({ emitter }: Reporting, { discovery, reason }: Brok
 
 function reportFailure(
   { emitter, hooks, meter, eventOf }: Reporting,
-  execution: Execution,
+  attempt: Attempt,
   { failure: error, retryInMs }: RowAnswer & { kind: 'failed' },
   durationMs: number,
 ): void {
   const final = retryInMs === null
-  meter.ran(execution, final ? 'failed' : 'retried', durationMs)
-  meter.incident(execution, error.kind)
-  tellOfFailure(emitter, hooks, eventOf(execution), error, final)
-  const event = () => ({ ...eventOf(execution), durationMs, error })
+  meter.ran(attempt, final ? 'failed' : 'retried', durationMs)
+  meter.incident(attempt, error.kind)
+  tellOfFailure(emitter, hooks, eventOf(attempt), error, final)
+  const event = () => ({ ...eventOf(attempt), durationMs, error })
   if (final) return emitter.emit('failed', event)
   emitter.emit('retrying', () => ({ ...event(), afterMs: retryInMs }))
 }
 
-function tellOfEdits({ emitter }: Reporting, { claim }: Execution, times: number): void {
+function tellOfEdits({ emitter }: Reporting, { claim }: Attempt, times: number): void {
   const error = new Error(
     'if the handler itself writes to the row, return the values from `done`, or write in `ctx.complete`',
   )

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Meter } from '../../queue/meter.ts'
-import type { Execution } from '../attempt.ts'
+import type { Attempt } from '../attempt.ts'
 import { type Emitter, harmless, type TaskEvent } from '../events.ts'
 import type { Hooks } from '../hooks.ts'
 import { endOfTask } from './attempt-trace.ts'
@@ -12,22 +12,22 @@ export interface Reporting {
   hooks: Hooks
   clock: Pick<Clock, 'monotonicMs'>
   meter: Meter
-  eventOf: (execution: Execution) => TaskEvent
+  eventOf: (attempt: Attempt) => TaskEvent
 }
 
 /** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
-export function reportOutcome(reporting: Reporting, execution: Execution, outcome: Outcome | null): void {
+export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outcome | null): void {
   const { emitter, hooks, meter, eventOf } = reporting
-  const durationMs = ranMs(reporting, execution)
-  execution.trace?.ended(endOfTask(outcome, isFinal(execution, outcome)))
+  const durationMs = ranMs(reporting, attempt)
+  attempt.trace?.ended(endOfTask(outcome, isFinal(attempt, outcome)))
   if (outcome?.kind === 'completed') {
-    meter.ran(execution, 'completed', durationMs)
+    meter.ran(attempt, 'completed', durationMs)
     // Most end like this, and mostly nobody listens.
     if (!emitter.hears('completed')) return
   }
-  const event = () => eventOf(execution)
+  const event = () => eventOf(attempt)
   if (outcome === null) {
-    meter.incident(execution, 'fenced')
+    meter.incident(attempt, 'fenced')
     return emitter.emit('claim-lost', event)
   }
   switch (outcome.kind) {
@@ -41,9 +41,9 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
       return emitter.emit('returned', event)
     case 'failed': {
       const { failure, retryAfterMs } = outcome
-      const final = isFinal(execution, outcome)
-      meter.ran(execution, final ? 'failed' : 'retried', durationMs)
-      meter.incident(execution, failure.kind)
+      const final = isFinal(attempt, outcome)
+      meter.ran(attempt, final ? 'failed' : 'retried', durationMs)
+      meter.incident(attempt, failure.kind)
       tellOfFailure(emitter, hooks, event(), failure, final)
       if (final) return emitter.emit('failed', () => ({ ...event(), durationMs, error: failure }))
       return emitter.emit('retrying', () => ({
@@ -57,13 +57,13 @@ export function reportOutcome(reporting: Reporting, execution: Execution, outcom
 }
 
 /** It failed, and is not tried again. */
-function isFinal({ claim }: Execution, outcome: Outcome | null): boolean {
+function isFinal({ claim }: Attempt, outcome: Outcome | null): boolean {
   if (outcome?.kind !== 'failed') return false
   return outcome.retryAfterMs === null || claim.attempt >= claim.maxAttempts
 }
 
 /** How long it ran: it may have waited since for others to share its transaction. */
-export function ranMs({ clock }: Reporting, { endedMs, startedMs }: Execution): number {
+export function ranMs({ clock }: Reporting, { endedMs, startedMs }: Attempt): number {
   return (endedMs || clock.monotonicMs()) - startedMs
 }
 

@@ -28,7 +28,7 @@ const REASON_MAX = 500
 const RETRY_MIN_MS = 10
 
 /** A resource in this process: one instance, however many workers and runs share it. */
-export class Holding {
+export class ResourceInstance {
   readonly definition: ResourceDefinition
   readonly #clock: Clock
   readonly #calls: Calls

@@ -1,28 +1,29 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition } from '../../define/resource.ts'
 import { Calls } from './calls.ts'
-import { Holding, type Member } from './instance.ts'
+import { type Member, ResourceInstance } from './instance.ts'
 
 /** The resources of a process: whoever asks for the same one shares it, also across engines. */
 export class Pool {
   readonly calls = new Calls()
   readonly #clock: Clock
-  readonly #holdings = new Map<ResourceDefinition, Holding>()
+  readonly #instances = new Map<ResourceDefinition, ResourceInstance>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  join(definition: ResourceDefinition, member: Member): Holding {
-    const holding = this.#holdings.get(definition) ?? new Holding(definition, this.#clock, this.calls)
-    this.#holdings.set(definition, holding)
-    holding.join(member)
-    return holding
+  join(definition: ResourceDefinition, member: Member): ResourceInstance {
+    const instance =
+      this.#instances.get(definition) ?? new ResourceInstance(definition, this.#clock, this.calls)
+    this.#instances.set(definition, instance)
+    instance.join(member)
+    return instance
   }
 
-  async leave(holding: Holding, member: Member): Promise<void> {
-    await holding.leave(member)
-    if (holding.isUnused) this.#holdings.delete(holding.definition)
+  async leave(instance: ResourceInstance, member: Member): Promise<void> {
+    await instance.leave(member)
+    if (instance.isUnused) this.#instances.delete(instance.definition)
   }
 }
 

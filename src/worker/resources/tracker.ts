@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition, Uses } from '../../define/resource.ts'
 import type { Holdup } from '../../model/holdup.ts'
-import type { Execution } from '../attempt.ts'
+import type { Attempt } from '../attempt.ts'
 import type { ResourceSnapshot } from '../state/snapshot.ts'
-import type { Holding, Member } from './instance.ts'
+import type { Member, ResourceInstance } from './instance.ts'
 import { type Pool, poolOn } from './pool.ts'
 
 const NONE: readonly string[] = []
@@ -16,16 +16,16 @@ interface NeededBy {
 }
 
 /** The resources that a worker's items need: which of them may be claimed, and what their runs are given. */
-export class Needs {
+export class ResourceTracker {
   readonly #clock: Clock
   readonly #member: Member
   readonly #pool: Pool
-  readonly #holdings = new Map<ResourceDefinition, Holding>()
+  readonly #instances = new Map<ResourceDefinition, ResourceInstance>()
   /** The names of tasks and discoveries that need it. */
-  readonly #neededBy = new Map<Holding, Set<string>>()
+  readonly #neededBy = new Map<ResourceInstance, Set<string>>()
   /** Those that an item needs which the worker is there for. */
-  readonly #expected = new Set<Holding>()
-  readonly #taken = new Map<Execution, Holding[]>()
+  readonly #expected = new Set<ResourceInstance>()
+  readonly #taken = new Map<Attempt, ResourceInstance[]>()
   /** Runs that wait for something to be loaded. */
   waiting = 0
   #without = NONE
@@ -39,43 +39,44 @@ export class Needs {
     this.#pool = poolOn(clock)
     for (const { name, uses: used, isExpected } of uses)
       for (const definition of used.values()) {
-        const holding = this.#held(definition)
-        this.#neededBy.get(holding)!.add(name)
-        if (isExpected) this.#expected.add(holding)
+        const instance = this.#held(definition)
+        this.#neededBy.get(instance)!.add(name)
+        if (isExpected) this.#expected.add(instance)
       }
   }
 
-  #held(definition: ResourceDefinition): Holding {
-    const known = this.#holdings.get(definition)
+  #held(definition: ResourceDefinition): ResourceInstance {
+    const known = this.#instances.get(definition)
     if (known !== undefined) return known
-    const holding = this.#pool.join(definition, this.#member)
-    this.#holdings.set(definition, holding)
-    this.#neededBy.set(holding, new Set())
-    return holding
+    const instance = this.#pool.join(definition, this.#member)
+    this.#instances.set(definition, instance)
+    this.#neededBy.set(instance, new Set())
+    return instance
   }
 
   get isNothing(): boolean {
-    return this.#holdings.size === 0
+    return this.#instances.size === 0
   }
 
   /** What may not be claimed now, because something it needs is not there, or not known to be. The same array while that stays so. */
   without(): readonly string[] {
     if (this.isNothing) return NONE
     const names = new Set<string>()
-    for (const [holding, needing] of this.#neededBy)
-      if (holding.look() !== 'available') for (const name of needing) names.add(name)
+    for (const [instance, needing] of this.#neededBy)
+      if (instance.look() !== 'available') for (const name of needing) names.add(name)
     if (!isSame([...names], this.#without)) this.#without = names.size === 0 ? NONE : [...names]
     return this.#without
   }
 
   /** Something was asked, and may be there. */
   get areAsking(): boolean {
-    return this.#any((holding) => holding.isAsking && holding.absence === undefined)
+    return this.#any((instance) => instance.isAsking && instance.absence === undefined)
   }
 
   /** Of those that decide on the worker's health, it is not known yet whether they are there. */
   get areUnknown(): boolean {
-    for (const holding of this.#expected) if (holding.isAsking && holding.absence === undefined) return true
+    for (const instance of this.#expected)
+      if (instance.isAsking && instance.absence === undefined) return true
     return false
   }
 
@@ -88,45 +89,45 @@ export class Needs {
   }
 
   get areLoading(): boolean {
-    return this.#any((holding) => holding.isLoading)
+    return this.#any((instance) => instance.isLoading)
   }
 
   /** What is held up by what, and until when. The same array while that stays so. */
   holdups(): readonly Holdup[] {
     if (this.isNothing) return this.#holdups
-    const absences = [...this.#neededBy.keys()].map((holding) => holding.absence)
+    const absences = [...this.#neededBy.keys()].map((instance) => instance.absence)
     if (isSame(absences, this.#absences)) return this.#holdups
     this.#absences = absences
-    this.#holdups = [...this.#neededBy].flatMap(([holding, needing]) => holdup(holding, needing))
+    this.#holdups = [...this.#neededBy].flatMap(([instance, needing]) => holdup(instance, needing))
     return this.#holdups
   }
 
   /** Waits until everything is loaded, and holds it until `release`. The run's own time begins then. */
-  async equip(execution: Execution, uses: Uses): Promise<void> {
+  async acquire(attempt: Attempt, uses: Uses): Promise<void> {
     this.waiting += 1
     try {
-      execution.context.use = await this.#take(uses, execution)
+      attempt.context.use = await this.#take(uses, attempt)
     } finally {
       this.waiting -= 1
     }
-    execution.startedMs = this.#clock.monotonicMs()
-    execution.deadlineMs = execution.startedMs + execution.timeoutMs
+    attempt.startedMs = this.#clock.monotonicMs()
+    attempt.deadlineMs = attempt.startedMs + attempt.timeoutMs
   }
 
-  async #take(uses: Uses, execution: Execution): Promise<Record<string, unknown>> {
-    const { signal } = execution.context
+  async #take(uses: Uses, attempt: Attempt): Promise<Record<string, unknown>> {
+    const { signal } = attempt.context
     signal.throwIfAborted()
-    const holdings = [...uses.values()].map((definition) => this.#holdings.get(definition)!)
-    const taking = holdings.map((holding) => holding.use())
+    const instances = [...uses.values()].map((definition) => this.#instances.get(definition)!)
+    const taking = instances.map((instance) => instance.use())
     try {
       const values = await unlessAborted(Promise.all(taking), signal)
-      this.#taken.set(execution, holdings)
+      this.#taken.set(attempt, instances)
       return Object.freeze(Object.fromEntries([...uses.keys()].map((key, n) => [key, values[n]])))
     } catch (error) {
       // Those that were, or will be, loaded all the same are of no use to it.
       for (const [n, one] of taking.entries()) {
         one.then(
-          () => holdings[n]!.release(),
+          () => instances[n]!.release(),
           () => {},
         )
       }
@@ -135,30 +136,30 @@ export class Needs {
   }
 
   /** `broken`: the run says that something it used is. */
-  release(execution: Execution, broken: boolean): void {
-    for (const holding of this.#taken.get(execution) ?? []) {
-      if (broken) holding.doubt()
-      holding.release()
+  release(attempt: Attempt, broken: boolean): void {
+    for (const instance of this.#taken.get(attempt) ?? []) {
+      if (broken) instance.doubt()
+      instance.release()
     }
-    this.#taken.delete(execution)
+    this.#taken.delete(attempt)
   }
 
   async leave(): Promise<void> {
-    const leaving = [...this.#holdings.values()].map((holding) => this.#pool.leave(holding, this.#member))
+    const leaving = [...this.#instances.values()].map((instance) => this.#pool.leave(instance, this.#member))
     await Promise.all(leaving)
   }
 
   snapshot(): ResourceSnapshot[] {
-    return [...this.#holdings.values()].map((holding) => holding.snapshot())
+    return [...this.#instances.values()].map((instance) => instance.snapshot())
   }
 
-  #any(is: (holding: Holding) => boolean): boolean {
-    for (const holding of this.#holdings.values()) if (is(holding)) return true
+  #any(is: (instance: ResourceInstance) => boolean): boolean {
+    for (const instance of this.#instances.values()) if (is(instance)) return true
     return false
   }
 }
 
-function holdup({ absence, definition }: Holding, needing: ReadonlySet<string>): Holdup[] {
+function holdup({ absence, definition }: ResourceInstance, needing: ReadonlySet<string>): Holdup[] {
   if (absence === undefined) return []
   return [{ resource: definition.name, reason: absence.reason, until: absence.until, holds: [...needing] }]
 }

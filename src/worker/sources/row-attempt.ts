@@ -5,19 +5,19 @@ import { doneValues } from '../../discovery/done.ts'
 import type { RetryPolicy } from '../../model/retry.ts'
 import type { RowOutcome } from '../../model/row.ts'
 import type { RowClaim } from '../../store/contract.ts'
-import { Execution } from '../attempt.ts'
-import type { Desk } from '../run-services.ts'
+import { Attempt } from '../attempt.ts'
+import type { RunServices } from '../run-services.ts'
 import type { Source } from './source.ts'
 
 /** One run of one row. */
-export class RowExecution extends Execution {
+export class RowAttempt extends Attempt {
   declare readonly claim: RowClaim
   readonly #definition: DiscoveryDefinition
   /** As its schema made it. */
   #row: unknown
 
-  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, desk: Desk) {
-    super(claim, source, definition.timeoutMs, desk)
+  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, services: RunServices) {
+    super(claim, source, definition.timeoutMs, services)
     this.#definition = definition
   }
 

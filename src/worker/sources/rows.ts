@@ -2,16 +2,23 @@ import type { DiscoveryDefinition } from '../../define/discovery.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
 import type { BrokenDiscovery, RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
-import type { Execution } from '../attempt.ts'
-import { Probation } from '../isolation/cautious-start.ts'
+import type { Attempt } from '../attempt.ts'
+import { CautiousStart } from '../isolation/cautious-start.ts'
 import type { HandedIn } from '../outbox.ts'
 import type { Reporting } from '../report/report.ts'
 import { reportBroken, reportRow, reportRows } from '../report/report-row.ts'
-import type { Desk } from '../run-services.ts'
-import { RowExecution } from './row-attempt.ts'
-import { type Completing, type Handing, type Room, Source, type Taken, usesOf } from './source.ts'
+import type { RunServices } from '../run-services.ts'
+import { RowAttempt } from './row-attempt.ts'
+import {
+  type Capacity,
+  type Completing,
+  Source,
+  type SourceAnswer,
+  type SourceExchange,
+  usesOf,
+} from './source.ts'
 
-interface RowsTaken extends Taken {
+interface RowsTaken extends SourceAnswer {
   answers: readonly RowAnswer[]
   broken?: readonly BrokenDiscovery[]
 }
@@ -26,15 +33,15 @@ export class RowSource extends Source {
   readonly #names: readonly string[]
   /** Those that it may work on without some resources. */
   #able: { without: readonly string[]; names: readonly string[] }
-  readonly #probation: Probation
+  readonly #cautiousStart: CautiousStart
 
   constructor(
     store: Store,
     definitions: ReadonlyMap<string, DiscoveryDefinition>,
-    probation = new Probation(),
+    cautiousStart = new CautiousStart(),
   ) {
     super()
-    this.#probation = probation
+    this.#cautiousStart = cautiousStart
     this.#store = store
     this.#definitions = definitions
     this.#names = [...definitions.keys()]
@@ -50,9 +57,9 @@ export class RowSource extends Source {
   }
 
   /** Log lines and progress are told, not stored: the row is the only state. */
-  async exchange({ session, starts, outcomes, want: wanted, holding }: Handing): Promise<RowsTaken> {
-    this.#probation.ended(outcomes.length)
-    const want = this.#probation.narrow(wanted)
+  async exchange({ session, starts, outcomes, want: wanted, holding }: SourceExchange): Promise<RowsTaken> {
+    this.#cautiousStart.ended(outcomes.length)
+    const want = this.#cautiousStart.narrow(wanted)
     const answer = await this.#store.exchangeRows({
       session,
       starts,
@@ -61,46 +68,46 @@ export class RowSource extends Source {
       want: want === null ? null : this.#wanted(want),
       holding,
     })
-    this.#probation.given(answer.claims.length)
+    this.#cautiousStart.given(answer.claims.length)
     const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
     const taken = { ...answer, cancels: [], fenced, unlimited: true }
     // Before suspects were asked for nobody knows whether there are others.
-    if (!this.#probation.isLooking || !want?.empty || answer.sessionEnded) return taken
-    if (!this.#probation.isOverWithout(this)) return taken
+    if (!this.#cautiousStart.isLooking || !want?.empty || answer.sessionEnded) return taken
+    if (!this.#cautiousStart.isOverWithout(this)) return taken
     const { claims } = await this.exchange({ ...NOTHING, session, want: wanted })
     // Who was asked before has perhaps what was avoided.
     return { ...taken, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
   }
 
-  #wanted({ without, ...room }: Room): RowWant | null {
+  #wanted({ without, ...room }: Capacity): RowWant | null {
     if (this.#able.without !== without)
       this.#able = { without, names: this.#names.filter((name) => !without.includes(name)) }
     const { names } = this.#able
     return names.length === 0 ? null : { discoveries: names, ...room }
   }
 
-  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void {
+  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: SourceAnswer): void {
     const { answers, broken = [] } = answer as RowsTaken
     reportRows(reporting, handedIn, answers)
     for (const one of broken) reportBroken(reporting, one)
   }
 
-  begin(claim: RowClaim, desk: Desk): Execution {
-    return new RowExecution(claim, this.#definitions.get(claim.discovery)!, this, desk)
+  begin(claim: RowClaim, services: RunServices): Attempt {
+    return new RowAttempt(claim, this.#definitions.get(claim.discovery)!, this, services)
   }
 
-  async completeWith({ session, execution, outcome, effects, reporting }: Completing): Promise<Error | null> {
-    const { claim, startedAt } = execution
+  async completeWith({ session, attempt, outcome, effects, reporting }: Completing): Promise<Error | null> {
+    const { claim, startedAt } = attempt
     const run = { id: claim.id, fence: claim.fence, startedAt }
     const completed = outcome as RowOutcome & { kind: 'completed' }
     const answer = await this.#store.completeRowWith(session, run, completed, effects)
-    reportRow(reporting, execution, answer)
+    reportRow(reporting, attempt, answer)
     return answer.kind === 'done' ? null : refusalOf(answer, claim.id)
   }
 
   /** A table may begin with hundreds of rows that take processes down: others go on meanwhile. */
-  override suspectsGoFirst(household: { isTimeForSuspects: boolean }): boolean {
-    return household.isTimeForSuspects
+  override suspectsGoFirst(isolation: { isTimeForSuspects: boolean }): boolean {
+    return isolation.isTimeForSuspects
   }
 
   /** Asked of the rows themselves: counts may be a second old. */
@@ -135,7 +142,7 @@ function refusalOf(answer: RowAnswer, id: string): Error {
         `${id}: the row was edited meanwhile, nothing was written; it stays to be done`,
       )
     case 'gone':
-      return new ClaimLostError(`${id}: the row is gone or needs no work any more, nothing was written`)
+      return new ClaimLostError(`${id}: the row is gone or resources no work any more, nothing was written`)
     case 'failed':
       return new GleanerError(`${id}: ${answer.failure.message}; nothing was written`, { code: 'BAD_DONE' })
     case 'paused':
@@ -143,6 +150,6 @@ function refusalOf(answer: RowAnswer, id: string): Error {
         code: 'DISCOVERY_PAUSED',
       })
     default:
-      return new ClaimLostError(`${id}: the claim is in other hands, nothing was written`)
+      return new ClaimLostError(`${id}: the claim is in other inFlight, nothing was written`)
   }
 }

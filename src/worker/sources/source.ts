@@ -2,10 +2,10 @@ import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
 import type { ClaimProof, Effects, Exchange, Exchanged, NewSession, Run, Want } from '../../store/contract.ts'
-import type { Execution } from '../attempt.ts'
-import { type HandedIn, News } from '../outbox.ts'
+import type { Attempt } from '../attempt.ts'
+import { type HandedIn, Outbox } from '../outbox.ts'
 import type { Reporting } from '../report/report.ts'
-import type { Desk } from '../run-services.ts'
+import type { RunServices } from '../run-services.ts'
 
 /** What a worker knows of an item that it claimed, wherever it was found. */
 export interface Item extends ClaimProof {
@@ -18,21 +18,21 @@ export interface Item extends ClaimProof {
 }
 
 /** How a run ended: of a task, or of a row. */
-export type Ending = Outcome | RowOutcome
+export type AttemptOutcome = Outcome | RowOutcome
 
 /** How much a worker has hands for, and the names of what it has no resources for. */
-export interface Room extends Omit<Want, 'able'> {
+export interface Capacity extends Omit<Want, 'able'> {
   without: readonly string[]
 }
 
 /** What is finished, and the room for more. */
-export interface Handing extends Omit<Exchange, 'want' | 'outcomes'> {
-  outcomes: readonly (Run & { outcome: Ending })[]
-  want: Room | null
+export interface SourceExchange extends Omit<Exchange, 'want' | 'outcomes'> {
+  outcomes: readonly (Run & { outcome: AttemptOutcome })[]
+  want: Capacity | null
 }
 
 /** What came of it: the next items, and what is not ours any more. */
-export interface Taken extends Omit<Exchanged, 'claims'> {
+export interface SourceAnswer extends Omit<Exchanged, 'claims'> {
   claims: readonly Item[]
   /** Outcomes that were refused, beside those that `refused` names. */
   fenced?: number
@@ -49,7 +49,7 @@ export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }
 export abstract class Source {
   /** What it gives, for those who count. */
   abstract readonly kind: 'tasks' | 'rows'
-  readonly news = new News()
+  readonly outbox = new Outbox()
   /** When something that waits for its time becomes due, by the monotonic clock. */
   nextDueMs = Number.POSITIVE_INFINITY
   /** An item of it waits for an empty house. */
@@ -65,11 +65,11 @@ export abstract class Source {
   }
 
   /** Hands in what is finished, takes what is next. */
-  abstract exchange(handing: Handing): Promise<Taken>
+  abstract exchange(handing: SourceExchange): Promise<SourceAnswer>
   /** Tells listeners and hooks what became of what was handed in. */
-  abstract report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Taken): void
+  abstract report(reporting: Reporting, handedIn: readonly HandedIn[], answer: SourceAnswer): void
   /** The run of an item that this source gave. */
-  abstract begin(item: Item, desk: Desk): Execution
+  abstract begin(item: Item, services: RunServices): Attempt
   /** Commits the handler's own writes together with the completion, and tells of it. An error: nothing was written. */
   abstract completeWith(completing: Completing): Promise<Error | null>
   /** Before anything else that waits. */
@@ -78,7 +78,7 @@ export abstract class Source {
   }
 
   /** It was asked for more, and has nothing that this worker may run: not even a suspect, alone. */
-  isExhausted(want: Room | null, { claims, compare, gaveBack }: Taken): boolean {
+  isExhausted(want: Capacity | null, { claims, compare, gaveBack }: SourceAnswer): boolean {
     if (want === null || want.start <= 0 || claims.length > 0) return false
     return !this.suspectsWait && compare !== true && gaveBack !== true
   }
@@ -89,8 +89,8 @@ export abstract class Source {
 
 export interface Completing {
   session: string
-  execution: Execution
-  outcome: Ending
+  attempt: Attempt
+  outcome: AttemptOutcome
   effects: Effects
   reporting: Reporting
 }

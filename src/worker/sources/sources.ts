@@ -40,8 +40,8 @@ export class Sources {
     return this.#all.some((source) => source.suspectsWait)
   }
 
-  get haveNews(): boolean {
-    return this.#all.some((source) => !source.news.isEmpty)
+  get haveUnsent(): boolean {
+    return this.#all.some((source) => !source.outbox.isEmpty)
   }
 
   async haveDelayed(): Promise<boolean> {
@@ -50,8 +50,8 @@ export class Sources {
   }
 
   /** The session is gone: nobody would accept any of it. */
-  dropNews(): void {
-    for (const source of this.#all) source.news.drop()
+  dropOutboxes(): void {
+    for (const source of this.#all) source.outbox.drop()
   }
 
   [Symbol.iterator](): Iterator<Source> {

@@ -7,17 +7,17 @@ import { readExactly } from '../../exact-json.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RetryPolicy } from '../../model/retry.ts'
 import type { Claim } from '../../store/contract.ts'
-import { Execution } from '../attempt.ts'
-import type { Desk } from '../run-services.ts'
+import { Attempt } from '../attempt.ts'
+import type { RunServices } from '../run-services.ts'
 import type { Source } from './source.ts'
 
 /** One run of one task. */
-export class TaskExecution extends Execution {
+export class TaskAttempt extends Attempt {
   declare readonly claim: Claim
   readonly #definition: TaskDefinition
 
-  constructor(claim: Claim, definition: TaskDefinition, source: Source, desk: Desk) {
-    super(claim, source, claim.overrides?.timeoutMs ?? definition.timeoutMs, desk)
+  constructor(claim: Claim, definition: TaskDefinition, source: Source, services: RunServices) {
+    super(claim, source, claim.overrides?.timeoutMs ?? definition.timeoutMs, services)
     this.#definition = definition
   }
 
@@ -59,7 +59,7 @@ export class TaskExecution extends Execution {
     const what = `result of ${this.#definition.name}`
     return {
       kind: 'completed',
-      result: encodePayload(result, what, this.desk.payloadLimit, 'RESULT_TOO_LARGE'),
+      result: encodePayload(result, what, this.services.payloadLimit, 'RESULT_TOO_LARGE'),
     }
   }
 }

@@ -2,13 +2,13 @@ import type { TaskDefinition } from '../../define/task.ts'
 import { ClaimLostError } from '../../errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Able, Claim, Exchange, Exchanged, Store } from '../../store/contract.ts'
-import type { Execution } from '../attempt.ts'
-import { Probation } from '../isolation/cautious-start.ts'
+import type { Attempt } from '../attempt.ts'
+import { CautiousStart } from '../isolation/cautious-start.ts'
 import type { HandedIn } from '../outbox.ts'
-import { type Reporting, reportOutcome } from '../report/report.ts'
-import type { Desk } from '../run-services.ts'
-import { type Completing, type Handing, Source, usesOf } from './source.ts'
-import { TaskExecution } from './task-attempt.ts'
+import { type Reporting, reportTask } from '../report/report.ts'
+import type { RunServices } from '../run-services.ts'
+import { type Completing, Source, type SourceExchange, usesOf } from './source.ts'
+import { TaskAttempt } from './task-attempt.ts'
 
 const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 
@@ -20,16 +20,16 @@ export class TaskSource extends Source {
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   /** What it may run without some resources. */
   #able: { without: readonly string[]; able: Able }
-  readonly #probation: Probation
+  readonly #cautiousStart: CautiousStart
 
   constructor(
     store: Store,
     able: Able,
     definitions: ReadonlyMap<string, TaskDefinition>,
-    probation = new Probation(),
+    cautiousStart = new CautiousStart(),
   ) {
     super()
-    this.#probation = probation
+    this.#cautiousStart = cautiousStart
     this.#store = store
     this.#fully = able
     this.#able = { without: [], able }
@@ -51,19 +51,19 @@ export class TaskSource extends Source {
     return queue !== undefined && this.#fully.queues.includes(queue)
   }
 
-  async exchange({ want, outcomes, ...handing }: Handing): Promise<Exchanged> {
-    const probation = this.#probation
-    probation.ended(outcomes.length)
-    const asked = probation.narrow(want)
+  async exchange({ want, outcomes, ...handing }: SourceExchange): Promise<Exchanged> {
+    const cautiousStart = this.#cautiousStart
+    cautiousStart.ended(outcomes.length)
+    const asked = cautiousStart.narrow(want)
     const answer = await this.#store.exchange({
       ...handing,
       // What this source began ended as tasks do.
       outcomes: outcomes as Exchange['outcomes'],
       want: asked === null ? null : { ...asked, able: this.#ableWithout(asked.without) },
     })
-    probation.given(answer.claims.length)
-    if (!probation.isLooking || asked === null || answer.sessionEnded) return answer
-    if (!probation.isOverWithout(this)) return answer
+    cautiousStart.given(answer.claims.length)
+    if (!cautiousStart.isLooking || asked === null || answer.sessionEnded) return answer
+    if (!cautiousStart.isOverWithout(this)) return answer
     const { claims } = await this.exchange({ ...NOTHING, session: handing.session, want })
     // Who was asked before has perhaps what was avoided.
     return { ...answer, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
@@ -81,31 +81,31 @@ export class TaskSource extends Source {
 
   report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Exchanged): void {
     const refused = new Set(answer.refused)
-    for (const { execution, outcome } of handedIn) {
-      const lost = answer.sessionEnded || refused.has(execution.claim.id)
-      reportOutcome(reporting, execution, lost ? null : (outcome as Outcome))
+    for (const { attempt, outcome } of handedIn) {
+      const lost = answer.sessionEnded || refused.has(attempt.claim.id)
+      reportTask(reporting, attempt, lost ? null : (outcome as Outcome))
     }
   }
 
-  begin(claim: Claim, desk: Desk): Execution {
-    return new TaskExecution(claim, this.#definitions.get(claim.name)!, this, desk)
+  begin(claim: Claim, services: RunServices): Attempt {
+    return new TaskAttempt(claim, this.#definitions.get(claim.name)!, this, services)
   }
 
-  async completeWith({ session, execution, outcome, effects, reporting }: Completing): Promise<Error | null> {
-    const { claim, startedAt, name } = execution
+  async completeWith({ session, attempt, outcome, effects, reporting }: Completing): Promise<Error | null> {
+    const { claim, startedAt, name } = attempt
     const { result } = outcome as Outcome & { kind: 'completed' }
     const run = { id: claim.id, fence: claim.fence, startedAt }
-    await this.#handInProgress(session, execution)
+    await this.#handInProgress(session, attempt)
     const done = await this.#store.completeWith(session, run, result, effects)
-    reportOutcome(reporting, execution, done ? (outcome as Outcome) : null)
-    return done ? null : new ClaimLostError(`${name}: the claim is in other hands, nothing was written`)
+    reportTask(reporting, attempt, done ? (outcome as Outcome) : null)
+    return done ? null : new ClaimLostError(`${name}: the claim is in other inFlight, nothing was written`)
   }
 
   /** After the completion nothing more is accepted. Progress that cannot be written fails no run. */
-  async #handInProgress(session: string, execution: Execution): Promise<void> {
-    const at = this.news.takeProgress(execution)
+  async #handInProgress(session: string, attempt: Attempt): Promise<void> {
+    const at = this.outbox.takeProgress(attempt)
     if (at === undefined) return
-    const { id, fence } = execution.claim
+    const { id, fence } = attempt.claim
     const progress = [{ id, fence, ...at }]
     await this.#store.exchange({ ...NOTHING, session, progress, want: null }).catch(() => {})
   }

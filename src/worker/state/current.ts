@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
-import type { Execution } from '../attempt.ts'
+import type { Attempt } from '../attempt.ts'
 import type { HeldItem } from './snapshot.ts'
 
 /** What is under way, the oldest first. */
-export function currentItems(runs: Iterable<Execution>, clock: Clock): HeldItem[] {
+export function currentItems(runs: Iterable<Attempt>, clock: Clock): HeldItem[] {
   const leadMs = clock.now() - clock.monotonicMs()
   return [...runs]
     .sort((a, b) => a.startedAt - b.startedAt || a.claim.fence - b.claim.fence)

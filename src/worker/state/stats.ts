@@ -1,6 +1,6 @@
 import type { ResourceError } from '../../errors.ts'
-import type { Execution } from '../attempt.ts'
-import type { Ending } from '../sources/source.ts'
+import type { Attempt } from '../attempt.ts'
+import type { AttemptOutcome } from '../sources/source.ts'
 import type { SourceAverage, WorkerCounters } from './snapshot.ts'
 
 /** A rolling average: a new value counts for a fifth. */
@@ -19,7 +19,7 @@ interface Average {
 }
 
 /** What a worker writes down of its runs. */
-export class Book {
+export class WorkerStats {
   readonly counters: WorkerCounters = {
     discovery_attempts: 0,
     claim_conflicts: 0,
@@ -38,7 +38,7 @@ export class Book {
   #trouble: ResourceError | undefined
 
   /** A run whose outcome was this worker's to settle has ended. */
-  ran(execution: Execution, outcome: Ending, ms: number): void {
+  ran(attempt: Attempt, outcome: AttemptOutcome, ms: number): void {
     const { counters } = this
     if (outcome.kind === 'completed') {
       if (counters.consecutive_errors > 0) this.#recovered()
@@ -46,7 +46,7 @@ export class Book {
     else return
     counters.processed += 1
     this.averageMs = rolling(this.averageMs, ms)
-    const average = this.#averageOf(execution)
+    const average = this.#averageOf(attempt)
     average.processed += 1
     average.averageMs = rolling(average.averageMs, ms)
   }
@@ -72,7 +72,7 @@ export class Book {
   }
 
   /** As many as there are names of tasks, by the queues they come from. */
-  #averageOf({ name, queue }: Execution): Average {
+  #averageOf({ name, queue }: Attempt): Average {
     const last = this.#last
     if (last !== undefined && last.name === name && last.queue === queue) return last
     this.#last = this.#averages.get(queue)?.get(name) ?? this.#begin(queue, name)

@@ -4,14 +4,14 @@ import { type Holdup, pauseHoldup } from '../../model/holdup.ts'
 import type { Store } from '../../store/contract.ts'
 import { messageOf, property } from '../../thrown.ts'
 import type { Emitter } from '../events.ts'
-import type { Hands } from '../in-flight.ts'
-import { Needs } from '../resources/tracker.ts'
-import type { Source, Taken } from '../sources/source.ts'
+import type { InFlight } from '../in-flight.ts'
+import { ResourceTracker } from '../resources/tracker.ts'
+import type { Source, SourceAnswer } from '../sources/source.ts'
 import { Phases, phaseOf } from './phases.ts'
 import type { WorkerSnapshot } from './snapshot.ts'
-import { Book } from './stats.ts'
+import { WorkerStats } from './stats.ts'
 
-interface VitalsOptions {
+interface WorkerStateOptions {
   /** Of the worker. */
   id: string
   sources: readonly Source[]
@@ -19,18 +19,18 @@ interface VitalsOptions {
   resourceErrorLimit: number
   clock: Clock
   emitter: Emitter
-  hands: () => Pick<Hands, 'running' | 'current'>
+  inFlight: () => Pick<InFlight, 'running' | 'current'>
   /** A resource is there, or not any more. */
   onChange: () => void
   onFailed: () => void
 }
 
 /** How a worker is: its phase, its counters, what it lacks, and why it gave up. */
-export class Vitals {
-  readonly book = new Book()
-  readonly needs: Needs
+export class WorkerState {
+  readonly stats = new WorkerStats()
+  readonly resources: ResourceTracker
   readonly phases: Phases
-  readonly #options: VitalsOptions
+  readonly #options: WorkerStateOptions
   #told: { session: string; holdups: readonly Holdup[]; pause: Holdup | null } = {
     session: '',
     holdups: [],
@@ -45,14 +45,14 @@ export class Vitals {
   trouble: string | null = null
   failed: GleanerError | null = null
 
-  constructor(options: VitalsOptions) {
+  constructor(options: WorkerStateOptions) {
     this.#options = options
     const { clock, sources, onChange } = options
     const uses = sources.flatMap((source) =>
       source.uses().map(([name, used]) => ({ name, uses: used, isExpected: source.expects(name) })),
     )
     this.phases = new Phases(clock, (error) => this.problem('a listener of onPhase threw', error))
-    this.needs = new Needs(clock, uses, {
+    this.resources = new ResourceTracker(clock, uses, {
       onChange: () => {
         this.update()
         onChange()
@@ -63,14 +63,14 @@ export class Vitals {
 
   /** A handler that blocks the event loop at once is to be seen at work; who needs a resource begins with a wait. */
   begins(items: number): void {
-    if (this.needs.isNothing) this.update(items)
+    if (this.resources.isNothing) this.update(items)
   }
 
   /** `coming`: items that are about to be started. */
   update(coming = 0): void {
-    const { needs } = this
-    const held = this.#options.hands().running + coming
-    const loading = needs.areLoading ? needs.waiting : 0
+    const { resources } = this
+    const held = this.#options.inFlight().running + coming
+    const loading = resources.areLoading ? resources.waiting : 0
     const phase = phaseOf({
       stopping: this.#state === 'draining',
       ready: this.#isReady,
@@ -92,7 +92,7 @@ export class Vitals {
 
   /** Why it backs off; null: it does not. */
   get reason(): string | null {
-    return this.trouble ?? (this.needs.isNothing ? null : this.needs.lack)
+    return this.trouble ?? (this.resources.isNothing ? null : this.resources.lack)
   }
 
   /** What the worker was told to do; `pauseReason`: why it is paused. */
@@ -104,14 +104,14 @@ export class Vitals {
   }
 
   /** What the store's answer says of the worker itself. */
-  heard({ claims, refused, fenced = 0, paused, conflicts = 0 }: Taken, asked: boolean): void {
-    const { counters } = this.book
+  heard({ claims, refused, fenced = 0, paused, conflicts = 0 }: SourceAnswer, asked: boolean): void {
+    const { counters } = this.stats
     if (asked) counters.discovery_attempts += 1
     counters.fenced_writes += refused.length + fenced
     counters.claim_conflicts += conflicts
     if (claims.length > 0) this.#isEverythingPaused = false
     else if (paused !== undefined) this.#isEverythingPaused = paused
-    if (this.#isReady || this.needs.areUnknown) return
+    if (this.#isReady || this.resources.areUnknown) return
     // Said before anything is begun, be it a handler that blocks the event loop, or a load that takes minutes: its start is over.
     this.#isReady = true
     this.update()
@@ -119,14 +119,14 @@ export class Vitals {
 
   /** For those who ask why something does not run. Only at changes is anything written. */
   async tellHoldups(store: Store, session: string): Promise<void> {
-    const holdups = this.needs.holdups()
+    const holdups = this.resources.holdups()
     const pause = this.#pause
     await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
     this.#told = { session, holdups, pause }
   }
 
   hasNewHoldups(session: string): boolean {
-    const holdups = this.needs.holdups()
+    const holdups = this.resources.holdups()
     const told = this.#told
     if (holdups.length + told.holdups.length === 0 && this.#pause === told.pause)
       return this.#pause !== null && session !== told.session
@@ -137,8 +137,8 @@ export class Vitals {
   /** A run says that the worker is broken; who hears that too often in a row believes it. */
   readonly broke = (error: ResourceError): void => {
     const { id: worker, resourceErrorLimit } = this.#options
-    const before = this.book.counters.consecutive_errors
-    const inRow = this.book.broke(error)
+    const before = this.stats.counters.consecutive_errors
+    const inRow = this.stats.broke(error)
     if (inRow === before) return
     this.problem('a resource error', error)
     if (inRow < resourceErrorLimit || this.failed !== null) return
@@ -158,17 +158,17 @@ export class Vitals {
   }
 
   snapshot(): WorkerSnapshot {
-    const { book, phases, needs, failed } = this
+    const { stats, phases, resources, failed } = this
     return {
       id: this.#options.id,
       phase: phases.phase,
       reason: this.reason,
       phaseSince: phases.since,
-      current: this.#options.hands().current(),
-      counters: { ...book.counters },
-      averageMs: Number.isNaN(book.averageMs) ? null : book.averageMs,
-      sources: book.sources(),
-      resources: needs.snapshot(),
+      current: this.#options.inFlight().current(),
+      counters: { ...stats.counters },
+      averageMs: Number.isNaN(stats.averageMs) ? null : stats.averageMs,
+      sources: stats.sources(),
+      resources: resources.snapshot(),
       failed,
     }
   }
