@@ -121,7 +121,7 @@ export const explaining: Theme = (specify, expect) => {
     expect(await detailOf(world, ahead!, 'not-held')).toContain('about to start')
     await world.store.cancelTask(running!)
     const { reasons } = await explained(world, running!)
-    expect(reasons.find(({ ok }) => !ok)?.fix).toContain('asked to stop')
+    expect(reasons.find(({ ok }) => !ok)?.fix).toContain('is being cancelled')
   })
 
   specify('a finished task says how it ended, and who holds its key now', async (world) => {

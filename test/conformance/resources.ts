@@ -28,7 +28,7 @@ export const resources: Theme = (specify, expect) => {
     expect(runnable).toBe(false)
     expect(reason?.detail).toBe(
       'a resource that the task needs is not available: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
-        `and looks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
+        `and checks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
     )
     await world.store.noteHoldups(worker.session, [])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
