@@ -91,7 +91,7 @@ export const explaining: Theme = (specify, expect) => {
     expect(claim.id).toBe(first)
     expect(await failing(world, second!)).toEqual(['within-limits'])
     expect(await detailOf(world, second!, 'within-limits')).toBe(
-      `the limit of queue default is reached: 1 of 1 run, held by task ${first}`,
+      `the limit of queue default is reached: 1 of 1 running, held by task ${first}`,
     )
     await worker.complete(claim)
     expect(await failing(world, second!)).toEqual([])
