@@ -516,7 +516,7 @@ describe.each(STORES)('beside a running gleaner start on %s', (store) => {
     })
     // The process that was replaced serves until it has left.
     const why =
-      / {2}no {2}worker-not-paused: .* worker:main:0 is paused \(by a command\)\n.*workers\.resume\(\)/
+      / {2}no {2}worker-not-paused: .* worker:main:0 is paused \(by a command\)\n.*run `gleaner workers resume`/
     await until('explain says so', async () => why.test(await world.said('tasks', 'explain', id)))
     await world.said('workers', 'resume')
     await until('it has run', async () => (await world.status(id)) === 'completed')

@@ -76,7 +76,7 @@ describe('gleaner top', () => {
     top.type('t')
     await top.shows(/^Retry 3 failed tasks of default\? y\/n$/m)
     top.type('n')
-    await top.shows(/^nothing was changed$/m)
+    await top.shows(/^nothing was done$/m)
     top.type('t')
     await top.shows(/^Retry 3 failed tasks of default\? y\/n$/m)
     top.type('y')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { until } from '../until.ts'
 import { gone, pool, TORTURE, test } from './estate.ts'
-import { EFFECTS, late, marked, quick, untilThere } from './tasks.ts'
+import { EFFECTS, late, marked, quick, silent, untilThere } from './tasks.ts'
 
 const SUPERVISOR_KILLS = TORTURE ? 50 : 2
 const LOCKED_MS = TORTURE ? 60_000 : 1_500
@@ -119,7 +119,7 @@ test('a supervisor that does not read holds up no worker', async ({ estate }) =>
   supervisor.signal('SIGSTOP')
   // Thousands of frames later, which fill every buffer, it works as before.
   const untilMs = performance.now() + 2_000
-  while (performance.now() < untilMs) await (await gleaner.enqueue(quick, 1)).result()
+  while (performance.now() < untilMs) await (await gleaner.enqueue(silent, 1)).result()
   supervisor.signal('SIGCONT')
   supervisor.tell('stop')
   await supervisor.hears('stopped')

@@ -34,7 +34,7 @@ test('a handler that blocks beyond its time-out is killed: it timed out, whateve
   const blocked = await gleaner.enqueue(blocking, { ms: 600_000 }, { timeout: '500ms' })
   const { pid } = await estate.hears('running', ({ name }) => name === 'blocking')
   const ended = await estate.logged('worker ended', (logged) => logged.pid === pid)
-  expect(ended.message).toContain('a handler past its time-out')
+  expect(ended.message).toContain('a handler ran past its time-out')
   // What was in flight beside it runs again, as if nothing had been.
   const again = await estate.hears('running', (said) => said.name === 'until-there' && said.pid !== pid)
   expect(again).toMatchObject({ attempt: 1 })

@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== 'linux')(
       await (await gleaner.enqueue(escaping, { waits: false })).result({ timeout: '20s' })
       const [said] = estate.said('escaped')
       await supervisor.stop()
-      const logged = await estate.logged('goes on without it')
+      const logged = await estate.logged('processes that it had started still run')
       expect(logged).toMatchObject({ left: [said!.child] })
       expect(existsSync(`/proc/${said!.child}`)).toBe(true)
       process.kill(said!.child, 'SIGKILL')

@@ -43,7 +43,7 @@ test('on PostgreSQL, too: a handler that blocks beyond its time-out is killed, a
   const gleaner = await estate.gleaner()
   await estate.supervise({ retryAfterMs: () => 60_000 })
   const handle = await gleaner.enqueue(blocking, { ms: 600_000 }, { timeout: '500ms' })
-  await estate.logged('a handler past its time-out')
+  await estate.logged('a handler ran past its time-out')
   await (await gleaner.enqueue(quick, 1)).result()
   expect(await gleaner.tasks.get(handle.id)).toMatchObject({
     attempts: 1,

@@ -23,7 +23,7 @@ test('a row whose handler blocks beyond its time-out has timed out, and the next
   const db = estate.place.connect()
   db.exec(`${FILES}; INSERT INTO files (id, what) VALUES (1, 'block'), (2, 'quick')`)
   const supervisor = await estate.supervise({ config, pools, retryAfterMs: () => 3_600_000 })
-  await estate.logged('a handler past its time-out')
+  await estate.logged('a handler ran past its time-out')
   await until(
     'the other one is done',
     () => db.prepare('SELECT done FROM files WHERE id = 2').pluck().get() === 1,

@@ -76,7 +76,7 @@ test('a worker of which nothing is heard is unhealthy, then killed and replaced;
   process.kill(pid, 'SIGSTOP')
   await estate.worker(supervisor, { health: 'unhealthy', pid }, worker)
   const ended = await estate.logged('worker ended', (logged) => logged.pid === pid)
-  expect(ended.message).toContain('nothing was heard of it')
+  expect(ended.message).toContain('it no longer reported its health')
   await estate.hears('running', (said) => said.pid !== pid)
   estate.touch('go')
   await handle.result()
@@ -120,7 +120,7 @@ test('a worker that somebody else stops with SIGTERM leaves cleanly: no crash co
   expect(second.restarts).toEqual({ recent: 0, total: 0 })
   expect(second.lastExit).toMatchObject({
     code: 0,
-    reason: expect.stringContaining('it left: a signal told it to stop'),
+    reason: expect.stringContaining('it received a signal to stop'),
   })
   await estate.logged('stopping: received SIGTERM')
   const handle = await gleaner.enqueue(untilThere, { file: estate.file('go') })

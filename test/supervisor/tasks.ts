@@ -18,6 +18,9 @@ export const quick = defineTask({
   },
 })
 
+/** Writes nothing to stdout, which blocks when it is full and the supervisor does not read. */
+export const silent = defineTask({ name: 'silent', input: z.number(), run: (n) => n })
+
 /** Ends when a file is there, or when it is told to. */
 export const untilThere = defineTask({
   name: 'until-there',
@@ -168,6 +171,7 @@ export const broken = defineTask({
 
 export const tasks = [
   quick,
+  silent,
   untilThere,
   blocking,
   poison,

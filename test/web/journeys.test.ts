@@ -173,7 +173,7 @@ test('why a task does not run is said, with what to do', async () => {
     .getByText(/no live worker serves queue gpu/i)
     .first()
     .waitFor()
-  await why.getByText(/Start one: gleaner\.work/).waitFor()
+  await why.getByText(/Start one: add/).waitFor()
   await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('heading', { name: /cancelled/ }).waitFor()
   await page.getByRole('button', { name: 'Retry' }).click()
@@ -219,7 +219,7 @@ test('a row is released from quarantine, and is done once it is mended', async (
   await row.getByRole('button', { name: 'Explain' }).click()
   await page
     .getByRole('dialog')
-    .getByText(/it was put aside/i)
+    .getByText(/the row was quarantined at/i)
     .first()
     .waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()

@@ -85,3 +85,25 @@ test('who waits for many others neither listens nor rings: each ring would wake 
   one.ring()
   expect(statSync(`${path}-shm`).mtime).toEqual(LONG_AGO)
 })
+
+test('a process that has waited for longer than the others can need tries as often as one that waits for few', () => {
+  const { bell } = place()
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const one = bell()
+  let tries = 0
+  const tryAgain = () => {
+    tries += 1
+    one.wait(tryAgain)
+  }
+  const triesWithin = (ms: number) => {
+    tries = 0
+    vi.advanceTimersByTime(ms)
+    return tries
+  }
+  one.wait(tryAgain)
+  triesWithin(20)
+  expect(triesWithin(40)).toBeLessThan(20)
+  triesWithin(100)
+  expect(triesWithin(400)).toBeGreaterThan(100)
+})

@@ -13,6 +13,9 @@ const UNHEARD_MS = 10
 const FEW = 6
 const TRIES_PER_HOLD = 4
 const DELAY_MAX_MS = 50
+/** A process that has waited for this many turns of the others tries often again: rare tries would let those who just had the lock starve it. */
+const OVERDUE_TURNS = 2
+const OTHERS_MAX = 32
 /** Of the averages: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
 
@@ -74,10 +77,10 @@ export class LockBell {
   }
 
   #delayMs(others: number, nowMs: number): number {
-    if (others > FEW)
-      return (
-        retryDelayMs() + Math.random() * Math.min(DELAY_MAX_MS, (2 * others * this.#holdMs) / TRIES_PER_HOLD)
-      )
+    const turnsMs = Math.min(others, OTHERS_MAX) * this.#holdMs
+    const isOverdue = nowMs - (this.#waitingSinceMs ?? nowMs) > OVERDUE_TURNS * turnsMs
+    if (others > FEW && !isOverdue)
+      return retryDelayMs() + Math.random() * Math.min(DELAY_MAX_MS, (2 * turnsMs) / TRIES_PER_HOLD)
     return retryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
   }
 
