@@ -66,5 +66,9 @@ test('lines that nobody reads are left out, and counted where the log goes on', 
   for (let n = 0; n < 3; n++) lines.write('unread\n')
   stream.writableLength = 0
   lines.write('last\n')
-  expect(written).toEqual(['first\n', '3 lines were dropped here, because no process read this log\n', 'last\n'])
+  expect(written).toEqual([
+    'first\n',
+    '3 lines were dropped here, because no process read this log\n',
+    'last\n',
+  ])
 })
