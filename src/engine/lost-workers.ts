@@ -31,7 +31,7 @@ export async function reportLostWorker(
   const { error, durationMs, ...event } = item
   meter.ran(event, 'failed', null)
   meter.incident(event, error.kind)
-  tellOfFailure(emitter, hooks, event, error, true)
+  tellOfFailure({ emitter, hooks }, event, error, true)
   emitter.emit('failed', () => item)
 }
 

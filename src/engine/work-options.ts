@@ -65,11 +65,12 @@ export function sourcesOf(
   { queues, names, capabilities, rows }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
   store: Store,
   { registry }: Known,
-  avoid?: readonly string[],
+  avoid: readonly string[] = [],
 ): Source[] {
   const servesTasks = queues.length > 0 && names.length > 0
   const servesRows = rows.size > 0
-  const cautiousStart = new CautiousStart(avoid, Number(servesTasks) + Number(servesRows))
+  const cautiousStart =
+    avoid.length === 0 ? null : new CautiousStart(avoid, Number(servesTasks) + Number(servesRows))
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
   if (servesTasks)

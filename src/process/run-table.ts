@@ -1,5 +1,5 @@
 import type { Attempt } from '../worker/attempt.ts'
-import type { RunWatch } from '../worker/runs.ts'
+import type { RunWatch } from '../worker/in-flight.ts'
 import type { FrameItem } from './frame.ts'
 
 /** Of each run: version, length of its name, fence, since, deadline, and its name. */

@@ -1,191 +1,131 @@
 import type { Uses } from '../define/resource.ts'
-import type { Carrier } from '../define/telemetry.ts'
-import { durationMs } from '../duration.ts'
-import {
-  GleanerError,
-  InputError,
-  isOutage,
-  PermanentError,
-  ResourceError,
-  RetryLater,
-  StoppedError,
-  TaskCancelled,
-  TimeoutError,
-} from '../errors.ts'
-import type { Outcome } from '../model/outcome.ts'
+import type { ResourceError } from '../errors.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
-import type { Failure, FailureKind } from '../model/task.ts'
-import { describeThrown, isInstanceOf, property, titleOf } from '../thrown.ts'
+import type { Run } from '../store/contract.ts'
 import { RunContext } from './context.ts'
-import { ForeignFailure } from './foreign-failure.ts'
+import type { TaskEvent } from './events.ts'
 import type { RunHooks } from './hooks.ts'
+import { outcomeOfError } from './outcome-of-error.ts'
 import { AttemptTrace } from './report/attempt-trace.ts'
 import type { RunServices } from './run-services.ts'
 import type { AttemptOutcome, Item, Source } from './sources/source.ts'
 
-const MESSAGE_MAX = 2_000
-/** At least so long is waited after the store has failed; up to twice that. */
-const OUTAGE_REST_MS = 1_000
+/** What an attempt needs of the task or the discovery that it belongs to. */
+export interface AttemptDefinition {
+  name: string
+  /** The resources that its handler needs. Null for most. */
+  uses: Uses | null
+  timeoutMs: number
+  retry: RetryPolicy
+}
 
-type OnEnd = (attempt: Attempt, outcome: AttemptOutcome) => void
+/** An attempt whose outcome is known. The store takes it as it is. */
+export type SettledAttempt = Attempt & { outcome: AttemptOutcome }
 
-/** One run of one item: from its claim to its outcome. */
-export abstract class Attempt {
+/** One run of one item, from its claim to its outcome: the value that travels through the worker. */
+export abstract class Attempt implements Run {
+  readonly id: string
+  readonly fence: number
   readonly claim: Item
   readonly source: Source
+  /** Of the task or the discovery. */
+  readonly name: string
+  readonly uses: Uses | null
   readonly timeoutMs: number
   readonly startedAt: number
-  /** When its handler began: what it needs was loaded by then. */
+  /** When its handler began: the resources that it needs were loaded by then. */
   startedMs: number
   readonly context: RunContext
-  /** The store knows that it was started: it was claimed for that, or told since. */
+  /** The store knows that it was started: it was claimed to be started, or an exchange has said so since. */
   startIsKnown: boolean
-  /** Its outcome was handed in (or is nobody's any more), though the handler may still be running. */
+  /** Its outcome is in the outbox (or nobody accepts it any more), though the handler may still be running. */
   settled = false
+  outcome: AttemptOutcome | undefined = undefined
   /** `ctx.complete` is under way. */
   isCompleting = false
-  /** Among the runs of its worker. */
+  /** Its index among the running attempts of its worker. */
   place = 0
-  /** When its outcome was known; 0 before. */
+  /** When its outcome was known. 0 before. */
   endedMs = 0
-  /** The worker is broken, says its handler, or what that needs would not load. */
+  /** Its handler says that the worker is broken, or a resource that it needs did not load. */
   trouble: ResourceError | undefined = undefined
-  /** What the store failed with under its handler. */
+  /** The error of the store that its handler met. */
   outage: unknown = undefined
-  /** Only there when somebody traces. */
+  /** Only present when the engine traces. */
   trace: AttemptTrace | undefined = undefined
-  protected readonly services: RunServices
+  readonly services: RunServices
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
+  readonly #definition: AttemptDefinition
 
-  constructor(claim: Item, source: Source, timeoutMs: number, services: RunServices) {
+  constructor(claim: Item, definition: AttemptDefinition, source: Source, services: RunServices) {
+    this.id = claim.id
+    this.fence = claim.fence
     this.claim = claim
     this.source = source
-    this.timeoutMs = timeoutMs
+    this.name = definition.name
+    this.uses = definition.uses
+    this.timeoutMs = claim.overrides?.timeoutMs ?? definition.timeoutMs
     this.startIsKnown = claim.started
     this.startedAt = services.clock.now()
     this.startedMs = services.clock.monotonicMs()
-    this.deadlineMs = this.startedMs + timeoutMs
+    this.deadlineMs = this.startedMs + this.timeoutMs
     this.services = services
+    this.#definition = definition
     this.context = new RunContext(this, services)
   }
 
-  /** Of the task, or of the discovery. */
-  abstract get name(): string
-  /** As health frames call it: `<name>/<id>`. */
+  /** The queue in which it waited. Null for a row. */
+  abstract readonly queue: string | null
+  /** Its name in health frames: `<name>/<id>`. */
   abstract get item(): string
-  /** The resources its handler needs; null for most. */
-  abstract get uses(): Uses | null
-  /** Where it waited; null for what waits in a table of the user's. */
-  abstract get queue(): string | null
-  abstract get retry(): RetryPolicy
-  /** Where it came from, if somebody traced that. */
-  abstract get carrier(): Carrier | null
   /** What the handler is given, checked. */
   protected abstract input(): unknown
   protected abstract handle(input: unknown): unknown
-  /** What a result means; it throws when that cannot be stored. */
+  /** The outcome for a result. It throws when the result cannot be stored. */
   abstract completed(result: unknown): AttemptOutcome
 
-  /** Parse, run, encode; whatever happens becomes an outcome, which `onEnd` is told. */
-  async run(hooks: RunHooks, onEnd: OnEnd): Promise<void> {
+  /** Parse, run, encode. Everything that can happen becomes an outcome, which is passed to `onEnd`. */
+  async run(hooks: RunHooks, onEnd: (attempt: Attempt, outcome: AttemptOutcome) => void): Promise<void> {
     if (hooks.tracing !== undefined) this.trace = new AttemptTrace(hooks.tracing, this)
     let outcome: AttemptOutcome
     try {
       const input = this.input()
       const given = input instanceof Promise ? await input : input
       if (this.uses !== null) await this.services.acquire(this, this.uses)
-      const result = await this.#handle(given, hooks)
+      const result = await this.#call(given, hooks)
       outcome = this.completed(result)
     } catch (error) {
-      outcome = this.outcomeOf(error)
+      outcome = outcomeOfError(this, error)
     }
     this.trace?.returned()
     onEnd(this, outcome)
   }
 
-  #handle(input: unknown, hooks: RunHooks): unknown {
-    if (this.trace === undefined) return this.#around(input, hooks)
-    return this.trace.within(() => this.#around(input, hooks))
+  #call(input: unknown, hooks: RunHooks): unknown {
+    const { aroundRun } = hooks
+    const call =
+      aroundRun === undefined
+        ? () => this.handle(input)
+        : () => aroundRun(this.context, async () => this.handle(input))
+    return this.trace === undefined ? call() : this.trace.within(call)
   }
 
-  #around(input: unknown, { aroundRun }: RunHooks): unknown {
-    if (aroundRun === undefined) return this.handle(input)
-    return aroundRun(this.context, async () => this.handle(input))
-  }
-
-  /** One clause for each way to end badly. */
-  outcomeOf(error: unknown): Outcome {
-    const reason = this.context.abortReason
-    if (reason instanceof StoppedError) return { kind: 'returned' }
-    if (reason instanceof TaskCancelled) return { kind: 'cancelled' }
-    if (reason instanceof TimeoutError) return this.#failed('timeout', reason)
-    if (error instanceof RetryLater) return this.#later(error)
-    if (error instanceof ResourceError) return this.#broken(error)
-    // The same input or result would be refused again.
-    if (error instanceof PermanentError || isRefusal(error)) return final('permanent', error)
-    if (isOutage(error)) return this.#withoutStore(error)
-    return this.#failed('error', error)
-  }
-
-  /** When it is tried again, should this attempt fail. */
-  protected get retryAfterMs(): number {
-    return delayMs(this.retry, this.claim.attempt, this.services.random())
-  }
-
-  #failed(kind: FailureKind, error: unknown): Outcome {
-    const retryAfterMs = askedDelayMs(error) ?? this.retryAfterMs
-    return { kind: 'failed', failure: failure(kind, error), retryAfterMs }
-  }
-
-  /** Another worker, or this one when it is mended, may do better. */
-  #broken(error: ResourceError): Outcome {
-    this.trouble = error
-    return { kind: 'later', afterMs: this.retryAfterMs, failure: failure('error', error) }
-  }
-
-  /** The handler could not help it. Many may have met the same: they do not all come back at once. */
-  #withoutStore(error: unknown): Outcome {
-    this.outage = error
-    const restMs = Math.round(OUTAGE_REST_MS * (1 + this.services.random()))
-    return { kind: 'later', afterMs: Math.max(this.retryAfterMs, restMs), failure: failure('error', error) }
-  }
-
-  #later(error: RetryLater): Outcome {
+  /** The delay before the next attempt, if this one fails. A backoff function of the user's may throw: that must not lose the failure. */
+  get retryAfterMs(): number {
+    const { overrides, attempt } = this.claim
+    const policy = { ...this.#definition.retry, ...overrides?.retry }
     try {
-      return { kind: 'later', afterMs: durationMs(error.after, 'RetryLater') }
-    } catch (bad) {
-      return final('permanent', bad)
+      return retryDelayMs(policy, attempt, this.services.random())
+    } catch {
+      return retryDelayMs(RETRY_DEFAULT, attempt, this.services.random())
     }
   }
-}
 
-function isRefusal(error: unknown): boolean {
-  const refusals: unknown[] = ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE']
-  return error instanceof InputError && refusals.includes(property(error, 'code'))
-}
-
-function final(kind: FailureKind, error: unknown): Outcome {
-  return { kind: 'failed', failure: failure(kind, error), retryAfterMs: null }
-}
-
-/** A backoff function of the user's may throw: that must not lose the failure it was asked about. */
-function delayMs(policy: RetryPolicy, attempt: number, random: number): number {
-  try {
-    return retryDelayMs(policy, attempt, random)
-  } catch {
-    return retryDelayMs(RETRY_DEFAULT, attempt, random)
+  /** What listeners and hooks are told about it. */
+  get event(): TaskEvent {
+    const { id, name, queue, claim, services } = this
+    const { attempt, maxAttempts } = claim
+    return { id, name, queue, attempt, maxAttempts, worker: services.worker }
   }
-}
-
-function askedDelayMs(error: unknown): number | null {
-  return isInstanceOf(error, ForeignFailure) ? error.retryAfterMs : null
-}
-
-/** Whatever was thrown, bounded. */
-function failure(kind: FailureKind, error: unknown): Failure {
-  const thrown = describeThrown(error)
-  const isInOwnWords = error instanceof GleanerError || isInstanceOf(error, ForeignFailure)
-  const message = isInOwnWords ? thrown.message : titleOf(thrown)
-  return { kind, message: message.slice(0, MESSAGE_MAX), stack: thrown.stack }
 }

@@ -1,36 +1,41 @@
+import type { WorkerParts } from './worker-parts.ts'
+
 interface Waiter {
   includeDelayed: boolean
   resolve: () => void
   reject: (error: Error) => void
 }
 
-/** Those who wait until a worker has nothing left to do. */
+/** Who waits until the worker has nothing left to do? */
 export class Drained {
-  #waiters: Waiter[] = []
+  waiters: readonly Waiter[] = []
+  readonly #parts: Pick<WorkerParts, 'inFlight' | 'sources'>
 
-  get isAwaited(): boolean {
-    return this.#waiters.length > 0
-  }
-
-  /** Those who wait now: whoever comes later may have enqueued something since. */
-  get waiting(): readonly Waiter[] {
-    return [...this.#waiters]
+  constructor(parts: Pick<WorkerParts, 'inFlight' | 'sources'>) {
+    this.#parts = parts
   }
 
   wait(includeDelayed: boolean): Promise<void> {
-    return new Promise((resolve, reject) => this.#waiters.push({ includeDelayed, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.waiters = [...this.waiters, { includeDelayed, resolve, reject }]
+    })
   }
 
-  /** There is nothing; who waits for delayed ones, too, hears of it when there are none. */
-  async tell(waiting: readonly Waiter[], hasDelayed: () => Promise<boolean>): Promise<void> {
-    const delayed = waiting.some((waiter) => waiter.includeDelayed) && (await hasDelayed())
-    const told = waiting.filter((waiter) => !delayed || !waiter.includeDelayed)
-    this.#waiters = this.#waiters.filter((waiter) => !told.includes(waiter))
-    for (const waiter of told) waiter.resolve()
+  /** The last exchange found nothing for these waiters. Those that include delayed items wait until there are none of them either. */
+  async tell(waiting: readonly Waiter[]): Promise<void> {
+    if (waiting.length === 0) return
+    const { inFlight, sources } = this.#parts
+    if (inFlight.running + inFlight.prefetched.size > 0 || sources.haveUnsent) return
+    const delayed = waiting.some(({ includeDelayed }) => includeDelayed) && (await sources.haveDelayed())
+    const told = waiting.filter(({ includeDelayed }) => !delayed || !includeDelayed)
+    this.waiters = this.waiters.filter((waiter) => !told.includes(waiter))
+    for (const { resolve } of told) resolve()
   }
 
-  /** It has ended. `failed`: by itself, and something may be left. */
-  tellEverybody(failed: Error | null): void {
-    for (const waiter of this.#waiters.splice(0)) failed === null ? waiter.resolve() : waiter.reject(failed)
+  /** The worker has ended. `failed`: it gave up, and something may be left. */
+  end(failed: Error | null): void {
+    const told = this.waiters
+    this.waiters = []
+    for (const waiter of told) failed === null ? waiter.resolve() : waiter.reject(failed)
   }
 }

@@ -1,74 +1,67 @@
-import type { Clock } from '../clock.ts'
-import type { InFlight } from './in-flight.ts'
-import type { PrefetchPolicy } from './prefetch/policy.ts'
-import type { Capacity, Source, SourceAnswer } from './sources/source.ts'
+import type { Source, SourceAnswer, WorkRequest } from './sources/source.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 /** A commit whose answer was lost may still go through for that long. */
 const IN_DOUBT_MS = 60_000
-/** What a worker holds is compared with what a store elsewhere has in its name so often, whatever else happens. */
+/** How often the items that a worker holds are compared with those that a remote store has in its name. */
 const COMPARE_EVERY_MS = 60_000
 
-/** What passes between a worker and its store. */
+/** What has the store been told, and what has it answered? */
 export class Exchanges {
-  readonly #inFlight: InFlight
-  readonly #pace: PrefetchPolicy
-  readonly #clock: Clock
-  readonly #isRemote: boolean
+  readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch'>
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
-  /** When what it holds of a source is to be compared next. */
+  /** When the held items of a source are to be compared next. */
   readonly #compareAtMs = new Map<Source, number>()
   #reports: (() => void)[] = []
 
-  constructor(inFlight: InFlight, pace: PrefetchPolicy, clock: Clock, isRemote: boolean) {
-    this.#inFlight = inFlight
-    this.#pace = pace
-    this.#clock = clock
-    this.#isRemote = isRemote
+  constructor(parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch'>) {
+    this.#parts = parts
   }
 
-  /** Hands in what is finished, and takes what is next. What could not be handed in is news for the next time. */
-  async make(source: Source, session: string, want: Capacity | null): Promise<SourceAnswer> {
-    const outbox = source.outbox.take()
-    const inFlight = this.#inFlight
-    const nowMs = this.#clock.monotonicMs()
+  /** Settles what has finished, and claims what is next. After a failure the outbox has everything again. */
+  async make(source: Source, session: string, want: WorkRequest | null): Promise<SourceAnswer> {
+    const { services, inFlight } = this.#parts
+    const unsent = source.outbox.take()
+    const nowMs = services.clock.monotonicMs()
     const begun = this.#startsToTell(source, nowMs)
-    const starts = begun.map(({ claim: { id, fence }, startedAt }) => ({ id, fence, startedAt }))
+    const starts = begun.map(({ id, fence, startedAt }) => ({ id, fence, startedAt }))
     const holding = this.#isInDoubt(source, nowMs) ? inFlight.ids(source) : undefined
     try {
-      const answer = await source.exchange({ session, starts, ...outbox.parts, want, holding })
-      const gaveBack = outbox.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
+      const answer = await source.exchange({ session, starts, ...unsent.parts, want, holding })
+      const gaveBack = unsent.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
       if (answer.compare) this.#compareAtMs.set(source, nowMs)
       else if (holding !== undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
       for (const attempt of begun) attempt.startIsKnown = true
-      this.#reports.push(() => source.report(inFlight.reporting, outbox.handedIn, answer))
+      this.#reports.push(() => source.report(services, unsent.settled, answer))
       return { ...answer, gaveBack }
     } catch (error) {
-      outbox.putBack()
+      unsent.putBack()
       throw error
     }
   }
 
-  /** Where each statement is a journey, not those that are likely to have ended before the next exchange. */
+  /** A remote store is not told about starts that are likely to have ended before the next exchange. */
   #startsToTell(source: Source, nowMs: number) {
-    const starts = this.#inFlight.unknownStarts(source)
-    if (!this.#isRemote) return starts
-    return starts.filter(({ startedMs }) => nowMs - startedMs >= this.#pace.startsWaitMs)
+    const { services, inFlight, prefetch } = this.#parts
+    const starts = inFlight.unknownStarts(source)
+    if (!services.store.remote) return starts
+    return starts.filter(({ startedMs }) => nowMs - startedMs >= prefetch.startsWaitMs)
   }
 
   #isInDoubt(source: Source, nowMs: number): boolean {
     if (nowMs < this.#inDoubtUntilMs) return true
-    if (!this.#isRemote) return false
+    if (!this.#parts.services.store.remote) return false
     const dueMs = this.#compareAtMs.get(source)
     if (dueMs === undefined) this.#compareAtMs.set(source, nowMs + COMPARE_EVERY_MS)
     return dueMs !== undefined && dueMs <= nowMs
   }
 
-  /** Nobody knows what came of the last one. */
+  /** Whether the last one was committed is unknown. */
   failed(): void {
-    this.#inDoubtUntilMs = this.#clock.monotonicMs() + IN_DOUBT_MS
+    this.#inDoubtUntilMs = this.#parts.services.clock.monotonicMs() + IN_DOUBT_MS
   }
 
-  /** Tells what became of all that was handed in; after the next question has left, if there is one: the store works meanwhile. */
+  /** Tells listeners and hooks what became of the settled attempts. If the next request is under way, it leaves first: the store works meanwhile. */
   report(nextIsUnderWay: boolean): void {
     if (nextIsUnderWay) setImmediate(() => this.report(false))
     else for (const report of this.#reports.splice(0)) report()

@@ -1,23 +1,24 @@
 import type { ClaimProof, NewLogLine, Run } from '../store/contract.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, SettledAttempt } from './attempt.ts'
 import type { AttemptOutcome, SourceExchange } from './sources/source.ts'
 
-/** Log lines of one run that are kept; the rest is counted. */
+/** Log lines of one attempt that are kept. The rest is counted. */
 const LINES_MAX = 1_000
 
-/** An outcome as the store takes it, with the run that it is of. */
-export interface HandedIn extends Run {
-  attempt: Attempt
-  outcome: AttemptOutcome
+interface Progress {
+  fraction: number
+  message: string | null
 }
 
-/** What has happened since the last exchange. */
+type Parts = Pick<SourceExchange, 'outcomes' | 'progress' | 'logs'>
+
+/** What the store has to be told about the items of one source, since the last exchange. */
 export class Outbox {
   /** When the oldest of it happened. */
   sinceMs: number | undefined
-  #outcomes: HandedIn[] = []
+  #settled: SettledAttempt[] = []
   #returned: ClaimProof[] = []
-  readonly #progress = new Map<Attempt, { fraction: number; message: string | null }>()
+  readonly #progress = new Map<Attempt, Progress>()
   readonly #logs = new Map<Attempt, NewLogLine[]>()
   readonly #lineCounts = new WeakMap<Attempt, number>()
 
@@ -25,28 +26,27 @@ export class Outbox {
     return this.sinceMs === undefined
   }
 
-  finished(attempt: Attempt, outcome: AttemptOutcome, nowMs: number): void {
-    const { claim, startedAt } = attempt
-    this.#outcomes.push({ id: claim.id, fence: claim.fence, startedAt, outcome, attempt })
+  settled(attempt: SettledAttempt, nowMs: number): void {
+    this.#settled.push(attempt)
     this.sinceMs ??= nowMs
   }
 
-  /** Held, never started, handed back. */
+  /** The worker held it and never started it. */
   returned(claim: ClaimProof, nowMs: number): void {
     this.#returned.push(claim)
     this.sinceMs ??= nowMs
   }
 
-  progress(attempt: Attempt, fraction: number, message: string | null, nowMs: number): void {
-    this.#progress.set(attempt, { fraction, message })
+  progress(attempt: Attempt, progress: Progress, nowMs: number): void {
+    this.#progress.set(attempt, progress)
     this.sinceMs ??= nowMs
   }
 
-  /** What is not handed in yet, for a completion that does not wait for the next exchange. */
-  takeProgress(attempt: Attempt): { fraction: number; message: string | null } | undefined {
-    const at = this.#progress.get(attempt)
+  /** The progress that no exchange has told yet, for a completion that does not wait for the next exchange. */
+  takeProgress(attempt: Attempt): Progress | undefined {
+    const progress = this.#progress.get(attempt)
     this.#progress.delete(attempt)
-    return at
+    return progress
   }
 
   logged(attempt: Attempt, line: NewLogLine, nowMs: number): void {
@@ -60,46 +60,42 @@ export class Outbox {
     this.sinceMs ??= nowMs
   }
 
-  /** Empties it; `putBack` undoes that when the exchange has failed. */
-  take(): {
-    parts: Pick<SourceExchange, 'outcomes' | 'progress' | 'logs'>
-    handedIn: readonly HandedIn[]
-    putBack: () => void
-  } {
-    const outcomes = this.#outcomes
-    const returned = this.#returned
-    const progress = [...this.#progress]
-    const logs = [...this.#logs]
+  /** Empties it. `putBack` undoes that after a failed exchange. */
+  take(): { parts: Parts; settled: readonly SettledAttempt[]; putBack: () => void } {
+    const [settled, returned, progress, logs] = [
+      this.#settled,
+      this.#returned,
+      [...this.#progress],
+      [...this.#logs],
+    ]
     const { sinceMs } = this
-    this.#outcomes = []
+    this.#settled = []
     this.#returned = []
     this.#progress.clear()
     this.#logs.clear()
     this.sinceMs = undefined
     return {
       parts: {
-        outcomes: returned.length === 0 ? outcomes : [...outcomes, ...returned.map(asReturned)],
-        progress: progress.map(([{ claim }, at]) => ({ id: claim.id, fence: claim.fence, ...at })),
-        logs: logs.map(([{ claim }, lines]) => ({ id: claim.id, fence: claim.fence, lines })),
+        outcomes: returned.length === 0 ? settled : [...settled, ...returned.map(asReturned)],
+        progress: progress.map(([{ id, fence }, at]) => ({ id, fence, ...at })),
+        logs: logs.map(([{ id, fence }, lines]) => ({ id, fence, lines })),
       },
-      handedIn: outcomes,
+      settled,
       putBack: () => {
-        this.#outcomes = [...outcomes, ...this.#outcomes]
+        this.#settled = [...settled, ...this.#settled]
         this.#returned = [...returned, ...this.#returned]
-        for (const [attempt, at] of progress) {
+        for (const [attempt, at] of progress)
           if (!this.#progress.has(attempt)) this.#progress.set(attempt, at)
-        }
-        for (const [attempt, lines] of logs) {
+        for (const [attempt, lines] of logs)
           this.#logs.set(attempt, [...lines, ...(this.#logs.get(attempt) ?? [])])
-        }
         this.sinceMs = sinceMs ?? this.sinceMs
       },
     }
   }
 
-  /** The session is gone: nobody would accept any of it. */
+  /** After the end of the session, the store accepts nothing of it. */
   drop(): void {
-    for (const { attempt } of this.take().handedIn) attempt.trace?.ended({ kind: 'claim-lost' })
+    for (const { trace } of this.take().settled) trace?.ended({ kind: 'claim-lost' })
   }
 }
 

@@ -1,23 +1,75 @@
 import type { Clock } from '../clock.ts'
 import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
-import type { NewLogLine } from '../store/contract.ts'
+import { ClaimLostError } from '../errors.ts'
+import type { Effects, NewLogLine } from '../store/contract.ts'
 import type { Attempt } from './attempt.ts'
+import { logEvent } from './events.ts'
 import type { AttemptOutcome } from './sources/source.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
-/** What a running item may ask of its worker. */
-export interface RunServices {
+/** What a running attempt may ask of its worker. */
+export class RunServices {
+  /** The id of the worker. */
+  readonly worker: string
   readonly clock: Clock
   /** In [0, 1): spreads retries. */
   readonly random: () => number
   readonly payloadLimit: number
   readonly enqueue: Enqueue
   /** Takes part in the transaction that completes the item. */
-  enqueueWithin(tx: Tx): Enqueue
-  /** Waits until it has what its handler needs; its time begins then. */
-  acquire(attempt: Attempt, uses: Uses): Promise<void>
-  note(attempt: Attempt, line: NewLogLine): void
-  progress(attempt: Attempt, fraction: number, message: string | null): void
-  /** An error: nothing was written, and nothing more can be of this run. */
-  completeWith(attempt: Attempt, outcome: AttemptOutcome, effects: (tx: Tx) => unknown): Promise<Error | null>
+  readonly enqueueWithin: (tx: Tx) => Enqueue
+  readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'resources' | 'session' | 'state'>
+
+  constructor(
+    parts: Pick<WorkerParts, 'options' | 'services' | 'inFlight' | 'resources' | 'session' | 'state'>,
+  ) {
+    const { options, services } = parts
+    this.worker = options.id
+    this.clock = services.clock
+    this.random = services.random
+    this.payloadLimit = options.payloadLimit
+    this.enqueue = services.enqueue
+    this.enqueueWithin = services.enqueueWithin
+    this.#parts = parts
+  }
+
+  /** Waits until the attempt has the resources that its handler needs. Its time-out begins then: loading has a time-out of its own. */
+  async acquire(attempt: Attempt, uses: Uses): Promise<void> {
+    const { inFlight, resources } = this.#parts
+    inFlight.setDeadline(attempt, Number.POSITIVE_INFINITY)
+    await resources.acquire(attempt, uses)
+    inFlight.setDeadline(attempt, attempt.startedMs + attempt.timeoutMs)
+  }
+
+  note(attempt: Attempt, line: NewLogLine): void {
+    if (attempt.settled) return
+    attempt.source.outbox.logged(attempt, line, this.clock.monotonicMs())
+    this.#parts.services.emitter.emit('log', () => logEvent(attempt.event, line))
+  }
+
+  progress(attempt: Attempt, fraction: number, message: string | null): void {
+    if (attempt.settled) return
+    attempt.source.outbox.progress(attempt, { fraction, message }, this.clock.monotonicMs())
+    this.#parts.services.emitter.emit('progress', () => ({ ...attempt.event, fraction, message }))
+  }
+
+  /** An error: nothing was written, and this attempt can write nothing more. */
+  async completeWith(attempt: Attempt, outcome: AttemptOutcome, effects: Effects): Promise<Error | null> {
+    const { session, services, state } = this.#parts
+    if (session.id === null) return new ClaimLostError(`${attempt.name}: the session was lost`)
+    attempt.isCompleting = true
+    attempt.outcome = outcome
+    const completing = attempt.source.completeWith({
+      session: session.id,
+      attempt,
+      effects,
+      reporting: services,
+    })
+    const refusal = await completing.finally(() => (attempt.isCompleting = false))
+    attempt.settled = true
+    if (refusal === null) state.stats.ran(attempt, outcome, this.clock.monotonicMs() - attempt.startedMs)
+    else state.stats.counters.fenced_writes += 1
+    return refusal
+  }
 }

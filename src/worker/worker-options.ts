@@ -1,9 +1,15 @@
+import type { Clock } from '../clock.ts'
+import type { Enqueue, Tx } from '../define/types.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { Meter } from '../queue/meter.ts'
+import type { Store } from '../store/contract.ts'
+import type { Emitter } from './events.ts'
+import type { RunHooks } from './hooks.ts'
+import type { RunWatch } from './in-flight.ts'
 import type { CrashIsolation } from './isolation/crash-isolation.ts'
 import type { Keeper } from './keeper/keeper.ts'
-import type { PollTimings } from './prefetch/policy.ts'
-import type { EngineServices } from './services.ts'
+import type { PollTimings } from './polling.ts'
 import type { Source } from './sources/source.ts'
 
 export interface WorkerOptions {
@@ -11,17 +17,28 @@ export interface WorkerOptions {
   capabilities: Capabilities
   sources: readonly Source[]
   concurrency: number
+  /** Resource errors in a row after which it gives up. */
   resourceErrorLimit: number
   payloadLimit: number
-  /** `graceMs`: between an abort and giving up on the handler. */
+  /** `graceMs`: between an abort and the end of waiting for the handler. */
   timings: PollTimings & { graceMs: number }
-  /** The process that looks after this one. */
+  /** The process that supervises this one. */
   supervisor?: ProcessIdentity
   /** It begins with a pause. */
   paused?: boolean
 }
 
-export interface WorkerServices extends EngineServices {
+/** What the engine shares among all its workers. */
+export interface WorkerServices {
+  store: Store
+  clock: Clock
+  random: () => number
+  emitter: Emitter
+  hooks: RunHooks
+  meter: Meter
+  enqueue: Enqueue
+  enqueueWithin: (tx: Tx) => Enqueue
+  watch?: RunWatch
   keeper: Keeper
   isolation: CrashIsolation
 }

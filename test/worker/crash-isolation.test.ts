@@ -1,8 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { InFlight } from '../../src/worker/in-flight.ts'
+import { InFlight, type InFlightOptions } from '../../src/worker/in-flight.ts'
 import { CrashIsolation } from '../../src/worker/isolation/crash-isolation.ts'
-import type { InFlightOptions } from '../../src/worker/services.ts'
 
 let isolation: CrashIsolation
 let clock: ManualClock
@@ -18,7 +17,7 @@ beforeEach(() => {
   theirs = member('theirs')
 })
 
-/** Empty hands: nothing is run here. */
+/** It holds nothing: nothing runs here. */
 function member(name: string): InFlight {
   const inFlight = new InFlight({ clock } as Partial<InFlightOptions> as InFlightOptions)
   isolation.join(inFlight, () => nudged.push(name))

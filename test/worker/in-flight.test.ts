@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '../../src/store/contract.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { InFlight } from '../../src/worker/in-flight.ts'
-import type { InFlightOptions } from '../../src/worker/services.ts'
+import { Executor } from '../../src/worker/executor.ts'
+import { InFlight, type InFlightOptions } from '../../src/worker/in-flight.ts'
 import type { Source } from '../../src/worker/sources/source.ts'
+import type { WorkerParts } from '../../src/worker/worker-parts.ts'
 
-const AHEAD: Claim = {
+const PREFETCHED: Claim = {
   id: '1',
   fence: 1,
   name: 'task',
@@ -20,30 +21,35 @@ const AHEAD: Claim = {
   suspect: false,
 }
 
-/** Nothing of it is begun here. */
+/** Nothing of it starts here. */
 const SOURCE = {} as Source
 
-test('an exchange that brings nothing makes items held ahead no younger', () => {
+/** A worker whose only slot is taken, so that it starts nothing. */
+function busyWorker() {
   const clock = new ManualClock()
-  // Nothing is run here: only what is held counts.
   const inFlight = new InFlight({ clock } as Partial<InFlightOptions> as InFlightOptions)
+  const parts = { options: { concurrency: 0 }, services: { clock, store: { remote: false } }, inFlight }
+  return { clock, inFlight, executor: new Executor(parts as unknown as WorkerParts) }
+}
+
+test('an exchange that brings nothing makes prefetched items no younger', () => {
+  const { clock, inFlight, executor } = busyWorker()
   clock.advance(100)
-  inFlight.take([AHEAD], SOURCE)
+  executor.start([PREFETCHED], SOURCE)
   clock.advance(40)
-  inFlight.take([], SOURCE)
-  expect(inFlight.ahead).toBe(1)
-  expect(inFlight.line.sinceMs).toBe(100)
+  executor.start([], SOURCE)
+  expect(inFlight.prefetched.size).toBe(1)
+  expect(inFlight.prefetched.sinceMs).toBe(100)
 })
 
 test('items that are claimed later make those that wait no younger', () => {
-  const clock = new ManualClock()
-  const inFlight = new InFlight({ clock } as Partial<InFlightOptions> as InFlightOptions)
+  const { clock, inFlight, executor } = busyWorker()
   clock.advance(100)
-  inFlight.take([AHEAD], SOURCE)
+  executor.start([PREFETCHED], SOURCE)
   clock.advance(40)
-  inFlight.take([{ ...AHEAD, id: '2' }], SOURCE)
-  expect(inFlight.ahead).toBe(2)
-  expect(inFlight.line.sinceMs).toBe(100)
+  executor.start([{ ...PREFETCHED, id: '2' }], SOURCE)
+  expect(inFlight.prefetched.size).toBe(2)
+  expect(inFlight.prefetched.sinceMs).toBe(100)
   inFlight.lose('1')
-  expect(inFlight.line.sinceMs).toBe(140)
+  expect(inFlight.prefetched.sinceMs).toBe(140)
 })

@@ -83,9 +83,9 @@ export const CONNECTIONS: readonly Guard[] = [
   ...([OUTAGES, 'test/store/sqlite/outages.test.ts'] as const).map((file) => ({
     name: `${file === OUTAGES ? 'postgres' : 'sqlite'}: an error of the store costs no attempt`,
     promise: 'A task is not charged for what the store itself failed with.',
-    file: 'src/worker/attempt.ts',
-    find: '    if (isOutage(error)) return this.#withoutStore(error)\n',
-    replace: '    void isOutage\n    void this.#withoutStore\n',
+    file: 'src/worker/outcome-of-error.ts',
+    find: '  if (isOutage(error)) return withoutStore(attempt, error)\n',
+    replace: '  void isOutage\n  void withoutStore\n',
     test: {
       file,
       title:

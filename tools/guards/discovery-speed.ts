@@ -134,7 +134,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'suspects are asked for before a worker gets what it crashed on',
     promise: 'A worker that crashes on everything is found out before a row is put aside.',
-    file: 'src/worker/sources/rows.ts',
+    file: 'src/worker/isolation/cautious-start.ts',
     find: '!want?.empty',
     replace: 'want === null',
     test: {

@@ -5,7 +5,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: a row that does not fit its schema never runs',
     promise: 'A row whose schema fails is put aside at once, with its reason.',
-    file: 'src/worker/sources/row-attempt.ts',
+    file: 'src/worker/sources/rows.ts',
     find: 'schema === undefined ? row : ',
     replace: 'schema !== null ? row : ',
     test: {
@@ -39,8 +39,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: ctx.complete is refused when the store refuses',
     promise: 'A handler whose own writes were undone is told so.',
     file: 'src/worker/sources/rows.ts',
-    find: "return answer.kind === 'done' ? null : refusalOf(answer, claim.id)",
-    replace: "return answer.kind !== 'refused' ? null : refusalOf(answer, claim.id)",
+    find: "return answer.kind === 'done' ? null : refusalOf(answer, id)",
+    replace: "return answer.kind !== 'refused' ? null : refusalOf(answer, id)",
     test: {
       file: 'test/discovery/done.test.ts',
       title: 'undoes them when the row was edited meanwhile',
@@ -49,7 +49,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: who gave last is asked last',
     promise: 'Neither tasks nor rows wait until the other is done.',
-    file: 'src/worker/sources/sources.ts',
+    file: 'src/worker/sources/source.ts',
     find: '    this.#all.push(source)',
     replace: '    this.#all.unshift(source)',
     test: {
@@ -76,7 +76,7 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
   {
     name: 'discovery: the store says what became of a row',
     promise: 'A row that was edited meanwhile is not told as completed.',
-    file: 'src/worker/report/report-row.ts',
+    file: 'src/worker/report/report.ts',
     find: "    case 'changed': {",
     replace:
       "    case 'changed':\n      return emitter.emit('completed', () => ({ ...event(), durationMs }))\n    case 'never' as never: {",

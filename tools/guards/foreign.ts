@@ -87,7 +87,7 @@ export const FOREIGN: readonly Guard[] = [
   {
     name: 'a program gets integers of any length',
     promise: 'What is stored reaches a program with all its digits.',
-    file: 'src/worker/sources/task-attempt.ts',
+    file: 'src/worker/sources/tasks.ts',
     find: 'undefined : readExactly(this.claim.input)',
     replace: 'undefined : JSON.parse(this.claim.input)',
     test: { file: TEST, title: 'gets and gives integers of any length, with all their digits' },

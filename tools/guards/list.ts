@@ -865,7 +865,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a handler that ignores its signal is given up after the grace',
     promise: 'A task ends in time, even if its handler never does.',
     file: 'src/worker/in-flight.ts',
-    find: 'this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
+    find: 'this.settle(attempt, outcomeOfError(attempt, abortReason), this.#options.clock.monotonicMs())',
     replace: '',
     test: {
       file: 'test/journeys/timeouts.test.ts',
@@ -877,9 +877,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'the slot stays taken until the handler returns',
     promise: 'Handlers that ignore their time-out do not pile up beyond the concurrency.',
     file: 'src/worker/in-flight.ts',
-    find: 'this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
+    find: 'this.settle(attempt, outcomeOfError(attempt, abortReason), this.#options.clock.monotonicMs())',
     replace:
-      'this.#running.delete(attempt)\n    this.#settle(attempt, attempt.outcomeOf(abortReason), this.clock.monotonicMs())',
+      'this.remove(attempt)\n    this.settle(attempt, outcomeOfError(attempt, abortReason), this.#options.clock.monotonicMs())',
     test: {
       file: 'test/journeys/timeouts.test.ts',
       title:
@@ -890,8 +890,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'a stop hands back what was claimed ahead',
     promise: 'After the word to stop nothing new is begun.',
     file: 'src/worker/worker.ts',
-    find: 'suspectsWaiting(this.#inFlight, false)\n    this.#inFlight.isOpen = false',
-    replace: 'suspectsWaiting(this.#inFlight, false)',
+    find: 'suspectsWaiting(inFlight, false)\n    executor.isOpen = false',
+    replace: 'suspectsWaiting(inFlight, false)',
     test: {
       file: 'test/journeys/stopping.test.ts',
       title: 'what was claimed ahead goes back as well, uncharged',
@@ -911,8 +911,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'items held ahead go back when their time has not come',
     promise: 'An idle worker gets what a busy one holds and cannot start.',
-    file: 'src/worker/worker.ts',
-    find: 'this.#inFlight.handBackOld(this.#services.clock.monotonicMs())',
+    file: 'src/worker/loop.ts',
+    find: 'executor.returnStale(services.clock.monotonicMs())',
     replace: '',
     test: {
       file: 'test/journeys/stopping.test.ts',
@@ -933,9 +933,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'who leaves holds nobody back',
     promise: 'Work goes on while a worker drains.',
-    file: 'src/worker/worker.ts',
-    find: "answer.suspectsWaiting && this.#mode === 'working'",
-    replace: 'answer.suspectsWaiting',
+    file: 'src/worker/isolation/crash-isolation.ts',
+    find: 'suspectsWaiting && state.isWorking',
+    replace: 'suspectsWaiting',
     test: {
       file: 'test/worker/leaving.test.ts',
       title: 'a worker that was told to stop holds nobody back for a suspect of its own',
@@ -966,8 +966,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'a cancel reaches what runs',
     promise: 'A running task in another process can be cancelled.',
-    file: 'src/worker/worker.ts',
-    find: 'for (const id of answer.cancels) this.#inFlight.cancel(id)',
+    file: 'src/worker/loop.ts',
+    find: 'for (const id of answer.cancels) inFlight.cancel(id)',
     replace: '',
     test: {
       file: 'test/journeys/cancelling.test.ts',
@@ -977,8 +977,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'cancels are looked for',
     promise: 'A cancel whose wake-up is lost arrives nevertheless.',
-    file: 'src/worker/prefetch/policy.ts',
-    find: '    if (isBusy) return this.#options.pollMs\n',
+    file: 'src/worker/polling.ts',
+    find: '    if (isBusy) return this.#timings.pollMs\n',
     replace: '',
     test: {
       file: 'test/journeys/cancelling.test.ts',
@@ -1010,16 +1010,16 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'an idle worker looks by itself',
     promise: 'Losing every wake-up costs latency, never work.',
-    file: 'src/worker/polling/polling.ts',
-    find: 'pace.nextLookMs(inFlight.running > 0)',
-    replace: 'inFlight.running > 0 ? pace.nextLookMs(true) : Number.POSITIVE_INFINITY',
+    file: 'src/worker/polling.ts',
+    find: 'this.#nextLookMs(inFlight.running > 0)',
+    replace: 'inFlight.running > 0 ? this.#nextLookMs(true) : Number.POSITIVE_INFINITY',
     test: { file: 'test/journeys/waking.test.ts', title: 'losing every wake-up costs latency only' },
   },
   {
     name: 'a worker knows when the next task is due',
     promise: 'A delayed task starts when its time comes.',
-    file: 'src/worker/polling/polling.ts',
-    find: 'reasons.push(source.nextDueMs - now)',
+    file: 'src/worker/polling.ts',
+    find: 'reasons.push(source.nextDueMs - nowMs)',
     replace: '',
     test: {
       file: 'test/journeys/waking.test.ts',
@@ -1566,8 +1566,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'testing: retries come without jitter',
     promise: 'In a test a retry comes exactly when its backoff says.',
     file: 'src/worker/attempt.ts',
-    find: 'delayMs(this.retry, this.claim.attempt, this.services.random())',
-    replace: 'delayMs(this.retry, this.claim.attempt, Math.random())',
+    find: 'return retryDelayMs(policy, attempt, this.services.random())',
+    replace: 'return retryDelayMs(policy, attempt, Math.random())',
     test: {
       file: 'test/testing/time.test.ts',
       title: 'is tried again exactly when its backoff says, without jitter',

@@ -105,8 +105,8 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
     name: 'postgres: the next are asked for while the last run',
     promise: 'The server works while the worker does.',
     file: 'src/worker/prefetch/policy.ts',
-    find: 'return wanted && ahead > 0 &&',
-    replace: 'return wanted && ahead < 0 &&',
+    find: 'return wanted && prefetched > 0 &&',
+    replace: 'return wanted && prefetched < 0 &&',
     test: {
       file: 'test/store/postgres/early-claims.test.ts',
       title: 'while the server looks for the next short tasks, those of the last claim run',
@@ -126,17 +126,17 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'what gets on slowly is not kept ahead',
     promise: 'Nobody hoards what an idle worker could do.',
-    file: 'src/worker/polling/polling.ts',
-    find: 'line.lastsMs(nowMs) <= AHEAD_HELD_MAX_MS',
-    replace: 'line.size > 0',
+    file: 'src/worker/prefetch/prefetched.ts',
+    find: 'this.#lastStartsInMs(oldest, nowMs) <= HELD_MAX_MS',
+    replace: 'this.size > 0',
     test: { file: 'test/worker/prefetched.test.ts', title: 'what gets on too slowly for that goes back' },
   },
   {
     name: 'what was held for long is not begun',
     promise: 'A pause that was not heard of is heeded all the same.',
-    file: 'src/worker/polling/polling.ts',
-    find: 'if (heldMs < AHEAD_ON_ITS_WAY_MAX_MS && line',
-    replace: 'if (line',
+    file: 'src/worker/prefetch/prefetched.ts',
+    find: 'if (heldMs < STARTS_SOON_MAX_MS && this',
+    replace: 'if (this',
     test: {
       file: 'test/worker/prefetched.test.ts',
       title:

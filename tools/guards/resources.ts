@@ -1,7 +1,7 @@
 import type { Guard } from './guard.ts'
 
-const HOLDING = 'src/worker/resources/instance.ts'
-const NEEDS = 'src/worker/resources/tracker.ts'
+const INSTANCE = 'src/worker/resources/instance.ts'
+const TRACKER = 'src/worker/resources/tracker.ts'
 const AVAILABILITY = 'test/worker/resources/availability.test.ts'
 const LOADING = 'test/worker/resources/loading.test.ts'
 const UNLOADING = 'test/worker/resources/unloading.test.ts'
@@ -30,21 +30,21 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'it is looked for again',
     'A resource that is back is noticed without anybody asking for work.',
-    HOLDING,
+    INSTANCE,
     ['() => this.#lookAgain())', '() => {})'],
     [AVAILABILITY, 'is asked again after 30 s, and what needs it runs at once when it is back'],
   ),
   guard(
     'a probe has a time-out',
     'A probe that hangs holds up only what needs its resource, and not for ever.',
-    HOLDING,
+    INSTANCE,
     ['callWithin(this.#clock, probeTimeoutMs, probe)', 'callWithin(this.#clock, 2 ** 40, probe)'],
     [AVAILABILITY, 'that never answers is given up after its time-out; others run meanwhile'],
   ),
   guard(
     'what is loaded is not probed',
     'A model that fills the GPU itself is not taken for missing.',
-    HOLDING,
+    INSTANCE,
     [
       'if (this.#instance !== undefined || this.#loading !== undefined) return !this.#isDoubted\n',
       'if (this.#loading !== undefined) return !this.#isDoubted\n',
@@ -54,8 +54,8 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'drained waits for the first answer',
     'Nobody is told that there is nothing to do before it is known.',
-    'src/worker/worker.ts',
-    ['nothing && !this.#state.resources.areAsking ? waiting', 'nothing ? waiting'],
+    'src/worker/loop.ts',
+    ['nothing && !resources.areAsking ? waiting', 'nothing ? waiting'],
     ['test/journeys/resources.test.ts', 'drained waits for a probe that takes its time'],
   ),
   guard(
@@ -63,22 +63,22 @@ export const RESOURCES: readonly Guard[] = [
     'Whoever asks why a task waits hears of the resource that is missing.',
     'src/worker/state/worker-state.ts',
     [
-      'await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
-      'await Promise.resolve(store)',
+      'await services.store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
+      'await Promise.resolve(services)',
     ],
     [AVAILABILITY, 'is told by explain, as long as it is so'],
   ),
   guard(
     'one load for all',
     'Those that ask meanwhile share a load.',
-    HOLDING,
+    INSTANCE,
     ['        if (this.#loading === undefined) {\n', '        {\n'],
     [LOADING, 'happens once for all that ask, before they run, and is shared by all workers'],
   ),
   guard(
     'a load has a time-out',
     'A load that hangs is given up.',
-    HOLDING,
+    INSTANCE,
     ['callWithin(this.#clock, loadTimeoutMs, load, late)', 'callWithin(this.#clock, 2 ** 40, load, late)'],
     [LOADING, 'that takes too long is given up; what comes late is unloaded'],
   ),
@@ -92,15 +92,15 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'loading is not the time of the task',
     'A task does not time out because its model takes long to load.',
-    'src/worker/in-flight.ts',
-    ['    this.#running.time(attempt, Number.POSITIVE_INFINITY)\n', ''],
+    'src/worker/run-services.ts',
+    ['    inFlight.setDeadline(attempt, Number.POSITIVE_INFINITY)\n', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
     'its time begins after loading',
     'A task has its whole time-out, whatever loading took.',
-    NEEDS,
-    ['attempt.deadlineMs = attempt.startedMs + attempt.timeoutMs', ''],
+    'src/worker/run-services.ts',
+    ['inFlight.setDeadline(attempt, attempt.startedMs + attempt.timeoutMs)', ''],
     [LOADING, 'shows as loading_models, then processing, then idle'],
   ),
   guard(
@@ -113,9 +113,9 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'the supervisor knows that it loads',
     'A worker process is not killed because its model takes longer to load than a handler may run.',
-    'src/worker/in-flight.ts',
+    'src/worker/run-services.ts',
     [
-      '    this.#running.time(attempt, Number.POSITIVE_INFINITY)\n',
+      '    inFlight.setDeadline(attempt, Number.POSITIVE_INFINITY)\n',
       '    attempt.deadlineMs = Number.POSITIVE_INFINITY\n',
     ],
     [
@@ -136,21 +136,21 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'who is cancelled does not wait for a load',
     'A cancelled task ends at once.',
-    NEEDS,
+    TRACKER,
     ['await unlessAborted(Promise.all(taking), signal)', 'await Promise.all(taking)'],
     [LOADING, 'is not waited for by a task that is cancelled'],
   ),
   guard(
     'what a failed start took is let go',
     'A resource is unloaded although another one that its run needed failed.',
-    NEEDS,
+    TRACKER,
     ['() => instances[n]!.release()', '() => {}'],
     [LOADING, 'of one of two that fails lets go of the other'],
   ),
   guard(
     'what would not load backs off',
     'A worker whose model will not load does not claim and fail on and on.',
-    HOLDING,
+    INSTANCE,
     [
       '      this.#miss(messageOf(failure), retryAfterMs, failure)\n      throw failure',
       '      throw failure',
@@ -160,21 +160,21 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'each use begins the idle time anew',
     'What is in use now and then stays.',
-    HOLDING,
+    INSTANCE,
     ['    this.#users += 1\n    this.#cancelIdle()\n', '    this.#users += 1\n'],
     [UNLOADING, 'happens when nobody has used it for idleAfter; the next use loads it again'],
   ),
   guard(
     'nothing is unloaded under a run',
     'A handler has its model until it returns.',
-    HOLDING,
+    INSTANCE,
     ['if (instance === undefined || this.#users > 0) return', 'if (instance === undefined) return'],
     [UNLOADING, 'is left to a run that outlives its worker: it is not unloaded under its feet'],
   ),
   guard(
     'the last worker unloads',
     'Stopping the workers gives the memory back.',
-    HOLDING,
+    INSTANCE,
     [
       '    this.#cancelRetry()\n    this.#evictIfIdle()\n    await this.#unloading',
       '    this.#cancelRetry()',
@@ -184,14 +184,14 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'an unload has a time-out',
     'An unload that hangs does not keep the next load waiting for ever.',
-    HOLDING,
+    INSTANCE,
     ['callWithin(this.#clock, unloadTimeoutMs, async', 'callWithin(this.#clock, 2 ** 40, async'],
     [UNLOADING, 'unloading > that hangs is told, and the worker goes on'],
   ),
   guard(
     'memory is freed',
     'After unload nothing of the engine holds on to what was loaded.',
-    HOLDING,
+    INSTANCE,
     ['    this.#instance = undefined\n    this.#unloading', '    this.#unloading'],
     [
       'test/journeys/resources.test.ts',
@@ -201,22 +201,22 @@ export const RESOURCES: readonly Guard[] = [
   guard(
     'the attempt is returned',
     'An item pays nothing for a broken worker.',
-    'src/worker/attempt.ts',
-    ['    if (error instanceof ResourceError) return this.#broken(error)\n', ''],
+    'src/worker/outcome-of-error.ts',
+    ['  if (error instanceof ResourceError) return broken(attempt, error)\n', ''],
     [ERRORS, 'returns the attempt, and the item backs off'],
   ),
   guard(
     'ten in a row end the worker',
     'A broken worker does not put off the whole queue.',
     'src/worker/state/worker-state.ts',
-    ['    onFailed()\n', ''],
+    ['    this.#onFailed()\n', ''],
     [ERRORS, 'as often as the worker was told ends it, and fails whoever waits for it to be drained'],
   ),
   guard(
     'who has given up starts nothing',
     'What a worker held ahead goes back when it gives up.',
-    'src/worker/in-flight.ts',
-    ['    if (this.#isClosed) return this.handBack([claim], source)\n', ''],
+    'src/worker/executor.ts',
+    ['    if (!this.#isOpen) return this.return([claim], source)\n', ''],
     [ERRORS, 'that ends the worker at the first of many it was given lets the others go back'],
   ),
   guard(
@@ -237,13 +237,13 @@ export const RESOURCES: readonly Guard[] = [
     'whoever waits for a worker that gave up is told',
     'drained() does not say that all is done when the worker gave up.',
     'src/worker/worker.ts',
-    ['this.#drained.tellEverybody(this.#state.failed)', 'this.#drained.tellEverybody(null)'],
+    ['drained.end(state.failed)', 'drained.end(null)'],
     [ERRORS, 'as often as the worker was told ends it, and fails whoever waits for it to be drained'],
   ),
   guard(
     'what broke is asked about',
     'A resource that was lost while it was loaded is noticed, and replaced.',
-    NEEDS,
+    TRACKER,
     ['      if (broken) instance.doubt()\n', ''],
     [ERRORS, 'makes the worker ask whether what was used is still there, and unload it if not'],
   ),

@@ -62,7 +62,7 @@ export const STATES: readonly Guard[] = [
   guard(
     'the last progress',
     'What a handler reports right before it completes is stored.',
-    ['src/worker/sources/tasks.ts', '    await this.#handInProgress(session, attempt)\n', ''],
+    ['src/worker/sources/tasks.ts', '    await this.#sendProgress(session, attempt)\n', ''],
     [
       'test/journeys/history.test.ts',
       'what a handler reports right before it completes with effects is kept',

@@ -79,7 +79,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'what runs is told before it is called',
     'A handler that blocks the event loop is seen, by name.',
-    ['src/worker/runs.ts', '    this.#watch?.began(attempt)\n', ''],
+    ['src/worker/in-flight.ts', '    this.#options.watch?.began(attempt)\n', ''],
     [
       BLOCKING,
       'a handler that blocks the event loop is seen: frames go on, the worker is healthy, its claim is kept',

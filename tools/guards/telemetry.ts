@@ -11,9 +11,9 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: the context travels with the task',
     promise: 'A trace goes on in the process that runs the task.',
-    file: 'src/worker/sources/task-attempt.ts',
-    find: 'return this.claim.overrides?.trace ?? null',
-    replace: 'return null',
+    file: 'src/worker/report/attempt-trace.ts',
+    find: 'const carrier = overrides?.trace ?? null',
+    replace: 'const carrier = overrides === undefined ? null : null',
     test: { file: ACROSS, title: `on SQLite > ${ONE_TRACE}` },
   },
   {
@@ -84,9 +84,9 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'metrics: claims are counted',
     promise: 'Prometheus is told what workers claimed.',
-    file: 'src/worker/worker.ts',
-    find: '    meter.claimed(source.kind, answer.claims.length, answer.conflicts)\n',
-    replace: '    meter.claimed(source.kind, 0)\n',
+    file: 'src/worker/loop.ts',
+    find: '    services.meter.claimed(source.kind, claims.length, answer.conflicts)\n',
+    replace: '    services.meter.claimed(source.kind, 0)\n',
     test: { file: METRICS, title: `on sqlite > ${CLAIMS}` },
   },
   {

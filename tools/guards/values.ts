@@ -4,7 +4,7 @@ export const VALUES: readonly Guard[] = [
   {
     name: 'whatever is thrown can be read',
     promise: 'A handler that throws a value without a text fails one attempt, and does not end the process.',
-    file: 'src/worker/attempt.ts',
+    file: 'src/worker/outcome-of-error.ts',
     find: 'const thrown = describeThrown(error)',
     replace: "const thrown = { name: '', message: String(error), stack: null }",
     test: {

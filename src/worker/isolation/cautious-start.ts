@@ -1,46 +1,49 @@
-import type { Capacity } from '../sources/source.ts'
+import type { Source, SourceAnswer, SourceExchange, WorkRequest } from '../sources/source.ts'
+
+const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 
 /**
- * A worker whose last life ended on an item begins with one other item, alone. If it crashes on whatever it is given, that shows before
- * the same item has been blamed too often; if it does not, all goes on as usual.
+ * Does the worker crash on every item? If its last process ended on an item, the new one begins with one other item, alone. If it crashes
+ * on that too, this shows before the same item has been blamed too often. Otherwise it continues as usual.
  */
 export class CautiousStart {
   readonly #avoid: readonly string[]
-  /** Which have nothing but what it avoids; of so many. */
+  /** The sources that have nothing but the avoided items, out of so many. */
   readonly #exhausted = new Set<object>()
   readonly #sources: number
-  #state: 'looking' | 'running' | 'over'
+  #state: 'looking' | 'running' | 'over' = 'looking'
 
-  constructor(avoid: readonly string[] = [], sources = 1) {
+  constructor(avoid: readonly string[], sources = 1) {
     this.#avoid = avoid
     this.#sources = sources
-    this.#state = avoid.length > 0 ? 'looking' : 'over'
   }
 
-  get isLooking(): boolean {
-    return this.#state === 'looking'
+  /** An exchange of this source that claims only what it may. */
+  async exchange(source: Source, exchange: SourceExchange): Promise<SourceAnswer> {
+    // An attempt has ended, so the worker can do more than crash.
+    if (this.#state === 'running' && exchange.outcomes.length > 0) this.#state = 'over'
+    const want = this.#narrow(exchange.want)
+    const answer = await source.ask({ ...exchange, want })
+    if (this.#state === 'looking' && answer.claims.length > 0) this.#state = 'running'
+    // Other suspects show only in a claim that may take one.
+    if (this.#state !== 'looking' || !want?.empty || answer.sessionEnded) return answer
+    if (!this.isOverWithout(source)) return answer
+    const { session } = exchange
+    const { claims } = await source.ask({ ...NOTHING, session, want: exchange.want })
+    // A source that was asked before may have an item that was avoided.
+    return { ...answer, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
   }
 
-  /** What may be asked for. */
-  narrow(want: Capacity | null): Capacity | null {
+  #narrow(want: WorkRequest | null): WorkRequest | null {
     if (want === null) return null
-    // However it ended, it is not in our hands any more.
+    // The worker holds nothing, so the attempt has ended in some way.
     if (this.#state === 'running' && want.empty) this.#state = 'over'
     if (this.#state === 'over') return want
     if (this.#state === 'running') return null
     return { ...want, start: Math.min(want.start, 1), ahead: 0, avoid: this.#avoid }
   }
 
-  /** So many runs have ended since: it can do more than crash. */
-  ended(runs: number): void {
-    if (this.#state === 'running' && runs > 0) this.#state = 'over'
-  }
-
-  given(claims: number): void {
-    if (this.#state === 'looking' && claims > 0) this.#state = 'running'
-  }
-
-  /** There is nothing else here. Nor anywhere: then the same again. */
+  /** This source has no other item. If no source has one, the worker runs the avoided item again. */
   isOverWithout(source: object): boolean {
     this.#exhausted.add(source)
     if (this.#exhausted.size === this.#sources) this.#state = 'over'

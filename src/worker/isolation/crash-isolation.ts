@@ -1,31 +1,33 @@
 import type { Clock } from '../../clock.ts'
 import type { InFlight } from '../in-flight.ts'
+import type { Source, SourceAnswer } from '../sources/source.ts'
+import type { WorkerParts } from '../worker-parts.ts'
 
-/** Others have a process for that many times as long as a suspect took from them; or as it took to start. */
+/** After a suspect, other items have the process for that many times as long as the suspect took, or as the process took to start. */
 const OTHERS_FACTOR = 19
-/** But not for longer than that: a suspect, too, may be as good as any. */
+/** But not for longer than that: a suspect may be as good as any other item. */
 const OTHERS_MAX_MS = 60_000
-/** A process that started in no time. */
+/** For a process that started in no time. */
 const OTHERS_FIRST_MS = 3_000
 
 interface Member {
   nudge: () => void
-  /** For the house to be empty. */
+  /** For the process to be empty. */
   suspectWaits: boolean
 }
 
 /**
- * The workers of one process, which live and die together. A suspect runs alone in the process: if it takes it down,
- * nobody else can be blamed, and nobody else suffers.
+ * May a worker claim beside the others of its process? They live and die together. A suspect runs alone in the process: if it
+ * crashes the process, no other item is to blame, and no other item suffers.
  */
 export class CrashIsolation {
   readonly #members = new Map<InFlight, Member>()
-  /** Known without a look at the members: it is asked at the end of every run. */
+  /** Kept up to date, because it is read at the end of every run. */
   #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
   readonly #clock: Pick<Clock, 'monotonicMs'>
   #suspectsFromMs: number | undefined
-  /** Since when the house is being emptied for one; and how long that took before. */
+  /** Since when the process is being emptied for a suspect, and how long that took before. */
   #emptyingSinceMs: number | undefined
   #emptyingMs = 0
 
@@ -34,7 +36,7 @@ export class CrashIsolation {
   }
 
   join(inFlight: InFlight, nudge: () => void): void {
-    // As old as it is, as it begins to work: that is what its start took.
+    // Its age when it begins to work is the time that its start took.
     const startMs = this.#clock.monotonicMs()
     this.#suspectsFromMs ??= startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))
     this.#members.set(inFlight, { nudge, suspectWaits: false })
@@ -45,28 +47,48 @@ export class CrashIsolation {
     this.#members.delete(inFlight)
   }
 
-  /** Nobody holds anything. */
+  /** No worker of the process holds anything. */
   get isEmpty(): boolean {
-    return [...this.#members.keys()].every((inFlight) => inFlight.running === 0 && inFlight.ahead === 0)
+    return [...this.#members.keys()].every(
+      ({ running, prefetched }) => running === 0 && prefetched.size === 0,
+    )
   }
 
   /**
-   * A new process may be here because a suspect took its predecessor down, and others hang until their time is out, with the
-   * house to themselves: what does so must not keep all processes from other work, one after the other. So suspects get a
-   * twentieth of the time. Who has nothing else to do takes one at once.
+   * A suspect may have crashed the process before this one, and another may hang until its time-out, alone in the process. That must not
+   * keep all processes from other work, one after the other. So suspects get a twentieth of the time. A worker that has nothing else
+   * to do takes one at once.
    */
   get isTimeForSuspects(): boolean {
     return this.#clock.monotonicMs() >= this.#suspectsFromMs!
   }
 
   /**
-   * Beside a suspect nothing runs. While one waits we take nothing more, so that the house becomes empty; and then the
-   * worker goes first whose suspect it is, or others would fill the house again and again.
+   * Nothing runs beside a suspect. While one waits, no worker claims anything, so that the process becomes empty. Then the worker whose
+   * suspect waits claims first, or the others would fill the process again and again.
    */
   mayClaim(inFlight: InFlight): boolean {
     if ([...this.#members.keys()].some((member) => member.runsSuspect)) return false
     if (!this.#suspectWaits) return true
     return this.isEmpty && this.#members.get(inFlight)!.suspectWaits
+  }
+
+  /** The process is empty, and this source may give a suspect. */
+  mayClaimSuspect(source: Source): boolean {
+    return this.isEmpty && (source.suspectsWait || source.suspectsGoFirst(this))
+  }
+
+  /** A claim tells whether suspects wait for an empty process. */
+  heard(
+    { inFlight, sources, state, polling }: Pick<WorkerParts, 'inFlight' | 'sources' | 'state' | 'polling'>,
+    source: Source,
+    { suspectsWaiting, claims }: SourceAnswer,
+  ): void {
+    // A stopping worker never claims the suspect, so it must not reserve the process for it.
+    const mayWait = suspectsWaiting && state.isWorking
+    source.suspectsWait = mayWait && (claims.length === 0 || source.suspectsGoFirst(this))
+    this.suspectsWaiting(inFlight, sources.suspectsWait)
+    if (source.suspectsWait && this.isEmpty) polling.nudge()
   }
 
   suspectsWaiting(inFlight: InFlight, waiting: boolean): void {
@@ -78,7 +100,7 @@ export class CrashIsolation {
     if (done) this.#nudgeAll()
   }
 
-  /** Whoever waits for an empty house, or for the end of a suspect's run, looks again. */
+  /** Workers that wait for an empty process, or for the end of a suspect's run, look again. */
   ended(wasSuspect: boolean, ranMs: number): void {
     if (wasSuspect) this.#othersFirst(ranMs)
     if (wasSuspect || this.#suspectWaits) this.#nudgeAll()
@@ -101,7 +123,7 @@ export class CrashIsolation {
     for (const { nudge } of this.#members.values()) nudge()
   }
 
-  /** One claim at a time: whoever asks "is everybody empty?" must not be overtaken by another's claim. */
+  /** One claim at a time: a worker that asks whether the process is empty must not be overtaken by the claim of another. */
   inTurn<T>(claim: () => Promise<T>): Promise<T> {
     if (this.#members.size < 2) return claim()
     const turn = this.#turn.then(claim)

@@ -1,47 +1,35 @@
 import type { Item, Source } from '../sources/source.ts'
 
-/** What was claimed together. The next one to start is the last of them. */
+/** A prefetched item that has not started by then goes back: another worker may be idle. */
+const HELD_MAX_MS = 50
+/** Unless it will start soon: on a busy machine the store takes its time, and to claim the item again would take longer. */
+const STARTS_SOON_MAX_MS = 150
+/** A process that checks this much later than it wanted to was not running. */
+const AWAY_MS = 25
+
+/** Items that were claimed together. The next one to start is the last of them. */
 interface Batch {
   sinceMs: number
-  /** Items of whatever batch that had been started by then. */
+  /** How many items of all batches had started by then. */
   startedBefore: number
-  /** When it was first seen that it waits for too long. */
-  oldSinceMs?: number
+  /** When a check first saw that it waits for too long. */
+  staleSinceMs?: number
   source: Source
   claims: Item[]
 }
 
-/** How those who wait for a free hand get on. */
-export type Line = Pick<Prefetched, 'size' | 'sinceMs' | 'lastsMs' | 'oldSinceMs'>
-
-/** Items held ahead: claimed, and waiting for a free hand, in the order of their claims. */
+/** Which items wait for a free slot? They start in the order of their claims, and go back if they wait for too long. */
 export class Prefetched {
   #batches: Batch[] = []
   #started = 0
   size = 0
 
-  /** Since when the oldest of them waits. */
+  /** Since when the oldest item waits. */
   get sinceMs(): number {
     return this.#batches[0]?.sinceMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** How long the last of them will have to wait, should it go on as it did since the oldest came. */
-  lastsMs(nowMs: number): number {
-    const [oldest] = this.#batches
-    if (oldest === undefined) return 0
-    const started = this.#started - oldest.startedBefore
-    return started === 0 ? Number.POSITIVE_INFINITY : (this.size * (nowMs - oldest.sinceMs)) / started
-  }
-
-  /** When it was first seen that the oldest of them waits for too long. */
-  oldSinceMs(nowMs: number): number {
-    const [oldest] = this.#batches
-    if (oldest === undefined) return nowMs
-    oldest.oldSinceMs ??= nowMs
-    return oldest.oldSinceMs
-  }
-
-  /** Of the one that is next. */
+  /** The source of the next item. */
   get source(): Source | undefined {
     return this.#batches[0]?.source
   }
@@ -78,9 +66,35 @@ export class Prefetched {
     return found
   }
 
-  /** All of them; none are left. */
+  /** Removes and returns all items. */
   take(): Batch[] {
     this.size = 0
     return this.#batches.splice(0)
+  }
+
+  /** The oldest item has waited for too long, and will not start soon. */
+  isStale(nowMs: number): boolean {
+    const [oldest] = this.#batches
+    if (oldest === undefined) return false
+    const heldMs = nowMs - oldest.sinceMs
+    if (heldMs < HELD_MAX_MS) return false
+    if (heldMs < STARTS_SOON_MAX_MS && this.#lastStartsInMs(oldest, nowMs) <= HELD_MAX_MS) return false
+    oldest.staleSinceMs ??= nowMs
+    // A process that had no processor for a while gets a moment to start its items: to return and claim them again would take longer.
+    const wasAway = oldest.staleSinceMs - oldest.sinceMs >= HELD_MAX_MS + AWAY_MS
+    return !wasAway || nowMs - oldest.staleSinceMs >= AWAY_MS
+  }
+
+  /** When to look again whether the oldest item is stale. */
+  checkInMs(nowMs: number): number {
+    const heldMs = nowMs - this.sinceMs
+    if (heldMs < HELD_MAX_MS) return HELD_MAX_MS - heldMs
+    return heldMs < STARTS_SOON_MAX_MS ? STARTS_SOON_MAX_MS - heldMs : AWAY_MS
+  }
+
+  /** When the last item starts, if items start as often as they did since the oldest batch arrived. */
+  #lastStartsInMs(oldest: Batch, nowMs: number): number {
+    const started = this.#started - oldest.startedBefore
+    return started === 0 ? Number.POSITIVE_INFINITY : (this.size * (nowMs - oldest.sinceMs)) / started
   }
 }

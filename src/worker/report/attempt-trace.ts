@@ -1,4 +1,4 @@
-import type { AttemptEnd, Carrier, Running } from '../../define/telemetry.ts'
+import type { AttemptEnd, Running } from '../../define/telemetry.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowAnswer } from '../../model/row.ts'
 import type { Tracing } from '../../queue/tracing.ts'
@@ -9,8 +9,9 @@ export class AttemptTrace {
   readonly #tracing: Tracing
   readonly #running: Running | undefined
 
-  constructor(tracing: Tracing, { claim, name, queue, carrier }: Traced) {
-    const { id, attempt, maxAttempts } = claim
+  constructor(tracing: Tracing, { id, name, queue, claim }: Traced) {
+    const { attempt, maxAttempts, overrides } = claim
+    const carrier = overrides?.trace ?? null
     this.#tracing = tracing
     this.#running = tracing.try(() =>
       tracing.telemetry.running({ id, name, queue, attempt, maxAttempts, carrier }),
@@ -31,7 +32,7 @@ export class AttemptTrace {
   }
 }
 
-type Traced = Pick<Attempt, 'claim' | 'name' | 'queue'> & { carrier: Carrier | null }
+type Traced = Pick<Attempt, 'id' | 'claim' | 'name' | 'queue'>
 
 /** Null: its claim was lost, whatever it did. */
 export function endOfTask(outcome: Outcome | null, isFinal: boolean): AttemptEnd {

@@ -1,23 +1,25 @@
 import type { Clock } from '../../clock.ts'
+import { GleanerError } from '../../errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
+import type { RowAnswer } from '../../model/row.ts'
 import type { Meter } from '../../queue/meter.ts'
-import type { Attempt } from '../attempt.ts'
+import type { BrokenDiscovery } from '../../store/contract.ts'
+import type { Attempt, SettledAttempt } from '../attempt.ts'
 import { type Emitter, harmless, type TaskEvent } from '../events.ts'
 import type { Hooks } from '../hooks.ts'
-import { endOfTask } from './attempt-trace.ts'
+import { endOfRow, endOfTask } from './attempt-trace.ts'
 
-/** Only after the commit is it true: that is when listeners and hooks are told. */
+/** Who is told what became of an attempt, after the commit. */
 export interface Reporting {
   emitter: Emitter
   hooks: Hooks
   clock: Pick<Clock, 'monotonicMs'>
   meter: Meter
-  eventOf: (attempt: Attempt) => TaskEvent
 }
 
-/** Tells listeners and hooks what became of an item. Null: its claim was lost, whatever it did. */
+/** Tells listeners and hooks what became of a task. Null: its claim was lost, whatever its handler did. */
 export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outcome | null): void {
-  const { emitter, hooks, meter, eventOf } = reporting
+  const { emitter, meter } = reporting
   const durationMs = ranMs(reporting, attempt)
   attempt.trace?.ended(endOfTask(outcome, isFinal(attempt, outcome)))
   if (outcome?.kind === 'completed') {
@@ -25,7 +27,7 @@ export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outc
     // Most end like this, and mostly nobody listens.
     if (!emitter.hears('completed')) return
   }
-  const event = () => eventOf(attempt)
+  const event = () => attempt.event
   if (outcome === null) {
     meter.incident(attempt, 'fenced')
     return emitter.emit('claim-lost', event)
@@ -44,7 +46,7 @@ export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outc
       const final = isFinal(attempt, outcome)
       meter.ran(attempt, final ? 'failed' : 'retried', durationMs)
       meter.incident(attempt, failure.kind)
-      tellOfFailure(emitter, hooks, event(), failure, final)
+      tellOfFailure(reporting, event(), failure, final)
       if (final) return emitter.emit('failed', () => ({ ...event(), durationMs, error: failure }))
       return emitter.emit('retrying', () => ({
         ...event(),
@@ -63,14 +65,13 @@ function isFinal({ claim }: Attempt, outcome: Outcome | null): boolean {
 }
 
 /** How long it ran: it may have waited since for others to share its transaction. */
-export function ranMs({ clock }: Reporting, { endedMs, startedMs }: Attempt): number {
+function ranMs({ clock }: Reporting, { endedMs, startedMs }: Attempt): number {
   return (endedMs || clock.monotonicMs()) - startedMs
 }
 
 /** An error tracker that fails must not fail the work it reports on. */
 export function tellOfFailure(
-  emitter: Emitter,
-  hooks: Hooks,
+  { emitter, hooks }: Pick<Reporting, 'emitter' | 'hooks'>,
   event: TaskEvent,
   failure: Parameters<NonNullable<Hooks['onFailure']>>[0],
   final: boolean,
@@ -78,4 +79,90 @@ export function tellOfFailure(
   const onError = (error: unknown) =>
     emitter.emit('problem', () => ({ message: 'the hook onFailure threw', error }))
   harmless(() => hooks.onFailure?.(failure, { ...event, final }), onError)
+}
+
+/** Tells listeners and hooks what became of rows that were handed in: the store says so, not the handler. */
+export function reportRows(
+  reporting: Reporting,
+  settled: readonly SettledAttempt[],
+  answers: readonly RowAnswer[],
+): void {
+  // A whole batch may have met the same obstacle: that is one problem.
+  const told = new Set<string>()
+  for (const [index, attempt] of settled.entries()) {
+    const answer = answers[index]!
+    reportRow(reporting, attempt, answer, told)
+  }
+}
+
+export function reportRow(
+  reporting: Reporting,
+  attempt: Attempt,
+  answer: RowAnswer,
+  told: Set<string> = new Set(),
+): void {
+  const { emitter, meter } = reporting
+  const event = () => attempt.event
+  const durationMs = ranMs(reporting, attempt)
+  attempt.trace?.ended(endOfRow(answer))
+  switch (answer.kind) {
+    case 'done':
+      meter.ran(attempt, 'completed', durationMs)
+      return emitter.emit('completed', () => ({ ...event(), durationMs }))
+    case 'failed':
+      return reportFailedRow(reporting, attempt, answer, durationMs)
+    case 'changed': {
+      const { times, backsOffMs } = answer
+      if (backsOffMs !== null) tellOfEdits(reporting, attempt, times)
+      return emitter.emit('changed', () => ({ ...event(), times, backsOffMs }))
+    }
+    case 'gone':
+      return emitter.emit('gone', event)
+    case 'refused':
+      meter.incident(attempt, 'fenced')
+      return emitter.emit('claim-lost', event)
+    case 'paused':
+      if (!told.has(answer.reason)) {
+        told.add(answer.reason)
+        reportBroken(reporting, { discovery: attempt.name, reason: answer.reason })
+      }
+      return emitter.emit('returned', event)
+    case 'returned':
+      return emitter.emit('returned', event)
+  }
+}
+
+/** A discovery that cannot be worked on was paused. */
+export function reportBroken({ emitter }: Reporting, { discovery, reason }: BrokenDiscovery): void {
+  const message = `discovery ${discovery} was paused`
+  emitter.emit('problem', () => ({
+    message,
+    error: new GleanerError(reason, {
+      code: 'DISCOVERY_PAUSED',
+      hint: `Fix the cause, then call \`gleaner.discoveries.resume('${discovery}')\`.`,
+    }),
+  }))
+}
+
+function reportFailedRow(
+  { emitter, hooks, meter }: Reporting,
+  attempt: Attempt,
+  { failure: error, retryInMs }: RowAnswer & { kind: 'failed' },
+  durationMs: number,
+): void {
+  const final = retryInMs === null
+  meter.ran(attempt, final ? 'failed' : 'retried', durationMs)
+  meter.incident(attempt, error.kind)
+  tellOfFailure({ emitter, hooks }, attempt.event, error, final)
+  const event = () => ({ ...attempt.event, durationMs, error })
+  if (final) return emitter.emit('failed', event)
+  emitter.emit('retrying', () => ({ ...event(), afterMs: retryInMs }))
+}
+
+function tellOfEdits({ emitter }: Reporting, { id }: Attempt, times: number): void {
+  const error = new Error(
+    'if the handler itself writes to the row, return the values from `done`, or write in `ctx.complete`',
+  )
+  const message = `row ${id} was edited during ${times} runs in a row, and backs off`
+  emitter.emit('problem', () => ({ message, error }))
 }

@@ -3,19 +3,13 @@ import type { ResourceDefinition, Uses } from '../../define/resource.ts'
 import type { Holdup } from '../../model/holdup.ts'
 import type { Attempt } from '../attempt.ts'
 import type { ResourceSnapshot } from '../state/snapshot.ts'
+import type { WorkerParts } from '../worker-parts.ts'
 import type { Member, ResourceInstance } from './instance.ts'
 import { type Pool, poolOn } from './pool.ts'
 
 const NONE: readonly string[] = []
 
-/** The resources that items of a task or a discovery need. */
-interface NeededBy {
-  name: string
-  uses: Uses
-  isExpected: boolean
-}
-
-/** The resources that a worker's items need: which of them may be claimed, and what their runs are given. */
+/** What can a worker not run now, for want of a resource? It also gives each attempt the resources that it needs. */
 export class ResourceTracker {
   readonly #clock: Clock
   readonly #member: Member
@@ -32,20 +26,28 @@ export class ResourceTracker {
   #absences: readonly unknown[] = []
   #holdups: readonly Holdup[] = []
 
-  /** `isExpected`: whether a worker that cannot run items of this name is unhealthy. */
-  constructor(clock: Clock, uses: Iterable<NeededBy>, member: Member) {
-    this.#clock = clock
-    this.#member = member
-    this.#pool = poolOn(clock)
-    for (const { name, uses: used, isExpected } of uses)
-      for (const definition of used.values()) {
-        const instance = this.#held(definition)
-        this.#neededBy.get(instance)!.add(name)
-        if (isExpected) this.#expected.add(instance)
-      }
+  constructor(worker: Pick<WorkerParts, 'options' | 'services' | 'state' | 'polling'>) {
+    const { options, services } = worker
+    this.#clock = services.clock
+    this.#pool = poolOn(services.clock)
+    this.#member = {
+      onChange: () => {
+        worker.state.update()
+        worker.polling.nudge()
+      },
+      onProblem: (message, error) => worker.state.problem(message, error),
+    }
+    for (const source of options.sources)
+      for (const [name, uses] of source.uses())
+        for (const definition of uses.values()) {
+          const instance = this.#instanceOf(definition)
+          this.#neededBy.get(instance)!.add(name)
+          // A worker that cannot run items of this name is unhealthy.
+          if (source.expects(name)) this.#expected.add(instance)
+        }
   }
 
-  #held(definition: ResourceDefinition): ResourceInstance {
+  #instanceOf(definition: ResourceDefinition): ResourceInstance {
     const known = this.#instances.get(definition)
     if (known !== undefined) return known
     const instance = this.#pool.join(definition, this.#member)
@@ -111,7 +113,6 @@ export class ResourceTracker {
       this.waiting -= 1
     }
     attempt.startedMs = this.#clock.monotonicMs()
-    attempt.deadlineMs = attempt.startedMs + attempt.timeoutMs
   }
 
   async #take(uses: Uses, attempt: Attempt): Promise<Record<string, unknown>> {

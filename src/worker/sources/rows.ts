@@ -1,29 +1,26 @@
 import type { DiscoveryDefinition } from '../../define/discovery.ts'
+import { checkAgainst } from '../../define/schema.ts'
+import { doneValues } from '../../discovery/done.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
 import type { BrokenDiscovery, RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
-import type { Attempt } from '../attempt.ts'
-import { CautiousStart } from '../isolation/cautious-start.ts'
-import type { HandedIn } from '../outbox.ts'
-import type { Reporting } from '../report/report.ts'
-import { reportBroken, reportRow, reportRows } from '../report/report-row.ts'
+import { Attempt, type SettledAttempt } from '../attempt.ts'
+import type { CautiousStart } from '../isolation/cautious-start.ts'
+import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
 import type { RunServices } from '../run-services.ts'
-import { RowAttempt } from './row-attempt.ts'
 import {
-  type Capacity,
   type Completing,
   Source,
   type SourceAnswer,
   type SourceExchange,
   usesOf,
+  type WorkRequest,
 } from './source.ts'
 
-interface RowsTaken extends SourceAnswer {
+interface RowsAnswer extends SourceAnswer {
   answers: readonly RowAnswer[]
   broken?: readonly BrokenDiscovery[]
 }
-
-const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 
 /** Rows of the user's own tables that need work. */
 export class RowSource extends Source {
@@ -33,15 +30,13 @@ export class RowSource extends Source {
   readonly #names: readonly string[]
   /** Those that it may work on without some resources. */
   #able: { without: readonly string[]; names: readonly string[] }
-  readonly #cautiousStart: CautiousStart
 
   constructor(
     store: Store,
     definitions: ReadonlyMap<string, DiscoveryDefinition>,
-    cautiousStart = new CautiousStart(),
+    cautiousStart: CautiousStart | null = null,
   ) {
-    super()
-    this.#cautiousStart = cautiousStart
+    super(cautiousStart)
     this.#store = store
     this.#definitions = definitions
     this.#names = [...definitions.keys()]
@@ -56,39 +51,30 @@ export class RowSource extends Source {
     return usesOf(this.#definitions.values())
   }
 
-  /** Log lines and progress are told, not stored: the row is the only state. */
-  async exchange({ session, starts, outcomes, want: wanted, holding }: SourceExchange): Promise<RowsTaken> {
-    this.#cautiousStart.ended(outcomes.length)
-    const want = this.#cautiousStart.narrow(wanted)
+  /** Listeners are told log lines and progress. Nothing stores them: the row is the only state. */
+  async ask({ session, starts, outcomes, want, holding }: SourceExchange): Promise<RowsAnswer> {
     const answer = await this.#store.exchangeRows({
       session,
       starts,
-      // What this source began ended as rows do.
+      // All attempts of this source are at rows.
       outcomes: outcomes as RowExchange['outcomes'],
       want: want === null ? null : this.#wanted(want),
       holding,
     })
-    this.#cautiousStart.given(answer.claims.length)
     const fenced = answer.answers.filter(({ kind }) => kind === 'refused').length
-    const taken = { ...answer, cancels: [], fenced, unlimited: true }
-    // Before suspects were asked for nobody knows whether there are others.
-    if (!this.#cautiousStart.isLooking || !want?.empty || answer.sessionEnded) return taken
-    if (!this.#cautiousStart.isOverWithout(this)) return taken
-    const { claims } = await this.exchange({ ...NOTHING, session, want: wanted })
-    // Who was asked before has perhaps what was avoided.
-    return { ...taken, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
+    return { ...answer, cancels: [], fenced, unlimited: true }
   }
 
-  #wanted({ without, ...room }: Capacity): RowWant | null {
+  #wanted({ without, ...request }: WorkRequest): RowWant | null {
     if (this.#able.without !== without)
       this.#able = { without, names: this.#names.filter((name) => !without.includes(name)) }
     const { names } = this.#able
-    return names.length === 0 ? null : { discoveries: names, ...room }
+    return names.length === 0 ? null : { discoveries: names, ...request }
   }
 
-  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: SourceAnswer): void {
-    const { answers, broken = [] } = answer as RowsTaken
-    reportRows(reporting, handedIn, answers)
+  report(reporting: Reporting, settled: readonly SettledAttempt[], answer: SourceAnswer): void {
+    const { answers, broken = [] } = answer as RowsAnswer
+    reportRows(reporting, settled, answers)
     for (const one of broken) reportBroken(reporting, one)
   }
 
@@ -96,16 +82,15 @@ export class RowSource extends Source {
     return new RowAttempt(claim, this.#definitions.get(claim.discovery)!, this, services)
   }
 
-  async completeWith({ session, attempt, outcome, effects, reporting }: Completing): Promise<Error | null> {
-    const { claim, startedAt } = attempt
-    const run = { id: claim.id, fence: claim.fence, startedAt }
-    const completed = outcome as RowOutcome & { kind: 'completed' }
-    const answer = await this.#store.completeRowWith(session, run, completed, effects)
+  async completeWith({ session, attempt, effects, reporting }: Completing): Promise<Error | null> {
+    const { id, fence, startedAt } = attempt
+    const completed = attempt.outcome as RowOutcome & { kind: 'completed' }
+    const answer = await this.#store.completeRowWith(session, { id, fence, startedAt }, completed, effects)
     reportRow(reporting, attempt, answer)
-    return answer.kind === 'done' ? null : refusalOf(answer, claim.id)
+    return answer.kind === 'done' ? null : refusalOf(answer, id)
   }
 
-  /** A table may begin with hundreds of rows that take processes down: others go on meanwhile. */
+  /** A table may begin with hundreds of rows that crash processes. Other rows must not wait for them. */
   override suspectsGoFirst(isolation: { isTimeForSuspects: boolean }): boolean {
     return isolation.isTimeForSuspects
   }
@@ -130,6 +115,40 @@ export class RowSource extends Source {
 }
 
 const PAGE = 100
+
+/** One attempt at a row. */
+class RowAttempt extends Attempt {
+  declare readonly claim: RowClaim
+  readonly queue = null
+  readonly #definition: DiscoveryDefinition
+  /** As its schema made it. */
+  #row: unknown
+
+  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, services: RunServices) {
+    super(claim, definition, source, services)
+    this.#definition = definition
+  }
+
+  get item(): string {
+    return this.id
+  }
+
+  protected input(): unknown {
+    const { row: schema } = this.#definition
+    const { row, id } = this.claim
+    return schema === undefined ? row : checkAgainst(schema, row, `row ${id}`)
+  }
+
+  protected handle(row: unknown): unknown {
+    this.#row = row
+    return this.#definition.run!(row, this.context)
+  }
+
+  completed(result: unknown): RowOutcome {
+    const values = doneValues(this.#definition, result, this.#row)
+    return { kind: 'completed', values, retryAfterMs: this.retryAfterMs }
+  }
+}
 
 /** Not due, or in a discovery that is paused. */
 const DELAYED = ['backing-off', 'waiting'] as const

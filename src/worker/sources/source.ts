@@ -1,96 +1,177 @@
 import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
-import type { ClaimProof, Effects, Exchange, Exchanged, NewSession, Run, Want } from '../../store/contract.ts'
-import type { Attempt } from '../attempt.ts'
-import { type HandedIn, Outbox } from '../outbox.ts'
+import type {
+  ClaimProof,
+  Effects,
+  Exchange,
+  Exchanged,
+  Hears,
+  NewSession,
+  Overrides,
+  Run,
+  Want,
+} from '../../store/contract.ts'
+import type { Attempt, SettledAttempt } from '../attempt.ts'
+import type { CautiousStart } from '../isolation/cautious-start.ts'
+import { Outbox } from '../outbox.ts'
 import type { Reporting } from '../report/report.ts'
 import type { RunServices } from '../run-services.ts'
 
-/** What a worker knows of an item that it claimed, wherever it was found. */
+/** What a worker knows of a claimed item, a task or a row. */
 export interface Item extends ClaimProof {
   attempt: number
   maxAttempts: number
-  /** Claimed to be started at once; otherwise held ahead. */
+  /** Claimed to be started at once. Otherwise it is prefetched. */
   started: boolean
-  /** To be run alone. */
+  /** It must run alone. */
   suspect: boolean
+  /** Options of this task, beside those of its definition. */
+  overrides?: Overrides | null
 }
 
-/** How a run ended: of a task, or of a row. */
+/** How an attempt ended. */
 export type AttemptOutcome = Outcome | RowOutcome
 
-/** How much a worker has hands for, and the names of what it has no resources for. */
-export interface Capacity extends Omit<Want, 'able'> {
+/** How much a worker can take, and the names of the items that it has no resources for. */
+export interface WorkRequest extends Omit<Want, 'able'> {
   without: readonly string[]
 }
 
-/** What is finished, and the room for more. */
+/** What has finished, and what is wanted next. */
 export interface SourceExchange extends Omit<Exchange, 'want' | 'outcomes'> {
   outcomes: readonly (Run & { outcome: AttemptOutcome })[]
-  want: Capacity | null
+  want: WorkRequest | null
 }
 
-/** What came of it: the next items, and what is not ours any more. */
+/** The next items, and which items the worker no longer holds. */
 export interface SourceAnswer extends Omit<Exchanged, 'claims'> {
   claims: readonly Item[]
-  /** Outcomes that were refused, beside those that `refused` names. */
+  /** Refused outcomes that `refused` does not name. */
   fenced?: number
   /** Items of this worker went back in this exchange, perhaps after its claim. */
   gaveBack?: boolean
 }
 
-/** The resources of those of these definitions that need any. */
-export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }>): [string, Uses][] {
-  return [...definitions].flatMap(({ name, uses }) => (uses === null ? [] : [[name, uses]]))
+/** The completion of an attempt together with the writes of its handler. */
+export interface Completing {
+  session: string
+  attempt: Attempt
+  effects: Effects
+  reporting: Reporting
 }
 
-/** Where a worker's items come from, and where it hands in what became of them. */
+/** Where items come from, and where their outcomes go. */
 export abstract class Source {
-  /** What it gives, for those who count. */
+  /** What it gives, for metrics. */
   abstract readonly kind: 'tasks' | 'rows'
   readonly outbox = new Outbox()
-  /** When something that waits for its time becomes due, by the monotonic clock. */
+  /** When a delayed item becomes due, by the monotonic clock. */
   nextDueMs = Number.POSITIVE_INFINITY
-  /** An item of it waits for an empty house. */
+  /** A suspect waits until the process is empty. */
   suspectsWait = false
+  readonly #cautiousStart: CautiousStart | null
+
+  constructor(cautiousStart: CautiousStart | null = null) {
+    this.#cautiousStart = cautiousStart
+  }
 
   /** What a session says that it serves. */
   abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries'>>
   /** The resources that its items need, by their names. */
   abstract uses(): [name: string, uses: Uses][]
-  /** Whether items of this name are what the worker is there for. If one lacks a resource, the worker is unhealthy. */
+  /** Whether the worker exists for items of this name. If one of them lacks a resource, the worker is unhealthy. */
   expects(_name: string): boolean {
     return true
   }
 
-  /** Hands in what is finished, takes what is next. */
-  abstract exchange(handing: SourceExchange): Promise<SourceAnswer>
-  /** Tells listeners and hooks what became of what was handed in. */
-  abstract report(reporting: Reporting, handedIn: readonly HandedIn[], answer: SourceAnswer): void
-  /** The run of an item that this source gave. */
+  /** Settles what has finished and claims what is next. */
+  exchange(exchange: SourceExchange): Promise<SourceAnswer> {
+    return this.#cautiousStart === null ? this.ask(exchange) : this.#cautiousStart.exchange(this, exchange)
+  }
+
+  /** The exchange with the store. */
+  abstract ask(exchange: SourceExchange): Promise<SourceAnswer>
+  /** Tells listeners and hooks what became of the settled attempts. */
+  abstract report(reporting: Reporting, settled: readonly SettledAttempt[], answer: SourceAnswer): void
+  /** The attempt at an item that this source gave. */
   abstract begin(item: Item, services: RunServices): Attempt
-  /** Commits the handler's own writes together with the completion, and tells of it. An error: nothing was written. */
+  /** Commits the completion with the writes of the handler, and reports it. An error: nothing was written. */
   abstract completeWith(completing: Completing): Promise<Error | null>
-  /** Before anything else that waits. */
-  suspectsGoFirst(_household: { isTimeForSuspects: boolean }): boolean {
+  /** Whether a suspect runs before other items that wait. */
+  suspectsGoFirst(_isolation: { isTimeForSuspects: boolean }): boolean {
     return true
   }
 
-  /** It was asked for more, and has nothing that this worker may run: not even a suspect, alone. */
-  isExhausted(want: Capacity | null, { claims, compare, gaveBack }: SourceAnswer): boolean {
+  /** It was asked for more, and has nothing that this worker may run, not even a suspect. */
+  isExhausted(want: WorkRequest | null, { claims, compare, gaveBack }: SourceAnswer): boolean {
     if (want === null || want.start <= 0 || claims.length > 0) return false
     return !this.suspectsWait && compare !== true && gaveBack !== true
   }
 
-  /** Something is left that is not due, or blocked. */
+  /** An item is left that is not due, or blocked. */
   abstract hasDelayed(): Promise<boolean>
 }
 
-export interface Completing {
-  session: string
-  attempt: Attempt
-  outcome: AttemptOutcome
-  effects: Effects
-  reporting: Reporting
+/** The resources of the definitions that need any. */
+export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }>): [string, Uses][] {
+  return [...definitions].flatMap(({ name, uses }) => (uses === null ? [] : [[name, uses]]))
+}
+
+/** All sources of a worker. The source that gave something last is asked last, so that no item waits behind those of another source forever. */
+export class Sources {
+  readonly #all: Source[]
+
+  constructor(sources: readonly Source[]) {
+    this.#all = [...sources]
+  }
+
+  /** What a session says that it serves. */
+  get serves(): { queues: readonly string[]; names: readonly string[]; discoveries: readonly string[] } {
+    const nothing = { queues: [], names: [], discoveries: [] }
+    return Object.assign(nothing, ...this.#all.map((source) => source.serves))
+  }
+
+  /** Any program that writes a row may bring work. Tasks come from stores, which signal it. */
+  get hears(): Hears {
+    return this.#all.some(({ kind }) => kind === 'rows') ? 'commits' : 'signals'
+  }
+
+  /** In their order now, which may change meanwhile. */
+  inTurn(): readonly Source[] {
+    return this.#all.length === 1 ? this.#all : [...this.#all]
+  }
+
+  gave(source: Source): void {
+    if (this.#all.length === 1) return
+    this.#all.splice(this.#all.indexOf(source), 1)
+    this.#all.push(source)
+  }
+
+  /** When the process was emptied for a suspect, nothing else is claimed. */
+  mayAsk(source: Source): boolean {
+    return source.suspectsWait || !this.suspectsWait
+  }
+
+  get suspectsWait(): boolean {
+    return this.#all.some((source) => source.suspectsWait)
+  }
+
+  get haveUnsent(): boolean {
+    return this.#all.some((source) => !source.outbox.isEmpty)
+  }
+
+  async haveDelayed(): Promise<boolean> {
+    for (const source of this.#all) if (await source.hasDelayed()) return true
+    return false
+  }
+
+  /** After the end of the session, the store accepts nothing of it. */
+  dropOutboxes(): void {
+    for (const source of this.#all) source.outbox.drop()
+  }
+
+  [Symbol.iterator](): Iterator<Source> {
+    return this.#all.values()
+  }
 }

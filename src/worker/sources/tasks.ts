@@ -1,18 +1,17 @@
+import { encodePayload } from '../../define/payload.ts'
+import { checkAgainst } from '../../define/schema.ts'
 import type { TaskDefinition } from '../../define/task.ts'
 import { ClaimLostError } from '../../errors.ts'
+import { readExactly } from '../../exact-json.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Able, Claim, Exchange, Exchanged, Store } from '../../store/contract.ts'
-import type { Attempt } from '../attempt.ts'
-import { CautiousStart } from '../isolation/cautious-start.ts'
-import type { HandedIn } from '../outbox.ts'
+import { Attempt, type SettledAttempt } from '../attempt.ts'
+import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportTask } from '../report/report.ts'
 import type { RunServices } from '../run-services.ts'
 import { type Completing, Source, type SourceExchange, usesOf } from './source.ts'
-import { TaskAttempt } from './task-attempt.ts'
 
-const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
-
-/** Tasks that somebody enqueued. */
+/** Tasks that an app enqueued. */
 export class TaskSource extends Source {
   readonly kind = 'tasks'
   readonly #store: Store
@@ -20,16 +19,14 @@ export class TaskSource extends Source {
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   /** What it may run without some resources. */
   #able: { without: readonly string[]; able: Able }
-  readonly #cautiousStart: CautiousStart
 
   constructor(
     store: Store,
     able: Able,
     definitions: ReadonlyMap<string, TaskDefinition>,
-    cautiousStart = new CautiousStart(),
+    cautiousStart: CautiousStart | null = null,
   ) {
-    super()
-    this.#cautiousStart = cautiousStart
+    super(cautiousStart)
     this.#store = store
     this.#fully = able
     this.#able = { without: [], able }
@@ -51,22 +48,13 @@ export class TaskSource extends Source {
     return queue !== undefined && this.#fully.queues.includes(queue)
   }
 
-  async exchange({ want, outcomes, ...handing }: SourceExchange): Promise<Exchanged> {
-    const cautiousStart = this.#cautiousStart
-    cautiousStart.ended(outcomes.length)
-    const asked = cautiousStart.narrow(want)
-    const answer = await this.#store.exchange({
-      ...handing,
-      // What this source began ended as tasks do.
+  ask({ want, outcomes, ...exchange }: SourceExchange): Promise<Exchanged> {
+    return this.#store.exchange({
+      ...exchange,
+      // All attempts of this source are at tasks.
       outcomes: outcomes as Exchange['outcomes'],
-      want: asked === null ? null : { ...asked, able: this.#ableWithout(asked.without) },
+      want: want === null ? null : { ...want, able: this.#ableWithout(want.without) },
     })
-    cautiousStart.given(answer.claims.length)
-    if (!cautiousStart.isLooking || asked === null || answer.sessionEnded) return answer
-    if (!cautiousStart.isOverWithout(this)) return answer
-    const { claims } = await this.exchange({ ...NOTHING, session: handing.session, want })
-    // Who was asked before has perhaps what was avoided.
-    return { ...answer, claims, nextDueInMs: claims.length > 0 ? answer.nextDueInMs : 0 }
   }
 
   /** The same object while the same is missing: the store keeps what it knows by it. */
@@ -79,11 +67,11 @@ export class TaskSource extends Source {
     return this.#able.able
   }
 
-  report(reporting: Reporting, handedIn: readonly HandedIn[], answer: Exchanged): void {
+  report(reporting: Reporting, settled: readonly SettledAttempt[], answer: Exchanged): void {
     const refused = new Set(answer.refused)
-    for (const { attempt, outcome } of handedIn) {
-      const lost = answer.sessionEnded || refused.has(attempt.claim.id)
-      reportTask(reporting, attempt, lost ? null : (outcome as Outcome))
+    for (const attempt of settled) {
+      const isLost = answer.sessionEnded || refused.has(attempt.id)
+      reportTask(reporting, attempt, isLost ? null : (attempt.outcome as Outcome))
     }
   }
 
@@ -91,27 +79,61 @@ export class TaskSource extends Source {
     return new TaskAttempt(claim, this.#definitions.get(claim.name)!, this, services)
   }
 
-  async completeWith({ session, attempt, outcome, effects, reporting }: Completing): Promise<Error | null> {
-    const { claim, startedAt, name } = attempt
-    const { result } = outcome as Outcome & { kind: 'completed' }
-    const run = { id: claim.id, fence: claim.fence, startedAt }
-    await this.#handInProgress(session, attempt)
-    const done = await this.#store.completeWith(session, run, result, effects)
-    reportTask(reporting, attempt, done ? (outcome as Outcome) : null)
-    return done ? null : new ClaimLostError(`${name}: the claim is in other inFlight, nothing was written`)
+  async completeWith({ session, attempt, effects, reporting }: Completing): Promise<Error | null> {
+    const { id, fence, startedAt, name } = attempt
+    const outcome = attempt.outcome as Outcome & { kind: 'completed' }
+    await this.#sendProgress(session, attempt)
+    const done = await this.#store.completeWith(session, { id, fence, startedAt }, outcome.result, effects)
+    reportTask(reporting, attempt, done ? outcome : null)
+    return done ? null : new ClaimLostError(`${name}: the claim is in other hands, nothing was written`)
   }
 
-  /** After the completion nothing more is accepted. Progress that cannot be written fails no run. */
-  async #handInProgress(session: string, attempt: Attempt): Promise<void> {
+  /** The store accepts nothing after the completion. Progress that cannot be written fails no attempt. */
+  async #sendProgress(session: string, attempt: Attempt): Promise<void> {
     const at = this.outbox.takeProgress(attempt)
     if (at === undefined) return
-    const { id, fence } = attempt.claim
-    const progress = [{ id, fence, ...at }]
-    await this.#store.exchange({ ...NOTHING, session, progress, want: null }).catch(() => {})
+    const progress = [{ id: attempt.id, fence: attempt.fence, ...at }]
+    const exchange = { session, starts: [], outcomes: [], progress, logs: [], want: null }
+    await this.#store.exchange(exchange).catch(() => {})
   }
 
   async hasDelayed(): Promise<boolean> {
     const counts = await Promise.all(this.#fully.queues.map((queue) => this.#store.countTasks({ queue })))
     return counts.some(({ scheduled, queued }) => scheduled + queued > 0)
+  }
+}
+
+/** One attempt at a task. */
+class TaskAttempt extends Attempt {
+  declare readonly claim: Claim
+  readonly queue: string
+  readonly #definition: TaskDefinition
+
+  constructor(claim: Claim, definition: TaskDefinition, source: Source, services: RunServices) {
+    super(claim, definition, source, services)
+    this.queue = claim.queue
+    this.#definition = definition
+  }
+
+  get item(): string {
+    return `${this.name}/${this.id}`
+  }
+
+  protected input(): unknown {
+    const { input: schema, name } = this.#definition
+    const input = this.claim.input === null ? undefined : readExactly(this.claim.input)
+    return schema === undefined ? input : checkAgainst(schema, input, `input of ${name}`)
+  }
+
+  protected handle(input: unknown): unknown {
+    return this.#definition.run!(input, this.context)
+  }
+
+  completed(result: unknown): Outcome {
+    const what = `result of ${this.name}`
+    return {
+      kind: 'completed',
+      result: encodePayload(result, what, this.services.payloadLimit, 'RESULT_TOO_LARGE'),
+    }
   }
 }

@@ -1,82 +1,76 @@
-import type { Clock } from '../../clock.ts'
-import { type GleanerError, ResourceError } from '../../errors.ts'
+import { type GleanerError, mustReopen, ResourceError } from '../../errors.ts'
 import { type Holdup, pauseHoldup } from '../../model/holdup.ts'
-import type { Store } from '../../store/contract.ts'
 import { messageOf, property } from '../../thrown.ts'
-import type { Emitter } from '../events.ts'
-import type { InFlight } from '../in-flight.ts'
-import { ResourceTracker } from '../resources/tracker.ts'
-import type { Source, SourceAnswer } from '../sources/source.ts'
+import type { Attempt } from '../attempt.ts'
+import type { AttemptOutcome, SourceAnswer } from '../sources/source.ts'
+import type { WorkerParts } from '../worker-parts.ts'
 import { Phases, phaseOf } from './phases.ts'
 import type { WorkerSnapshot } from './snapshot.ts'
 import { WorkerStats } from './stats.ts'
 
-interface WorkerStateOptions {
-  /** Of the worker. */
-  id: string
-  sources: readonly Source[]
-  /** Resource errors in a row after which it gives up. */
-  resourceErrorLimit: number
-  clock: Clock
-  emitter: Emitter
-  inFlight: () => Pick<InFlight, 'running' | 'current'>
-  /** A resource is there, or not any more. */
-  onChange: () => void
-  onFailed: () => void
-}
+type StateParts = Pick<WorkerParts, 'options' | 'services' | 'inFlight' | 'resources'>
 
-/** How a worker is: its phase, its counters, what it lacks, and why it gave up. */
+/** How is the worker? Its mode, its phase, its counters, what keeps it from working, and why it gave up. */
 export class WorkerState {
   readonly stats = new WorkerStats()
-  readonly resources: ResourceTracker
   readonly phases: Phases
-  readonly #options: WorkerStateOptions
-  #told: { session: string; holdups: readonly Holdup[]; pause: Holdup | null } = {
+  readonly #parts: StateParts
+  readonly #onFailed: () => void
+  #mode: 'working' | 'paused' | 'draining' | 'stopped' = 'working'
+  /** What the database was told last. */
+  #reported: { session: string; holdups: readonly Holdup[]; pause: Holdup | null } = {
     session: '',
     holdups: [],
     pause: null,
   }
   #isReady = false
-  #state: 'working' | 'paused' | 'draining' = 'working'
   /** Why it is paused. */
   #pause: Holdup | null = null
   #isEverythingPaused = false
-  /** The last exchange with the store failed. */
+  /** Why the last exchange with the store failed. */
   trouble: string | null = null
+  /** Why it gave up. */
   failed: GleanerError | null = null
 
-  constructor(options: WorkerStateOptions) {
-    this.#options = options
-    const { clock, sources, onChange } = options
-    const uses = sources.flatMap((source) =>
-      source.uses().map(([name, used]) => ({ name, uses: used, isExpected: source.expects(name) })),
+  constructor(parts: StateParts, onFailed: () => void) {
+    this.#parts = parts
+    this.#onFailed = onFailed
+    this.phases = new Phases(parts.services.clock, (error) =>
+      this.problem('a listener of onPhase threw', error),
     )
-    this.phases = new Phases(clock, (error) => this.problem('a listener of onPhase threw', error))
-    this.resources = new ResourceTracker(clock, uses, {
-      onChange: () => {
-        this.update()
-        onChange()
-      },
-      onProblem: (message, error) => this.problem(message, error),
-    })
   }
 
-  /** A handler that blocks the event loop at once is to be seen at work; who needs a resource begins with a wait. */
+  get mode(): 'working' | 'paused' | 'draining' | 'stopped' {
+    return this.#mode
+  }
+
+  get isWorking(): boolean {
+    return this.#mode === 'working'
+  }
+
+  /** `pauseReason`: for people who ask why it is paused. */
+  enter(mode: 'working' | 'paused' | 'draining' | 'stopped', pauseReason?: string): void {
+    this.#mode = mode
+    if (pauseReason === undefined) this.#pause = null
+    else if (this.#pause?.reason !== pauseReason) this.#pause = pauseHoldup(pauseReason)
+    this.update()
+  }
+
+  /** A handler may block the event loop at once, so the phase says before that it runs. An item that needs a resource begins with a wait. */
   begins(items: number): void {
-    if (this.resources.isNothing) this.update(items)
+    if (this.#parts.resources.isNothing) this.update(items)
   }
 
-  /** `coming`: items that are about to be started. */
+  /** `coming`: items that are about to start. */
   update(coming = 0): void {
-    const { resources } = this
-    const held = this.#options.inFlight().running + coming
+    const { inFlight, resources } = this.#parts
     const loading = resources.areLoading ? resources.waiting : 0
     const phase = phaseOf({
-      stopping: this.#state === 'draining',
+      stopping: this.#mode === 'draining' || this.#mode === 'stopped',
       ready: this.#isReady,
-      paused: this.#isEverythingPaused || this.#state === 'paused',
+      paused: this.#isEverythingPaused || this.#mode === 'paused',
       backingOff: this.reason !== null,
-      running: held - loading,
+      running: inFlight.running + coming - loading,
       loading,
     })
     this.phases.enter(phase)
@@ -86,24 +80,25 @@ export class WorkerState {
     return this.trouble !== null
   }
 
-  troubledBy(error: unknown): void {
+  reachedStore(session: string): void {
+    this.trouble = null
+    this.#parts.services.keeper.exchanged(session)
+  }
+
+  lostStore(session: string | null, error: unknown): void {
     this.trouble = `cannot reach the database: ${messageOf(error)}`
+    if (session !== null) this.#parts.services.keeper.exchanged(session, error)
+    this.problem('the exchange with the store failed', error)
+    if (mustReopen(error)) this.giveUp(error)
   }
 
-  /** Why it backs off; null: it does not. */
+  /** Why it backs off. Null: it does not. */
   get reason(): string | null {
-    return this.trouble ?? (this.resources.isNothing ? null : this.resources.lack)
+    const { resources } = this.#parts
+    return this.trouble ?? (resources.isNothing ? null : resources.lack)
   }
 
-  /** What the worker was told to do; `pauseReason`: why it is paused. */
-  told(state: 'working' | 'paused' | 'draining', pauseReason?: string): void {
-    this.#state = state
-    if (pauseReason === undefined) this.#pause = null
-    else if (this.#pause?.reason !== pauseReason) this.#pause = pauseHoldup(pauseReason)
-    this.update()
-  }
-
-  /** What the store's answer says of the worker itself. */
+  /** What an answer of the store says about the worker itself. */
   heard({ claims, refused, fenced = 0, paused, conflicts = 0 }: SourceAnswer, asked: boolean): void {
     const { counters } = this.stats
     if (asked) counters.discovery_attempts += 1
@@ -111,32 +106,43 @@ export class WorkerState {
     counters.claim_conflicts += conflicts
     if (claims.length > 0) this.#isEverythingPaused = false
     else if (paused !== undefined) this.#isEverythingPaused = paused
-    if (this.#isReady || this.resources.areUnknown) return
-    // Said before anything is begun, be it a handler that blocks the event loop, or a load that takes minutes: its start is over.
+    if (this.#isReady || this.#parts.resources.areUnknown) return
+    // Before anything starts: a handler may block the event loop, and a load may take minutes, but the start of the worker is over.
     this.#isReady = true
     this.update()
   }
 
-  /** For those who ask why something does not run. Only at changes is anything written. */
-  async tellHoldups(store: Store, session: string): Promise<void> {
-    const holdups = this.resources.holdups()
+  /** An attempt ended and was this worker's to settle. */
+  ran(attempt: Attempt, outcome: AttemptOutcome, ranMs: number): void {
+    this.stats.ran(attempt, outcome, ranMs)
+    if (attempt.trouble !== undefined) this.#resourceFailed(attempt.trouble)
+    // The attempt is not charged for it.
+    if (attempt.outage !== undefined)
+      this.problem(`the store failed while ${attempt.item} ran`, attempt.outage)
+  }
+
+  /** What it cannot run has changed, or another session reports it. */
+  hasNewUnavailable(session: string): boolean {
+    const holdups = this.#parts.resources.holdups()
+    const reported = this.#reported
+    if (holdups.length + reported.holdups.length === 0 && this.#pause === reported.pause)
+      return this.#pause !== null && session !== reported.session
+    if (holdups !== reported.holdups || this.#pause !== reported.pause) return true
+    return session !== reported.session
+  }
+
+  /** Stores what it cannot run, for people who ask why an item does not run. */
+  async reportUnavailable(session: string): Promise<void> {
+    const { resources, services } = this.#parts
+    const holdups = resources.holdups()
     const pause = this.#pause
-    await store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
-    this.#told = { session, holdups, pause }
+    await services.store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
+    this.#reported = { session, holdups, pause }
   }
 
-  hasNewHoldups(session: string): boolean {
-    const holdups = this.resources.holdups()
-    const told = this.#told
-    if (holdups.length + told.holdups.length === 0 && this.#pause === told.pause)
-      return this.#pause !== null && session !== told.session
-    if (holdups !== told.holdups || this.#pause !== told.pause) return true
-    return session !== told.session
-  }
-
-  /** A run says that the worker is broken; who hears that too often in a row believes it. */
-  readonly broke = (error: ResourceError): void => {
-    const { id: worker, resourceErrorLimit } = this.#options
+  /** A run says that the worker is broken. After too many in a row, the worker believes it. */
+  #resourceFailed(error: ResourceError): void {
+    const { id: worker, resourceErrorLimit } = this.#parts.options
     const before = this.stats.counters.consecutive_errors
     const inRow = this.stats.broke(error)
     if (inRow === before) return
@@ -151,20 +157,21 @@ export class WorkerState {
 
   giveUp(error: GleanerError): void {
     if (this.failed !== null) return
-    const { id: worker, emitter, onFailed } = this.#options
+    const { options, services } = this.#parts
     this.failed = error
-    emitter.emit('worker-failed', () => ({ worker, error }))
-    onFailed()
+    services.emitter.emit('worker-failed', () => ({ worker: options.id, error }))
+    this.#onFailed()
   }
 
   snapshot(): WorkerSnapshot {
-    const { stats, phases, resources, failed } = this
+    const { options, inFlight, resources } = this.#parts
+    const { stats, phases, failed } = this
     return {
-      id: this.#options.id,
+      id: options.id,
       phase: phases.phase,
       reason: this.reason,
       phaseSince: phases.since,
-      current: this.#options.inFlight().current(),
+      current: inFlight.current(),
       counters: { ...stats.counters },
       averageMs: Number.isNaN(stats.averageMs) ? null : stats.averageMs,
       sources: stats.sources(),
@@ -173,13 +180,8 @@ export class WorkerState {
     }
   }
 
-  /** Under a handler, which is not charged for it. */
-  storeFailed({ item, outage }: { item: string; outage: unknown }): void {
-    this.problem(`the store failed while ${item} ran`, outage)
-  }
-
   problem(what: string, error: unknown): void {
-    const { emitter, id } = this.#options
-    emitter.emit('problem', () => ({ message: `${id}: ${what}`, error }))
+    const { options, services } = this.#parts
+    services.emitter.emit('problem', () => ({ message: `${options.id}: ${what}`, error }))
   }
 }
