@@ -1,5 +1,4 @@
 import { readExactly } from '../exact-json.ts'
-import { LISTED_BYTES_MAX, shortened } from '../model/shortened.ts'
 import type {
   AttemptOutcome,
   AttemptRecord,
@@ -35,6 +34,11 @@ export interface TaskRow {
   run_after: number | null
   started_at: number | null
   finished_at: number | null
+}
+
+/** Ids are opaque strings to all callers. A text that is no id of ours names no task. */
+export function rowid(id: string): number {
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0
 }
 
 /** The key as it is stored: unique per task name. A name holds no slash. */
@@ -77,27 +81,6 @@ export function taskRecord(row: TaskRow, lane: Lane, worker: string | null, now:
     startedAt: row.started_at,
     finishedAt: row.finished_at,
   }
-}
-
-/** A task's row as a list reads it: what has more bytes than `LISTED_BYTES_MAX` is not read. */
-export interface ListedRow extends TaskRow {
-  input_bytes: number | null
-  result_bytes: number | null
-}
-
-/** What a list reads of a task `t`. `inputBytes`: where the store keeps the input. */
-export function listedColumns(inputBytes: string): string {
-  const short = (column: string) =>
-    `CASE WHEN octet_length(t.${column}) <= ${LISTED_BYTES_MAX} THEN t.${column} END AS ${column}`
-  return `t.id, t.lane, t.status, t.priority, t.rank, t.attempts, t.max_attempts, t.crashes, t.error, t.progress, t.progress_message, t.key,
-    t.session, t.created_at, t.run_after, t.started_at, t.finished_at, ${short('input')}, ${short('result')},
-    ${inputBytes} AS input_bytes, octet_length(t.result) AS result_bytes`
-}
-
-export function listed(record: TaskRecord, { input_bytes, result_bytes }: ListedRow): TaskRecord {
-  const short = (value: unknown, bytes: number | null) =>
-    bytes !== null && bytes > LISTED_BYTES_MAX ? shortened(bytes) : value
-  return { ...record, input: short(record.input, input_bytes), result: short(record.result, result_bytes) }
 }
 
 export interface AttemptRow {

@@ -352,9 +352,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'retrying asks for the key',
     promise: 'Retrying by hand makes no second task with the same key.',
-    file: 'src/store/sqlite/manage/manage.ts',
-    find: '  if (holder !== null && holder !== row.id) return { keyHeldBy: String(holder) }\n',
-    replace: '',
+    file: 'src/model/task-change.ts',
+    find: "keyHolder === undefined || keyHolder === id ? 'retry' : { keyHeldBy: keyHolder }",
+    replace: "'retry'",
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'retrying by hand while another task holds the key is refused and names it',
@@ -374,9 +374,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'what is held is not removed',
     promise: 'A running task does not vanish under its worker.',
-    file: 'src/store/sqlite/manage/manage.ts',
-    find: "  if (row.fence !== null) return 'running'\n",
-    replace: '',
+    file: 'src/model/task-change.ts',
+    find: "return held ? 'running' : 'remove'",
+    replace: "return 'remove'",
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a task that somebody holds is not removed',
@@ -594,9 +594,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'due tasks have their place in the list',
     promise: 'No page of a listing repeats or leaves out what became due.',
-    file: 'src/store/sqlite/manage/list.ts',
-    find: 'row.rank ?? base + row.priority * step + (row.run_after ?? 0) * perMs',
-    replace: 'row.rank ?? -1',
+    file: 'src/store/scripts/task-list.ts',
+    find: 'l.base + t.priority * l.step + t.run_after * l.per_ms',
+    replace: '0 * l.base - 1',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'due tasks are listed page by page, each once, also when a worker moves them meanwhile',
@@ -1287,9 +1287,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: retrying asks for the key',
     promise: 'Retrying by hand makes no second task with the same key.',
-    file: 'src/store/postgres/manage/manage.ts',
-    find: '    if (holder !== undefined && holder !== row.id) return { keyHeldBy: String(holder) }\n',
-    replace: '',
+    file: 'src/model/task-change.ts',
+    find: "keyHolder === undefined || keyHolder === id ? 'retry' : { keyHeldBy: keyHolder }",
+    replace: "'retry'",
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'retrying by hand while another task holds the key is refused and names it',
@@ -1298,9 +1298,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what is held is not removed',
     promise: 'A running task does not vanish under its worker.',
-    file: 'src/store/postgres/manage/manage.ts',
-    find: "  if (row.fence !== null) return 'running'\n",
-    replace: '',
+    file: 'src/model/task-change.ts',
+    find: "return held ? 'running' : 'remove'",
+    replace: "return 'remove'",
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a task that somebody holds is not removed',

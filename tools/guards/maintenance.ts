@@ -6,7 +6,6 @@ const STORES = [
     conformance: 'test/store/sqlite.conformance.test.ts',
     prune: 'src/store/sqlite/upkeep/prune.ts',
     remove: 'src/store/sqlite/manage/remove.ts',
-    manage: 'src/store/sqlite/manage/manage.ts',
     upkeep: 'src/store/sqlite/upkeep/upkeep.ts',
     age: ['AND finished_at <= ?', 'AND finished_at <= ? + 1e15'],
     queue: ['GROUP BY queue HAVING', 'GROUP BY id HAVING'],
@@ -16,8 +15,6 @@ const STORES = [
     ],
     belongings: ["['gleaner_inputs', 'gleaner_logs', 'gleaner_attempts']", "['gleaner_inputs']"],
     counted: ["    tally.add(lane, 'created', -1)\n", ''],
-    orphanedKey: ["return freeForeverKey(db, rowid(id)) ? 'removed' : 'gone'", "return 'gone'"],
-    key: ['  freeForeverKey(db, row.id)\n', ''],
     walk: ['gleaner_lanes WHERE id > ?', 'gleaner_lanes WHERE id > 0 * ?'],
     turn: ['if (turn !== undefined && ours === null) return', 'if (turn === null) return'],
     held: ['OR value = ?`', 'OR (value = ? AND 0)`'],
@@ -29,7 +26,6 @@ const STORES = [
     conformance: 'test/store/postgres.conformance.test.ts',
     prune: 'src/store/postgres/upkeep/prune.ts',
     remove: 'src/store/postgres/manage/remove.ts',
-    manage: 'src/store/postgres/manage/manage.ts',
     upkeep: 'src/store/postgres/upkeep/upkeep.ts',
     age: ['AND f.finished_at <= $5', 'AND f.finished_at + 0 * $5::bigint IS NOT NULL'],
     queue: ['lanes l WHERE queue = $1', 'lanes l WHERE queue <> $1'],
@@ -42,8 +38,6 @@ const STORES = [
       'attempts AS (SELECT 1)',
     ],
     counted: ['SELECT lane, -pg_catalog.count(*), -pg_catalog.count', 'SELECT lane, 0, -count'],
-    orphanedKey: ["return (await freeForeverKey(sql, rowid(id))) ? 'removed' : 'gone'", "return 'gone'"],
-    key: ['  await freeForeverKey(sql, row.id)\n', ''],
     walk: ['lanes WHERE id > $1', 'lanes WHERE id > 0 * $1::int'],
     turn: ['if (turn !== undefined && ours === null) return', 'if (turn === null) return'],
     held: ['OR s.value = $3`', 'OR (s.value = $3 AND false)`'],
@@ -51,6 +45,8 @@ const STORES = [
     told: ["        spread({ kind: 'ended', ids: ids.map(String) })\n", ''],
   },
 ] as const
+
+const CHANGES = 'src/store/scripts/task-changes.ts'
 
 /** The same promises, kept by each store in its own words. */
 const IN_STORES: Guard[] = STORES.flatMap((store) => {
@@ -112,15 +108,15 @@ const IN_STORES: Guard[] = STORES.flatMap((store) => {
       'thousands are pruned in few steps, and the counts stay exact',
     ),
     guard(
-      store.manage,
-      store.orphanedKey,
+      CHANGES,
+      ["(yield* freeForeverKeys(db, [id])) > 0 ? 'removed' : 'gone'", "'gone'"],
       'a key can be freed when its task is gone',
       'A key that was taken for ever ends with remove, also after its task was pruned.',
       'a key that was taken for ever outlives its task, and ends with remove',
     ),
     guard(
-      store.manage,
-      store.key,
+      CHANGES,
+      ['  yield* freeForeverKeys(db, rowidsOf(tasks))\n', ''],
       'a removed task frees its key',
       'A key that was taken for ever ends with remove.',
       'a key that was taken for ever is free when its task is removed, and not before',

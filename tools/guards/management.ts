@@ -62,6 +62,14 @@ const SHARED: Guard[] = [
     replace: '',
     title: 'tasks that come while it goes on are left alone',
   }),
+  ...onBoth({
+    name: 'of twins one is retried',
+    promise: 'A dry run says exactly what would be done, also where tasks share a key.',
+    file: 'src/store/scripts/task-changes.ts',
+    find: 'if (key !== null) taken.set(key, id)',
+    replace: '',
+    title: 'those whose key another holds are left alone, counted and told; of twins one is retried',
+  }),
   {
     name: 'an empty filter is refused',
     promise: 'Nobody removes everything by mistake.',
@@ -131,9 +139,9 @@ const IN_STORES: Guard[] = [
   {
     name: 'postgres: who changes many waits for nobody',
     promise: 'A change of many tasks and the workers never wait for each other.',
-    file: 'src/store/postgres/manage/bulk.ts',
-    find: "'FOR UPDATE SKIP LOCKED'",
-    replace: "'FOR UPDATE'",
+    file: 'src/store/postgres/server/scripts.ts',
+    find: "skipLocked: verbatim('SKIP LOCKED')",
+    replace: "skipLocked: verbatim('')",
     test: {
       file: 'test/store/postgres/bulk.test.ts',
       title:
@@ -177,15 +185,6 @@ const IN_STORES: Guard[] = [
         find: 'AND minute > ${ALL_TIME}',
         replace: 'AND minute < ${ALL_TIME}',
       },
-    },
-  ),
-  ...inEach(
-    'of twins one is retried',
-    'A dry run says exactly what would be done, also where tasks share a key.',
-    'those whose key another holds are left alone, counted and told; of twins one is retried',
-    {
-      sqlite: { file: 'manage/bulk.ts', find: '  taken.set(row.key, id)\n', replace: '' },
-      postgres: { file: 'manage/bulk.ts', find: 'taken.set(row.key, row.id)', replace: 'taken.size' },
     },
   ),
 ]

@@ -96,8 +96,8 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: what runs again is not among those that ended',
     promise: 'A task that was retried and ended again is listed once.',
-    file: 'src/store/postgres/manage/manage.ts',
-    find: '  await unfileFinished(sql, [row])\n',
+    file: 'src/store/scripts/task-changes.ts',
+    find: '  yield* changing.takeOffFinished(tasks)\n',
     replace: '',
     test: { file: OWN, title: 'a task that was retried is listed once when it has ended again' },
   },

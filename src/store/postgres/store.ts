@@ -2,19 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
-import { readLogs } from '../scripts/logs.ts'
+import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
-import { readAttempts, readEndings } from '../scripts/task-records.ts'
 import { native } from '../sql/script.ts'
 import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
+import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { insight } from './manage/insight.ts'
-import { listTasks } from './manage/list.ts'
-import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
 import {
   configureQueues,
@@ -45,7 +43,7 @@ import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/
 import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
-import { readTask, rowid } from './tasks/task-records.ts'
+import { rowid } from './tasks/task-records.ts'
 import { withinTransaction } from './tasks/within.ts'
 import { giveBackUnreachable } from './upkeep/unreachable.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
@@ -229,31 +227,10 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return completed
     },
 
-    getTask: (id) => read(() => readTask(sql, lanes, id, clockMs())),
-    listTasks: (filter, page) =>
-      read(async () => listTasks(sql, memory, filter, page, clockMs() ?? (await serverTime(sql)))),
+    ...managingTasks(scripts, postgresChanging(memory)),
     countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
-    taskLogs: (id, page) => scripts.read(() => readLogs(Number(rowid(id)), page)),
-    taskAttempts: (id) => scripts.read(() => readAttempts(Number(rowid(id)))),
-    async retryTask(id) {
-      const answer = await write((own) => retryTask(own, memory, id, clockMs()))
-      if (answer === 'retried') spread({ kind: 'work' })
-      return answer
-    },
-    async cancelTask(id) {
-      const answer = await write((own) => cancelTask(own, id, clockMs()))
-      if (answer === 'requested') spread({ kind: 'cancel' })
-      if (answer === 'cancelled') spread({ kind: 'ended', ids: [id] })
-      return answer
-    },
-    async removeTask(id) {
-      const answer = await write((own) => removeTask(own, id))
-      if (answer === 'removed') spread({ kind: 'ended', ids: [id] })
-      return answer
-    },
     ...supervision(scripts),
     ...insight(shared),
-    endings: (ids) => scripts.read(() => readEndings(scripts.db, ids, (id) => Number(rowid(id)))),
 
     listQueues: () => read(() => listQueues(sql, clockMs())),
     everythingIsPaused: () => read(() => everythingIsPaused(sql)),

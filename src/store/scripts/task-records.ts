@@ -1,9 +1,45 @@
-import type { AttemptRecord } from '../../model/task.ts'
+import type { AttemptRecord, TaskRecord } from '../../model/task.ts'
 import type { Ending } from '../managing.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { one, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
-import { type AttemptRow, attemptRecord, endingOf, lastAttempt, type TaskRow } from '../task-row.ts'
+import {
+  type AttemptRow,
+  attemptRecord,
+  endingOf,
+  lastAttempt,
+  rowid,
+  type TaskRow,
+  taskRecord,
+} from '../task-row.ts'
+import type { Known } from './task-list.ts'
+
+/** A task's row `t`, without its input and its result. */
+export const TASK = sql`t.id, t.lane, t.status, t.priority, t.rank, t.attempts, t.max_attempts, t.crashes, t.error, t.progress,
+  t.progress_message, t.key, t.session, t.created_at, t.run_after, t.started_at, t.finished_at`
+
+/** The worker that holds a task `t`, or held it last. */
+export const WORKER = sql`(SELECT s.worker FROM gleaner.sessions AS s WHERE s.id = t.session) AS worker`
+
+/** A task's row with everything that decides about it. */
+export interface WholeTaskRow extends TaskRow {
+  worker: string | null
+  fence: number | null
+  suspect: number | boolean
+  cancel_requested: number | boolean
+}
+
+export function readTaskRow({ schema }: Dialect, id: number): Script<WholeTaskRow | undefined> {
+  return one<WholeTaskRow>(sql`
+    SELECT ${TASK}, ${schema.input} AS input, t.result, t.fence, t.suspect, t.cancel_requested, ${WORKER}
+    FROM gleaner.tasks AS t WHERE t.id = ${id}`)
+}
+
+export function* readTask(db: Dialect, known: Known, id: number): Script<TaskRecord | null> {
+  const row = yield* readTaskRow(db, id)
+  if (row === undefined) return null
+  return taskRecord(row, yield* known.lane(row.lane), row.worker, yield* db.time())
+}
 
 /** Every attempt: those that are kept, and the last one as the task's own row has it. */
 export function* readAttempts(id: number): Script<AttemptRecord[]> {
@@ -17,12 +53,7 @@ export function* readAttempts(id: number): Script<AttemptRecord[]> {
 
 type EndingRow = Pick<TaskRow, 'id' | 'status' | 'result' | 'error' | 'finished_at'>
 
-/** `rowid`: an id that is none of ours names no task. */
-export function* readEndings(
-  db: Dialect,
-  ids: readonly string[],
-  rowid: (id: string) => number,
-): Script<Map<string, Ending>> {
+export function* readEndings(db: Dialect, ids: readonly string[]): Script<Map<string, Ending>> {
   const found = yield* rows<EndingRow>(sql`
     SELECT id, status, result, error, finished_at FROM gleaner.tasks WHERE id ${db.oneOf(ids.map(rowid))}`)
   const byId = new Map(found.map((row) => [row.id, row]))

@@ -11,6 +11,62 @@ export interface Dialect {
   readonly forUpdate: Fragment
   /** The same for one table of a join. */
   forUpdateOf(alias: string): Fragment
+  /** Leaves out the rows that another transaction has locked. Stands behind `forUpdate`. */
+  readonly skipLocked: Fragment
   /** `= one of these`, to be written behind a column. */
   oneOf(values: readonly (string | number)[]): Fragment
+  /** Lists of equal length as a table: the first row has the first value of each list. */
+  given(alias: string, lists: readonly GivenList[]): Fragment
+  /** The first rows of each lane in a list, each found by an index. */
+  headOfEach(head: HeadOfEach): Fragment
+  /** Whether a text holds another one. Letters of ASCII in `text` may be large or small, and `needle` has small ones. */
+  holds(text: Fragment, needle: string): Fragment
+  readonly schema: SchemaDifferences
+}
+
+/** A column of a given table. */
+export interface GivenList {
+  readonly name: string
+  readonly type: 'integer' | 'bigint' | 'text'
+  readonly values: readonly (string | number)[]
+}
+
+export interface HeadOfEach {
+  /** A given table `l` with a column `lane`. */
+  readonly lanes: Fragment
+  /** Tasks as `t`. */
+  readonly from: Fragment
+  readonly where: Fragment
+  readonly order: Fragment
+  readonly count: number
+  /** Of `t` and `l`. */
+  readonly columns: Fragment
+}
+
+/** Where the tables of the two databases differ. The conditions are those of their indexes. */
+export interface SchemaDifferences {
+  /** The table of single numbers. */
+  readonly settings: Fragment
+  /** A task `t` waits and is not suspect. */
+  readonly ready: Fragment
+  /** A task `t` waits and is suspect. */
+  readonly suspect: Fragment
+  /** A task `t` is scheduled. */
+  readonly scheduled: Fragment
+  /** A task `t` is not finished, and has one of these stored keys. */
+  hasActiveKey(keys: readonly string[]): Fragment
+  /** Finished tasks `t` of a lane `l.lane`, in the order in which they finished. */
+  readonly finished: FinishedTasks
+  /** The input of a task `t`. */
+  readonly input: Fragment
+  /** What else to set when a task becomes queued, or finishes without having run. Begins with a comma. */
+  readonly alsoWhenQueued: Fragment
+  readonly alsoWhenFinished: Fragment
+}
+
+export interface FinishedTasks {
+  readonly from: Fragment
+  /** When they finished, as the index has it. */
+  readonly at: Fragment
+  withStatus(status: string): Fragment
 }

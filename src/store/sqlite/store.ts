@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
-import { readLogs } from '../scripts/logs.ts'
+import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
-import { readAttempts, readEndings } from '../scripts/task-records.ts'
 import { native } from '../sql/script.ts'
+import { rowid } from '../task-row.ts'
 import type { SqliteLibrary } from './drivers/driver.ts'
 import { loadDriver } from './drivers/load.ts'
 import { refuseSecondLibrary } from './drivers/second-library.ts'
@@ -19,9 +19,8 @@ import { Waking } from './file/waking.ts'
 import { Writer } from './file/writer.ts'
 import { changedLimits, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
+import { sqliteChanging } from './manage/changing.ts'
 import { insight } from './manage/insight.ts'
-import { listTasks } from './manage/list.ts'
-import { cancelTask, removeTask, retryTask } from './manage/manage.ts'
 import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
 import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
@@ -35,7 +34,6 @@ import { type Intended, insertTasks } from './tasks/enqueue.ts'
 import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
-import { readTask, rowid } from './tasks/task-records.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
@@ -228,32 +226,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return completed
     },
 
-    getTask: (id) => read(() => readTask(db, lanes, id, clock.now())),
-    listTasks: (filter, page) => read(() => listTasks(db, memory, filter, page, clock.now())),
+    ...managingTasks(scripts, sqliteChanging(memory)),
     countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
-    taskLogs: (id, page) => scripts.read(() => readLogs(rowid(id), page)),
-    taskAttempts: (id) => scripts.read(() => readAttempts(rowid(id))),
-    retryTask: (id) =>
-      writeAndTell(
-        () => retryTask(db, memory, id, clock.now()),
-        (answer) => (answer === 'retried' ? { kind: 'work' } : null),
-      ),
-    cancelTask: (id) =>
-      writeAndTell(
-        () => cancelTask(db, id, clock.now()),
-        (answer) => {
-          if (answer === 'requested') return { kind: 'cancel' }
-          return answer === 'cancelled' ? { kind: 'ended', ids: [id] } : null
-        },
-      ),
-    removeTask: (id) =>
-      writeAndTell(
-        () => removeTask(db, id),
-        (answer) => (answer === 'removed' ? { kind: 'ended', ids: [id] } : null),
-      ),
     ...supervision(scripts),
-    ...insight({ db, memory, scripts, now: clock.now, promised, read, write, tell }),
-    endings: (ids) => scripts.read(() => readEndings(scripts.db, ids, rowid)),
+    ...insight({ db, memory, scripts, now: clock.now, read, write }),
 
     listQueues: () => read(() => listQueues(db, memory, clock.now())),
     everythingIsPaused: () => read(() => everythingIsPaused(db)),

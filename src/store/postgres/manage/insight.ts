@@ -1,5 +1,5 @@
 import { firstMinute } from '../../../model/metrics.ts'
-import type { Change, Insight } from '../../contract.ts'
+import type { Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
 import { holdsAhead } from '../../scripts/prefetched.ts'
@@ -11,7 +11,6 @@ import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { rowid } from '../tasks/task-records.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
-import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import { levels } from './levels.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
@@ -25,29 +24,17 @@ export interface InsightServices {
   serverTime: (sql: Sql) => Promise<number>
   read: <T>(work: () => Promise<T>) => Promise<T>
   write: <T>(work: (sql: Sql) => Promise<T>, manner?: Manner) => Promise<T>
-  spread: (change: Change) => void
 }
 
 /** The verbs for whoever looks after many tasks. */
-export function insight(services: InsightServices): Insight {
-  const { database, sql, memory, scripts, clockMs, serverTime, read, write, spread } = services
+export function insight(services: InsightServices): Omit<Insight, 'changeTasks'> {
+  const { database, sql, memory, scripts, clockMs, serverTime, read, write } = services
   const nowOf = async (own: Sql) => clockMs() ?? (await serverTime(own))
   return {
     ...actions(scripts),
     ...healthHistory(scripts),
     ...levels({ sql, nowOf, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(sql, memory.lanes, id, clockMs())),
-    async changeTasks(step) {
-      const among = await read(() => memory.lanes.matching(step.filter))
-      await read(() => memory.queues.refresh())
-      const change = async (own: Sql) => changeTasks(own, memory, among, step, await nowOf(own))
-      const done = await (step.dryRun === null ? write(change) : read(() => change(sql)))
-      const { answer, ended, requested } = done
-      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-      if (requested) spread({ kind: 'cancel' })
-      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) spread({ kind: 'work' })
-      return answer
-    },
     noteHoldups: (session, holdups) =>
       scripts.writeCheaply(() => noteHoldups(Number(rowid(session)), holdups)),
     addMetrics: (measured) => read(() => addMetrics(database, measured, clockMs())),

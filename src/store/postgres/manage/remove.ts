@@ -32,8 +32,3 @@ export async function removeRows(sql: Sql, ids: readonly number[]): Promise<numb
   await unfileFinished(sql, removed)
   return removed.at(-1)?.workMs ?? 0
 }
-
-/** Whether there was one. */
-export async function freeForeverKey(sql: Sql, task: string | number): Promise<boolean> {
-  return (await sql.run('DELETE FROM gleaner.forever_keys WHERE task = $1', [task])) > 0
-}

@@ -1,8 +1,8 @@
 import type { Change } from '../../change.ts'
-import type { Dialect } from '../../sql/dialect.ts'
+import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, one, run, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import { type Fragment, sql as statement, verbatim } from '../../sql/sql.ts'
+import { type Fragment, joined, sql as statement, verbatim } from '../../sql/sql.ts'
 import type { Manner } from './settings.ts'
 import type { Sql } from './sql.ts'
 
@@ -44,8 +44,52 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
     },
     forUpdate: verbatim('FOR UPDATE'),
     forUpdateOf: (alias) => verbatim(`FOR UPDATE OF ${alias}`),
-    oneOf: (values) => statement`= ANY(${values})`,
+    skipLocked: verbatim('SKIP LOCKED'),
+    oneOf,
+    given,
+    headOfEach,
+    // The letters of other alphabets stay as they are, as on SQLite.
+    holds: (text, needle) =>
+      statement`pg_catalog.strpos(pg_catalog.lower(${text} COLLATE "C"), ${needle}) > 0`,
+    schema,
   }
+}
+
+function oneOf(values: readonly (string | number)[]): Fragment {
+  return statement`= ANY(${values})`
+}
+
+/** Several lists are syntax of the parser's own, which takes no schema. */
+function given(alias: string, lists: readonly GivenList[]): Fragment {
+  const parameters = lists.map(({ type, values }) => statement`CAST(${values} AS ${verbatim(type)}[])`)
+  const unnest = verbatim(lists.length === 1 ? 'pg_catalog.unnest' : 'unnest')
+  const names = lists.map(({ name }) => name).join(', ')
+  return statement`${unnest}(${joined(parameters, ', ')}) AS ${verbatim(`${alias}(${names})`)}`
+}
+
+function headOfEach({ lanes, from, where, order, count, columns }: HeadOfEach): Fragment {
+  return statement`
+    SELECT ${columns} FROM ${lanes} CROSS JOIN LATERAL (
+      SELECT t.* FROM ${from} WHERE t.lane = l.lane AND ${where} ORDER BY ${order} LIMIT ${count}) AS t`
+}
+
+/** Differs because no index may depend on a column that each completion changes: see `001-tasks.ts`. */
+const schema: SchemaDifferences = {
+  settings: verbatim('gleaner.settings'),
+  ready: statement`t.in_line AND NOT t.suspect`,
+  suspect: statement`t.in_line AND t.suspect`,
+  scheduled: statement`t.delayed`,
+  hasActiveKey: (keys) => statement`t.active_key ${oneOf(keys)}`,
+  finished: {
+    // Tasks that finished together share a row. OFFSET keeps the planner from reading the whole table for the join.
+    from: statement`gleaner.finished AS f CROSS JOIN LATERAL pg_catalog.unnest(f.tasks) AS one(id) CROSS JOIN LATERAL (
+      SELECT * FROM gleaner.tasks WHERE tasks.id = one.id AND tasks.finished_at = f.finished_at OFFSET 0) AS t`,
+    at: statement`f.finished_at`,
+    withStatus: (status) => statement`f.lane = l.lane AND f.status = ${status}`,
+  },
+  input: statement`t.input`,
+  alsoWhenQueued: statement`, in_line = true, active_key = key`,
+  alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL`,
 }
 
 function answerOf(sql: Sql, step: Statement | Native<Sql>): unknown {

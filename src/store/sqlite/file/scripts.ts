@@ -1,8 +1,9 @@
 import type { Change } from '../../change.ts'
-import type { Dialect } from '../../sql/dialect.ts'
+import { KEY_WITHOUT_MARK } from '../../follower.ts'
+import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, runSync, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import { type Fragment, sql, type Value, verbatim } from '../../sql/sql.ts'
+import { type Fragment, joined, sql, type Value, verbatim } from '../../sql/sql.ts'
 import type { Durability } from './connection.ts'
 import type { Statements } from './statements.ts'
 
@@ -43,8 +44,51 @@ export function sqliteDialect(now: () => number): Dialect {
     },
     forUpdate: verbatim(''),
     forUpdateOf: () => verbatim(''),
-    oneOf: (values) => sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+    skipLocked: verbatim(''),
+    oneOf,
+    given,
+    headOfEach,
+    holds: (text, needle) => sql`instr(lower(${text}), ${needle}) > 0`,
+    schema,
   }
+}
+
+function oneOf(values: readonly (string | number)[]): Fragment {
+  return sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
+}
+
+function given(alias: string, lists: readonly GivenList[]): Fragment {
+  const rows = lists[0]!.values.map((_, row) => lists.map(({ values }) => values[row]))
+  const columns = lists.map(
+    ({ name }, index) => sql`value ->> ${verbatim(String(index))} AS ${verbatim(name)}`,
+  )
+  return sql`(SELECT ${joined(columns, ', ')} FROM json_each(${JSON.stringify(rows)})) AS ${verbatim(alias)}`
+}
+
+/** Differs because SQLite has no LATERAL: a function that returns a table is the only join that can use a row before it. */
+function headOfEach({ lanes, from, where, order, count, columns }: HeadOfEach): Fragment {
+  return sql`
+    SELECT ${columns} FROM ${lanes} CROSS JOIN json_each((
+      SELECT json_group_array(id) FROM (
+        SELECT t.id FROM ${from} WHERE t.lane = l.lane AND ${where} ORDER BY ${order} LIMIT ${count}))) AS one
+    CROSS JOIN gleaner.tasks AS t ON t.id = one.value`
+}
+
+const schema: SchemaDifferences = {
+  settings: verbatim('gleaner.meta'),
+  ready: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 0`,
+  suspect: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 1`,
+  scheduled: sql`t.status = 'scheduled'`,
+  hasActiveKey: (keys) => sql`t.key ${oneOf(keys)} AND t.status IN ('scheduled', 'queued', 'running')`,
+  finished: {
+    from: sql`gleaner.tasks AS t`,
+    at: sql`t.finished_at`,
+    withStatus: (status) => sql`t.status = ${status} AND t.finished_at IS NOT NULL`,
+  },
+  // Differs because a large input has a row of its own, so that a change of its task does not rewrite it.
+  input: sql`CASE WHEN t.input = '' THEN (SELECT i.input FROM gleaner.inputs AS i WHERE i.task = t.id) ELSE t.input END`,
+  alsoWhenQueued: verbatim(''),
+  alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}`),
 }
 
 function answerOf(db: Statements, step: Statement | Native<Statements>): unknown {

@@ -1,5 +1,5 @@
 import { firstMinute } from '../../../model/metrics.ts'
-import type { Change, Insight } from '../../contract.ts'
+import type { Insight } from '../../contract.ts'
 import { actions } from '../../scripts/actions.ts'
 import { healthHistory } from '../../scripts/health.ts'
 import { holdsAhead } from '../../scripts/prefetched.ts'
@@ -9,7 +9,6 @@ import type { Durability } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
 import { appliedMigrations, sizes } from '../upkeep/sizes.ts'
-import { changeTasks } from './bulk.ts'
 import { readCircumstances, readDemand } from './circumstances.ts'
 import { levels } from './levels.ts'
 import { addMetrics, readMetrics, readTotals } from './metrics.ts'
@@ -19,28 +18,24 @@ export interface InsightServices {
   memory: Memory
   scripts: Scripts
   now: () => number
-  promised: Durability
   read: <T>(look: () => T) => Promise<T>
   write: <T>(durability: Durability, change: () => T) => Promise<T>
-  tell: (change: Change) => void
 }
 
 /** The verbs for whoever looks after many tasks. */
-export function insight({ db, memory, scripts, now, promised, read, write, tell }: InsightServices): Insight {
+export function insight({
+  db,
+  memory,
+  scripts,
+  now,
+  read,
+  write,
+}: InsightServices): Omit<Insight, 'changeTasks'> {
   return {
     ...actions(scripts),
     ...healthHistory(scripts),
     ...levels({ db, now, read, write }),
     circumstancesOf: (id) => read(() => readCircumstances(db, memory.lanes, id, now())),
-    async changeTasks(step) {
-      const change = () => changeTasks(db, memory, step, now())
-      const done = await (step.dryRun === null ? write(promised, change) : read(change))
-      const { answer, ended, requested } = done
-      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
-      if (requested) tell({ kind: 'cancel' })
-      if (step.change === 'retry' && step.dryRun === null && answer.changed > 0) tell({ kind: 'work' })
-      return answer
-    },
     noteHoldups: (session, holdups) => scripts.writeCheaply(() => noteHoldups(Number(session), holdups)),
     addMetrics: (measured) => write('normal', () => addMetrics(db, measured, now())),
     demand: () => read(() => readDemand(db, memory.lanes.all(), now())),

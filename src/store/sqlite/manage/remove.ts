@@ -27,8 +27,3 @@ export function removeRows(db: Statements, ids: readonly number[]): void {
   }
   tally.write(db)
 }
-
-/** Whether there was one. */
-export function freeForeverKey(db: Statements, task: number): boolean {
-  return db.sql('DELETE FROM gleaner_forever_keys WHERE task = ?').run(task).changes > 0
-}

@@ -16,11 +16,6 @@ export function rowOf(db: Statements, id: string): WholeRow | undefined {
   return db.sql('SELECT * FROM gleaner_tasks WHERE id = ?').get(rowid(id)) as WholeRow | undefined
 }
 
-export function readTask(db: Statements, lanes: LaneCache, id: string, now: number): TaskRecord | null {
-  const row = rowOf(db, id)
-  return row === undefined ? null : recordOf(db, lanes, row, now)
-}
-
 export function recordOf(db: Statements, lanes: LaneCache, row: TaskRow, now: number): TaskRecord {
   const whole = { ...row, input: inputOf(db, row.id, row.input) }
   return taskRecord(whole, lanes.get(row.lane), workerOf(db, row.session), now)

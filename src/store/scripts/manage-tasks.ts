@@ -1,0 +1,42 @@
+import type { BulkStep, LogRequest, PageRequest, TaskFilter } from '../managing.ts'
+import type { Scripts } from '../sql/scripts.ts'
+import { rowid } from '../task-row.ts'
+import { readLogs } from './logs.ts'
+import { type ChangingTasks, cancelTask, changeTasks, removeTask, retryTask } from './task-changes.ts'
+import { listTasks } from './task-list.ts'
+import { readAttempts, readEndings, readTask } from './task-records.ts'
+
+/** The verbs with which operators look at tasks and change them. */
+export function managingTasks({ db, read, write, tell }: Scripts, changing: ChangingTasks) {
+  return {
+    getTask: (id: string) => read(() => readTask(db, changing, rowid(id))),
+    listTasks: (filter: TaskFilter, page: PageRequest) => read(() => listTasks(db, changing, filter, page)),
+    taskLogs: (id: string, page: LogRequest) => read(() => readLogs(rowid(id), page)),
+    taskAttempts: (id: string) => read(() => readAttempts(rowid(id))),
+    endings: (ids: readonly string[]) => read(() => readEndings(db, ids)),
+    async retryTask(id: string) {
+      const answer = await write(() => retryTask(db, changing, rowid(id)))
+      if (answer === 'retried') tell({ kind: 'work' })
+      return answer
+    },
+    async cancelTask(id: string) {
+      const answer = await write(() => cancelTask(db, changing, rowid(id)))
+      if (answer === 'requested') tell({ kind: 'cancel' })
+      if (answer === 'cancelled') tell({ kind: 'ended', ids: [id] })
+      return answer
+    },
+    async removeTask(id: string) {
+      const answer = await write(() => removeTask(db, changing, rowid(id)))
+      if (answer === 'removed') tell({ kind: 'ended', ids: [id] })
+      return answer
+    },
+    async changeTasks(step: BulkStep) {
+      const isDry = step.dryRun !== null
+      const { answer, ended, requested } = await (isDry ? read : write)(() => changeTasks(db, changing, step))
+      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+      if (requested) tell({ kind: 'cancel' })
+      if (step.change === 'retry' && !isDry && answer.changed > 0) tell({ kind: 'work' })
+      return answer
+    },
+  }
+}
