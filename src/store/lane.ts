@@ -24,7 +24,7 @@ export function readRequirement(words: string): Requires | null {
   return words === '' ? null : (JSON.parse(words) as Requires)
 }
 
-export function isMatch(lane: Lane, filter: LaneFilter): boolean {
+export function isMatch(lane: Pick<Lane, 'queue' | 'name'>, filter: LaneFilter): boolean {
   return (
     (filter.queue === undefined || lane.queue === filter.queue) &&
     (filter.name === undefined || lane.name === filter.name)

@@ -1,4 +1,5 @@
 import { type Measured, MINUTE_MS } from '../../src/model/metrics.ts'
+import { concurrency, limitKeys } from './limiting.ts'
 import type { Theme } from './theme.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
@@ -177,6 +178,18 @@ export const metrics: Theme = (specify, expect) => {
     expect(workers.map(({ queues, names, capabilities }) => ({ queues, names, capabilities }))).toEqual([
       { queues: ['y'], names: ['a'], capabilities: { gpu: true } },
     ])
+  })
+
+  specify('tasks of a limit key are part of what there is and of what waits', async (world) => {
+    await limitKeys(world, concurrency(1))
+    await world.enqueue({ limitKey: 'a' })
+    await world.enqueue({ limitKey: 'b' })
+    await world.enqueue({ runAfter: { ms: 60_000 } })
+    const { present } = await world.store.readMetrics(HOUR_MS)
+    const sumOf = (state: 'scheduled' | 'queued') => present.reduce((sum, one) => sum + one[state], 0)
+    expect([sumOf('scheduled'), sumOf('queued')]).toEqual([1, 2])
+    const { waiting } = await world.store.demand()
+    expect(waiting.reduce((sum, { count }) => sum + count, 0)).toBe(2)
   })
 }
 

@@ -2,6 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
+import { insight } from '../scripts/insight.ts'
+import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
@@ -12,7 +14,7 @@ import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
-import { insight } from './manage/insight.ts'
+import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
 import {
   configureQueues,
@@ -22,7 +24,6 @@ import {
   rerank,
   watchAgain,
 } from './order/ordering.ts'
-import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { advanceRaces } from './order/races.ts'
 import { postgresRows } from './rows/index.ts'
 import { Database } from './server/database.ts'
@@ -43,8 +44,9 @@ import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/
 import { insertTasks } from './tasks/enqueue.ts'
 import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
-import { rowid } from './tasks/task-records.ts'
+import { rowid } from './tasks/rowid.ts'
 import { withinTransaction } from './tasks/within.ts'
+import { appliedMigrations, sizes } from './upkeep/sizes.ts'
 import { giveBackUnreachable } from './upkeep/unreachable.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
@@ -139,6 +141,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
   const scripts = postgresScripts({ sql, clockMs, read, write, spread })
   const holdings = postgresHoldings(memory)
+  const changing = postgresChanging(memory)
   const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
   const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
@@ -227,17 +230,14 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       return completed
     },
 
-    ...managingTasks(scripts, postgresChanging(memory)),
-    countTasks: (filter) => read(() => countTasks(sql, filter, clockMs())),
+    ...managingTasks(scripts, changing),
     ...supervision(scripts),
-    ...insight(shared),
+    ...insight(scripts, changing),
+    addMetrics: (measured) => read(() => addMetrics(database, scripts.db, measured, clockMs())),
+    sizes: () => read(() => sizes(sql)),
+    migrations: () => read(() => appliedMigrations(sql)),
 
-    listQueues: () => read(() => listQueues(sql, clockMs())),
-    everythingIsPaused: () => read(() => everythingIsPaused(sql)),
-    async setPaused(queue, paused) {
-      await write((own) => setPaused(own, queue, paused))
-      spread({ kind: 'work' })
-    },
+    ...managingQueues(scripts),
     async configureQueues(settings) {
       if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
       while (!(await write((own) => configureQueues(own, memory, settings)))) {

@@ -59,6 +59,12 @@ export interface SchemaDifferences {
   readonly finished: FinishedTasks
   /** The input of a task `t`. */
   readonly input: Fragment
+  /** Lanes with the number of their tasks of each state that has a counter. */
+  readonly laneCounters: Fragment
+  /** Selects what was measured in each minute from this one on. */
+  measuredSince(minute: number): Fragment
+  /** Selects all that was ever measured, as if in the minute `ALL_TIME`. */
+  readonly measuredEver: Fragment
   /** What else to set when a task becomes queued, or finishes without having run. Begins with a comma. */
   readonly alsoWhenQueued: Fragment
   readonly alsoWhenFinished: Fragment

@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import { insight } from '../scripts/insight.ts'
+import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
@@ -20,10 +22,9 @@ import { Writer } from './file/writer.ts'
 import { changedLimits, planLimits } from './limits/gates.ts'
 import { limitsOn } from './limits/limits-on.ts'
 import { sqliteChanging } from './manage/changing.ts'
-import { insight } from './manage/insight.ts'
+import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
-import { countTasks, everythingIsPaused, listQueues, setPaused } from './order/queues.ts'
 import { sqliteRows } from './rows/index.ts'
 import { sqliteHoldings } from './sessions/holdings.ts'
 import { isLive, markUseful } from './sessions/live.ts'
@@ -35,6 +36,7 @@ import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
+import { appliedMigrations, sizes } from './upkeep/sizes.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 export interface SqliteOptions {
@@ -121,6 +123,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   const scripts = sqliteScripts({ db, now: clock.now, promised, read, write, tell })
   const holdings = sqliteHoldings(memory)
+  const changing = sqliteChanging(memory)
   const intake = new Intake(
     (tasks) => write(promised, () => insertTasks(db, tasks(), clock.now(), intended)),
     () => tell({ kind: 'work' }),
@@ -226,18 +229,14 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       return completed
     },
 
-    ...managingTasks(scripts, sqliteChanging(memory)),
-    countTasks: (filter) => read(() => countTasks(db, lanes.matching(filter), clock.now())),
+    ...managingTasks(scripts, changing),
     ...supervision(scripts),
-    ...insight({ db, memory, scripts, now: clock.now, read, write }),
+    ...insight(scripts, changing),
+    addMetrics: (measured) => write('normal', () => addMetrics(db, scripts.db, measured, clock.now())),
+    sizes: () => read(() => sizes(db)),
+    migrations: () => read(() => appliedMigrations(db)),
 
-    listQueues: () => read(() => listQueues(db, memory, clock.now())),
-    everythingIsPaused: () => read(() => everythingIsPaused(db)),
-    setPaused: (queue, paused) =>
-      writeAndTell(
-        () => setPaused(db, queue, paused),
-        () => ({ kind: 'work' }),
-      ),
+    ...managingQueues(scripts),
     async configureQueues(settings) {
       // Looks before it locks: almost every open finds nothing to do.
       if (!(await read(() => hasNewOrdering(memory, settings)))) return

@@ -2,7 +2,7 @@ import type { Exchange } from '../../contract.ts'
 import { LOG_LINES_MAX } from '../../log-row.ts'
 import { numberList, type Sql, storable, textList } from '../server/sql.ts'
 import { momentOf } from '../tasks/moment.ts'
-import { rowid } from '../tasks/task-records.ts'
+import { rowid } from '../tasks/rowid.ts'
 
 /**
  * One statement for all tasks. It numbers a task's lines on from the last one and keeps the newest `LOG_LINES_MAX`.

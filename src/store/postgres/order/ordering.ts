@@ -68,7 +68,7 @@ async function write(sql: Sql, { name, strategy, ageingMs, era }: Queue): Promis
   await noteChange(sql)
 }
 
-export async function noteChange(sql: Sql): Promise<void> {
+async function noteChange(sql: Sql): Promise<void> {
   await sql.run(`UPDATE gleaner.settings SET value = value + 1 WHERE key = 'queues'`)
 }
 

@@ -1,4 +1,5 @@
 import type { Change } from '../../change.ts'
+import { ALL_TIME } from '../../metrics-row.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, one, run, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
@@ -73,6 +74,12 @@ function headOfEach({ lanes, from, where, order, count, columns }: HeadOfEach): 
       SELECT t.* FROM ${from} WHERE t.lane = l.lane AND ${where} ORDER BY ${order} LIMIT ${count}) AS t`
 }
 
+const COUNTERS = verbatim('created, scheduled, completed, failed, cancelled')
+const SUMS = ['created', 'scheduled', 'completed', 'failed', 'cancelled'].map((counter) =>
+  verbatim(`CAST(pg_catalog.sum(${counter}) AS bigint) AS ${counter}`),
+)
+const MEASURED = verbatim('queue, name, enqueued, completed, failed, retried, durations, incidents')
+
 /** Differs because no index may depend on a column that each completion changes: see `001-tasks.ts`. */
 const schema: SchemaDifferences = {
   settings: verbatim('gleaner.settings'),
@@ -88,6 +95,19 @@ const schema: SchemaDifferences = {
     withStatus: (status) => statement`f.lane = l.lane AND f.status = ${status}`,
   },
   input: statement`t.input`,
+  // Differs because changes of counters are added as rows: transactions that change the same row would wait for each other.
+  laneCounters: statement`(
+    SELECT id, queue, name, requires, created, scheduled, completed, failed, cancelled FROM (
+      SELECT id, ${joined(SUMS, ', ')} FROM (
+        SELECT id, ${COUNTERS} FROM gleaner.lanes UNION ALL SELECT lane, ${COUNTERS} FROM gleaner.tallies) AS parts
+      GROUP BY id) AS sums
+    JOIN (SELECT id, queue, name, requires FROM gleaner.lanes) AS lanes USING (id))`,
+  measuredSince: (minute) => statement`
+    SELECT * FROM gleaner.minutes WHERE minute >= ${minute}
+    UNION ALL SELECT * FROM gleaner.minute_news WHERE minute >= ${minute}`,
+  measuredEver: statement`
+    SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}
+    UNION ALL SELECT ${ALL_TIME}, ${MEASURED} FROM gleaner.minute_news`,
   alsoWhenQueued: statement`, in_line = true, active_key = key`,
   alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL`,
 }

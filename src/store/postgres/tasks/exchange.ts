@@ -10,9 +10,9 @@ import { answered, ended } from './answer.ts'
 import { claimTasks, lookAhead } from './claim.ts'
 import { momentOf } from './moment.ts'
 import { lookOut } from './outlook.ts'
+import { rowid } from './rowid.ts'
 import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
 import { Tally } from './tally.ts'
-import { rowid } from './task-records.ts'
 import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
 
 /** What an exchange changed that others wait for. */

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../contract.ts'
 import { numberList, type Sql, storable } from '../server/sql.ts'
 import { momentOf } from './moment.ts'
-import { rowid } from './task-records.ts'
+import { rowid } from './rowid.ts'
 
 /** Each given task, if it is held under the fence that is given with it, and by the session whose number follows. */
 export const HELD_AS_GIVEN = 'tasks.id = given.id AND tasks.fence = given.fence AND tasks.session ='

@@ -3,8 +3,8 @@ import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../
 import type { Memory } from '../memory.ts'
 import { numberList, type Sql } from '../server/sql.ts'
 import { fileFinished } from './finished.ts'
+import { rowid } from './rowid.ts'
 import type { Tally } from './tally.ts'
-import { rowid } from './task-records.ts'
 
 /** A held task's row, as far as decisions need it. */
 export interface HeldRow extends Held {

@@ -1,5 +1,6 @@
 import type { Change } from '../../change.ts'
 import { KEY_WITHOUT_MARK } from '../../follower.ts'
+import { ALL_TIME } from '../../metrics-row.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, runSync, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
@@ -87,6 +88,14 @@ const schema: SchemaDifferences = {
   },
   // Differs because a large input has a row of its own, so that a change of its task does not rewrite it.
   input: sql`CASE WHEN t.input = '' THEN (SELECT i.input FROM gleaner.inputs AS i WHERE i.task = t.id) ELSE t.input END`,
+  // Differs because a single enqueue does not write the counters.
+  laneCounters: sql`(
+    SELECT l.id, l.queue, l.name, l.requires, l.created + coalesce(u.n, 0) AS created, l.scheduled, l.completed, l.failed, l.cancelled
+    FROM gleaner.lanes AS l LEFT JOIN (
+      SELECT lane, count(*) AS n FROM gleaner.tasks
+      WHERE id > (SELECT value FROM gleaner.meta WHERE key = 'counted_through') GROUP BY lane) AS u ON u.lane = l.id)`,
+  measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
+  measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
   alsoWhenQueued: verbatim(''),
   alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}`),
 }

@@ -52,7 +52,7 @@ function write(db: Statements, { name, strategy, ageingMs, era }: Queue): void {
   noteChange(db)
 }
 
-export function noteChange(db: Statements): void {
+function noteChange(db: Statements): void {
   db.sql(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'queues'`).run()
 }
 

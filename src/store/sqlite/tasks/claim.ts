@@ -219,7 +219,7 @@ function claimOf(db: Statements, lane: Lane, row: WaitingRow, fence: number, sta
   }
 }
 
-export function inputOf(db: Statements, id: number, input: string | null): string | null {
+function inputOf(db: Statements, id: number, input: string | null): string | null {
   if (input !== INPUT_ELSEWHERE) return input
   return db.scalar('SELECT input FROM gleaner_inputs WHERE task = ?').get(id) as string
 }

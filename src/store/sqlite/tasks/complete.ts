@@ -1,7 +1,7 @@
 import type { Run } from '../../contract.ts'
+import { rowid } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
 import { alikeInARow } from './alike.ts'
-import { rowid } from './task-records.ts'
 
 /** A run whose handler returned. */
 export interface Completion extends Run {

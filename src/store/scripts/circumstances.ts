@@ -1,0 +1,63 @@
+import type { Demand } from '../../model/alerts.ts'
+import type { Circumstances, Serving } from '../../model/explanation.ts'
+import { withoutMark } from '../follower.ts'
+import { readRequirement } from '../lane.ts'
+import { SERVING, type ServingRow, serving } from '../serving-row.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { one, rows, type Script } from '../sql/script.ts'
+import { sql, verbatim } from '../sql/sql.ts'
+import { taskRecord } from '../task-row.ts'
+import { countLanes, everythingIsPaused } from './counts.ts'
+import type { ChangingTasks } from './task-changes.ts'
+import { readTaskRow } from './task-records.ts'
+
+/** What decides whether a task can run now, except for limits. */
+export function* readCircumstances(
+  db: Dialect,
+  { lane: laneWith, keyHolders }: ChangingTasks,
+  id: number,
+): Script<Omit<Circumstances, 'limits'> | null> {
+  const row = yield* readTaskRow(db, id)
+  if (row === undefined) return null
+  const now = yield* db.time()
+  const lane = yield* laneWith(row.lane)
+  const key = row.key === null ? null : withoutMark(row.key)
+  const holder = key === null ? undefined : (yield* keyHolders([key], false)).get(key)
+  return {
+    task: taskRecord(row, lane, row.worker, now),
+    now,
+    held: row.fence !== null,
+    suspect: Boolean(row.suspect),
+    cancelRequested: Boolean(row.cancel_requested),
+    everythingPaused: yield* everythingIsPaused(db),
+    queuePaused: yield* isQueuePaused(lane.queue),
+    keyHolder: holder === undefined || holder === String(row.id) ? null : holder,
+    workers: yield* readServing(),
+  }
+}
+
+function* isQueuePaused(queue: string): Script<boolean> {
+  const row = yield* one<{ paused: number | boolean }>(
+    sql`SELECT paused FROM gleaner.queues WHERE name = ${queue}`,
+  )
+  return Boolean(row?.paused)
+}
+
+function* readServing(): Script<Serving[]> {
+  const live = yield* rows<ServingRow>(
+    sql`SELECT ${verbatim(SERVING)} FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY id`,
+  )
+  return live.map(serving)
+}
+
+/** What waits, and the workers that are there for it. */
+export function* readDemand(db: Dialect): Script<Demand> {
+  const lanes = (yield* countLanes(db)).filter(({ queued }) => queued > 0)
+  const waiting = lanes.map(({ queue, name, requires, queued }) => ({
+    queue,
+    name,
+    requires: readRequirement(requires),
+    count: queued,
+  }))
+  return { waiting, workers: yield* readServing() }
+}

@@ -1,0 +1,79 @@
+import type { QueueRecord } from '../../model/queue.ts'
+import { type Counts, TASK_STATUSES } from '../../model/task.ts'
+import { isMatch } from '../lane.ts'
+import type { LaneFilter } from '../managing.ts'
+import { plainQueue, QUEUE_COLUMNS, type QueueRow, queueOf, queueRecord } from '../queue-row.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { change, one, rows, type Script } from '../sql/script.ts'
+import { sql, verbatim } from '../sql/sql.ts'
+
+interface LaneCounts extends Counts {
+  id: number
+  queue: string
+  name: string
+  /** As the lane has it. */
+  requires: string
+}
+
+/** One statement, and so one moment: the counters, what runs, and what is due. */
+export function countLanes({ schema, now }: Dialect): Script<LaneCounts[]> {
+  return rows<LaneCounts>(sql`
+    SELECT c.id, c.queue, c.name, c.requires, c.scheduled - coalesce(due.n, 0) AS scheduled,
+      coalesce(running.n, 0) AS running, c.completed, c.failed, c.cancelled,
+      c.created - c.scheduled - c.completed - c.failed - c.cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued
+    FROM ${schema.laneCounters} AS c
+    LEFT JOIN (SELECT lane, pg_catalog.count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane) AS running
+      ON running.lane = c.id
+    LEFT JOIN (SELECT t.lane, pg_catalog.count(*) AS n FROM gleaner.tasks AS t
+      WHERE ${schema.scheduled} AND t.run_after <= (SELECT ${now}) GROUP BY t.lane) AS due ON due.lane = c.id`)
+}
+
+export function* countTasks(db: Dialect, filter: LaneFilter): Script<Counts> {
+  return sumOf((yield* countLanes(db)).filter((lane) => isMatch(lane, filter)))
+}
+
+/** Every queue that holds a task, was ever paused or has an order of its own. */
+export function* listQueues(db: Dialect): Script<QueueRecord[]> {
+  const lanes = yield* countLanes(db)
+  const found = yield* rows<QueueRow>(sql`SELECT ${verbatim(QUEUE_COLUMNS)} FROM gleaner.queues`)
+  const everything = yield* everythingIsPaused(db)
+  const known = new Map(found.map((row) => [row.name, queueOf(row)]))
+  const byQueue = Map.groupBy(lanes, ({ queue }) => queue)
+  const names = new Set([...byQueue.keys(), ...known.keys()])
+  return [...names].sort().map((name) => {
+    const queue = known.get(name) ?? plainQueue(name)
+    return queueRecord({ ...queue, paused: everything || queue.paused }, sumOf(byQueue.get(name) ?? []))
+  })
+}
+
+const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
+
+function sumOf(counts: readonly Counts[]): Counts {
+  const sum = { ...NONE }
+  for (const more of counts) for (const status of TASK_STATUSES) sum[status] += more[status]
+  return sum
+}
+
+export function* everythingIsPaused({ schema }: Dialect): Script<boolean> {
+  const row = yield* one<{ value: number }>(sql`SELECT value FROM ${schema.settings} WHERE key = 'paused'`)
+  return row?.value !== 0
+}
+
+/** A queue, or with null everything. */
+export function* setPaused(db: Dialect, queue: string | null, paused: boolean): Script<void> {
+  if (queue === null) {
+    const value = paused ? 1 : 0
+    yield* change(sql`UPDATE ${db.schema.settings} SET value = ${value} WHERE key = 'paused'`)
+    return
+  }
+  // First: every change of settings locks this row before others, so that two of them never wait for each other.
+  yield* noteQueueChange(db)
+  yield* change(sql`
+    INSERT INTO gleaner.queues (name, paused) VALUES (${queue}, ${paused})
+    ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`)
+}
+
+/** Stores read the settings of queues again when this number has changed. */
+export function noteQueueChange({ schema }: Dialect): Script<number> {
+  return change(sql`UPDATE ${schema.settings} SET value = value + 1 WHERE key = 'queues'`)
+}
