@@ -11,6 +11,8 @@ export interface Scripts {
   write<Answer>(script: () => Script<Answer>): Promise<Answer>
   /** In one transaction whose loss in a power cut does no harm. */
   writeCheaply<Answer>(script: () => Script<Answer>): Promise<Answer>
+  /** The same for a short step of maintenance: its statements find rows by an index, whatever the planner believes. */
+  writeStep<Answer>(script: () => Script<Answer>): Promise<Answer>
   /** Tells listeners in this process and in others, after the commit: a failed wake-up must not undo the change. */
   tell(change: Change): void
 }

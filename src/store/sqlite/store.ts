@@ -138,10 +138,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   const { settled, ...upkeep } = sqliteUpkeep({
     connection,
     memory,
+    scripts,
     now: clock.now,
     read,
     write,
-    tell,
   })
 
   return {

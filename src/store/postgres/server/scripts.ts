@@ -21,6 +21,7 @@ export function postgresScripts({ sql, clockMs, read, write, spread }: ScriptSer
     read: (script) => read(() => driveOn(sql, script())),
     write: (script) => write((own) => driveOn(own, script())),
     writeCheaply: (script) => write((own) => driveOn(own, script()), { durable: false }),
+    writeStep: (script) => write((own) => driveOn(own, script()), { durable: false, byIndex: true }),
     tell: spread,
   }
 }

@@ -25,6 +25,7 @@ export function sqliteScripts({ db, now, promised, read, write, tell }: ScriptSe
     read: (script) => read(() => drive(script)),
     write: (script) => write(promised, () => drive(script)),
     writeCheaply: (script) => write('normal', () => drive(script)),
+    writeStep: (script) => write('normal', () => drive(script)),
     tell,
   }
 }

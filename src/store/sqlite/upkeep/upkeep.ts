@@ -1,40 +1,36 @@
 import { resolve } from 'node:path'
 import { StoreError } from '../../../errors.ts'
-import { type Retention, sizeAfter } from '../../../model/retention.ts'
-import type { Change } from '../../contract.ts'
-import { laneToGoOnAfter } from '../../prune-walk.ts'
+import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
-import type { Backup, BackupRecord, Finding, Pruned, PruneStep, Upkeep } from '../../upkeep.ts'
+import type { Scripts } from '../../sql/scripts.ts'
+import type { Backup, BackupRecord, Finding, Upkeep } from '../../upkeep.ts'
 import type { Connection, Durability } from '../file/connection.ts'
-import { removeRows } from '../manage/remove.ts'
 import type { Memory } from '../memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
 import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
 import { optimize } from './optimize.ts'
-import { prunable, takeTurn } from './prune.ts'
+import { sqlitePruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
 import { giveBackUnreachable, moveToTheirLines } from './unreachable.ts'
-
-/** Whoever wants to claim waits that long, since there is one writer at a time. */
-const STEP_MS = 4
 
 export interface UpkeepOf {
   connection: Connection
   memory: Memory
+  scripts: Scripts
   now: () => number
   read<T>(look: () => T): Promise<T>
   write<T>(durability: Durability, change: () => T): Promise<T>
-  tell(change: Change): void
 }
 
 /** The chores of a store that was closed meanwhile are still done. */
-export function sqliteUpkeep({ connection, memory, now, read, write, tell }: UpkeepOf): Upkeep & {
+export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: UpkeepOf): Upkeep & {
   settled(): Promise<unknown>
 } {
   const db = connection.statements
   const database = connection.path
   const { library } = connection.driver
   const inMemory = database === ':memory:'
+  const pruning = sqlitePruning(scripts.db)
   const underWay = new Set<Promise<unknown>>()
 
   const stillOpen = () => read(() => {})
@@ -69,15 +65,6 @@ export function sqliteUpkeep({ connection, memory, now, read, write, tell }: Upk
     }
   }
 
-  function step(retention: Retention, { limit, afterLane = 0, turn }: PruneStep) {
-    const startedMs = performance.now()
-    const ours = turn === undefined ? null : takeTurn(db, turn, now())
-    if (turn !== undefined && ours === null) return { found: null, turn: null, workMs: 0 }
-    const found = prunable(db, afterLane, retention, limit, now())
-    removeRows(db, found.ids)
-    return { found, turn: ours, workMs: performance.now() - startedMs }
-  }
-
   async function look(): Promise<Finding[]> {
     if (!inMemory) return chore({ kind: 'check', database })
     await stillOpen()
@@ -85,22 +72,7 @@ export function sqliteUpkeep({ connection, memory, now, read, write, tell }: Upk
   }
 
   return {
-    async pruneTasks(retention, asked): Promise<Pruned> {
-      // Looks before it locks: mostly there is nothing to do.
-      const seen = await read(() => prunable(db, asked.afterLane ?? 0, retention, 1, now()))
-      if (seen.ids.length === 0) {
-        const afterLane = laneToGoOnAfter(seen.lanes, null)
-        const turn = asked.turn?.held ?? null
-        return { removed: 0, more: afterLane !== 0, afterLane, workMs: 0, next: 'same', turn }
-      }
-      const { found, turn, workMs } = await write('normal', () => step(retention, asked))
-      if (found === null) return { removed: 0, more: false, afterLane: 0, workMs, next: 'same', turn }
-      const { ids, lanes, unfinished } = found
-      if (ids.length > 0) tell({ kind: 'ended', ids: ids.map(String) })
-      const afterLane = laneToGoOnAfter(lanes, unfinished)
-      const more = ids.length > 0 || afterLane !== 0
-      return { removed: ids.length, more, afterLane, workMs, next: sizeAfter(workMs, STEP_MS), turn }
-    },
+    pruneTasks: (retention, step) => pruneTasks(scripts, pruning, retention, step),
     check: () =>
       checked(look, () =>
         write('full', () => {
