@@ -61,7 +61,7 @@ export const BOUNDS: readonly Guard[] = [
   {
     name: 'bounds: a list does not carry large inputs',
     promise: 'A page of a list has a bounded size, whatever its tasks carry.',
-    file: 'src/store/task-row.ts',
+    file: 'src/store/scripts/task-list.ts',
     find: 'bytes !== null && bytes > LISTED_BYTES_MAX ? shortened(bytes) : value',
     replace: 'bytes === -1 ? shortened(bytes) : value',
     test: {
