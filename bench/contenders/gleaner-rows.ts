@@ -91,11 +91,11 @@ export const contender: Contender = {
 /** For a session that is not ended: nobody sweeps where claims are measured. */
 async function claimAll(database: string, count: number): Promise<void> {
   const store = await openStore(database, STORE)
-  await store.planDiscoveries([SOURCE])
+  await store.rows.planDiscoveries([SOURCE])
   const session = await openSession(store)
   const want = { discoveries: [ROWS.name], start: CLAIM_ROWS, ahead: 0, empty: false }
   for (let held = 0; held < count; ) {
-    const { claims } = await store.exchangeRows({ session, starts: [], outcomes: [], want })
+    const { claims } = await store.rows.exchangeRows({ session, starts: [], outcomes: [], want })
     if (claims.length === 0) throw new Error(`${held} of ${count} rows were claimed`)
     held += claims.length
   }
@@ -103,7 +103,7 @@ async function claimAll(database: string, count: number): Promise<void> {
 }
 
 export function openSession(store: Awaited<ReturnType<typeof openStore>>): Promise<string> {
-  return store.openSession({
+  return store.sessions.openSession({
     worker: 'bench',
     process: identifySelf(),
     queues: [],

@@ -14,19 +14,19 @@ export async function run(params: {
 }): Promise<{ p50Ms: number; p99Ms: number }> {
   const database = params.place.startsWith('postgres:') ? params.place : `sqlite:${params.place}`
   const store = await openStore(database, STORE)
-  await store.planDiscoveries([SOURCE])
+  await store.rows.planDiscoveries([SOURCE])
   const session = await openSession(store)
   const want = { discoveries: [ROWS.name], start: 1, ahead: 0, empty: false }
   const elapsed: number[] = []
   for (let time = -params.warmUp; time < params.times; time++) {
     const startedMs = performance.now()
-    const { claims } = await store.exchangeRows({ session, starts: [], outcomes: [], want })
+    const { claims } = await store.rows.exchangeRows({ session, starts: [], outcomes: [], want })
     if (time >= 0) elapsed.push(performance.now() - startedMs)
     const [claim] = claims
     if (claim === undefined) throw new Error(`nothing was found the ${time + params.warmUp + 1}th time`)
     const outcome = { kind: 'completed', values: { todo: 0 }, retryAfterMs: 0 } as const
     const outcomes = [{ id: claim.id, fence: claim.fence, startedAt: Date.now(), outcome }]
-    await store.exchangeRows({ session, starts: [], outcomes, want: null })
+    await store.rows.exchangeRows({ session, starts: [], outcomes, want: null })
   }
   await store.close()
   return { p50Ms: percentile(elapsed, 0.5), p99Ms: percentile(elapsed, 0.99) }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/types.ts'
 import { checkPostgres, checkTimings } from '../engine/settings.ts'
-import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
+import type { Store } from '../store/ports/store.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import type { Values } from './command.ts'
 import { configOf } from './operations/open.ts'

@@ -5,7 +5,7 @@ import { HealthMonitor } from '../health/monitor.ts'
 import type { Alert } from '../model/alerts.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import { readAlerts } from '../queue/alerts.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Supervisor } from '../supervisor/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
 
@@ -20,7 +20,7 @@ export class Watching {
   #cancelAlerts: () => void = () => {}
   #supervisor: Supervisor | undefined
 
-  constructor(store: Store, { alerts }: Config, logger: Logger) {
+  constructor(store: Pick<Store, 'sessions' | 'rows' | 'admin'>, { alerts }: Config, logger: Logger) {
     this.#logger = logger
     this.#monitor = new HealthMonitor(systemClock, {
       onChange: (change) => {
@@ -34,7 +34,7 @@ export class Watching {
       },
       onProblem: (message, err) => logger.error({ err }, message),
     })
-    this.#history = new HealthHistory(systemClock, this.#monitor, (notes) => store.noteHealth(notes))
+    this.#history = new HealthHistory(systemClock, this.#monitor, (notes) => store.sessions.noteHealth(notes))
     this.#alertsEveryMs = alerts.everyMs
     this.#readAlerts = () => readAlerts(store, alerts)
   }

@@ -8,7 +8,8 @@ import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import type { Meter } from '../queue/meter.ts'
 import { listDiscoveries, pauseDiscovery } from '../queue/pausing.ts'
-import type { DiscoveryRecord, Store } from '../store/contract.ts'
+import type { DiscoveryRecord, RowStore } from '../store/ports/rows.ts'
+import type { Store } from '../store/ports/store.ts'
 import { type DiscoveryStats, readStats } from './stats.ts'
 
 /** Rows that a release looks at in one transaction. */
@@ -42,37 +43,40 @@ export interface DiscoveryManagement {
   resume(name: string): Promise<void>
 }
 
-export function discoveryManagement(store: Store, meter: Meter): DiscoveryManagement {
+export function discoveryManagement(
+  store: Pick<Store, 'rows' | 'admin' | 'remote'>,
+  meter: Meter,
+): DiscoveryManagement {
   return {
     list: () => listDiscoveries(store),
     stats: async (name) => readStats(store, meter, named(name)),
     async rows(name, { limit, cursor, ...filter } = {}) {
-      return store.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
+      return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
     },
-    row: async (name, key) => store.getRow(named(name), String(key)),
+    row: async (name, key) => store.rows.getRow(named(name), String(key)),
     async explain(name, key) {
-      const at = await store.rowCircumstances(named(name), String(key))
+      const at = await store.rows.rowCircumstances(named(name), String(key))
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
       return explainRow({ ...at, workers: at.workers.filter(({ process }) => !isProvedDead(process, store)) })
     },
     async retry(name, key) {
-      const answer = await store.retryRow(named(name), String(key))
+      const answer = await store.rows.retryRow(named(name), String(key))
       if (answer === 'claimed') throw claimed(name, key)
       if (answer === 'gone') throw gone(name, key)
     },
     async release(name, key) {
-      if (key === undefined) return releaseAll(store, named(name))
-      const row = await store.getRow(named(name), String(key))
+      if (key === undefined) return releaseAll(store.rows, named(name))
+      const row = await store.rows.getRow(named(name), String(key))
       if (row === null) throw gone(name, key)
       if (row.state !== 'quarantined') return 0
-      return (await store.retryRow(name, String(key))) === 'retried' ? 1 : 0
+      return (await store.rows.retryRow(name, String(key))) === 'retried' ? 1 : 0
     },
     pause: async (name) => pauseDiscovery(store, named(name)),
-    resume: async (name) => store.setDiscoveryPaused(named(name), false),
+    resume: async (name) => store.rows.setDiscoveryPaused(named(name), false),
   }
 }
 
-async function releaseAll(store: Store, name: string): Promise<number> {
+async function releaseAll(store: RowStore, name: string): Promise<number> {
   let released = 0
   let after: string | null = null
   do {

@@ -2,7 +2,7 @@ import { type Discovery, type DiscoveryDefinition, discoveryOf } from '../define
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { CRASH_LIMIT } from '../model/session.ts'
-import type { DiscoverySource } from '../store/contract.ts'
+import type { DiscoverySource } from '../store/ports/rows.ts'
 
 /** The discoveries this process has code for, by name. */
 export class DiscoveryRegistry {

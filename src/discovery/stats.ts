@@ -4,7 +4,7 @@ import { paceOf } from '../model/row-pace.ts'
 import type { Meter } from '../queue/meter.ts'
 import { listDiscoveries } from '../queue/pausing.ts'
 import { countAndNote } from '../queue/row-count.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 
 /** What the pace is of. */
 const WINDOW_MS = 5 * 60_000
@@ -36,7 +36,11 @@ export interface DiscoveryStats {
 }
 
 /** What this process has done so far is part of it; of other processes, what they have written down. */
-export async function readStats(store: Store, meter: Meter, name: string): Promise<DiscoveryStats> {
+export async function readStats(
+  store: Pick<Store, 'rows' | 'admin'>,
+  meter: Meter,
+  name: string,
+): Promise<DiscoveryStats> {
   await meter.flush()
   const counts = await countAndNote(store, name)
   const { waiting, claimed, backingOff, quarantined, asOf } = counts
@@ -46,7 +50,7 @@ export async function readStats(store: Store, meter: Meter, name: string): Promi
       code: 'UNKNOWN_DISCOVERY',
       hint: 'Another process removed it, or it was never declared. Give its definition to openGleaner({ discoveries }).',
     })
-  const pace = paceOf(await store.readMetrics(WINDOW_MS), name)
+  const pace = paceOf(await store.admin.readMetrics(WINDOW_MS), name)
   return {
     name,
     waiting,

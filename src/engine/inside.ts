@@ -3,7 +3,7 @@ import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Tracing } from '../queue/tracing.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 
 /** Shared by all copies of this package in a program: the HTTP API may have been loaded with another copy. */
 export const INSIDE: unique symbol = Symbol.for('gleaner.inside')

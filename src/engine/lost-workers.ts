@@ -3,13 +3,14 @@ import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure } from '../model/task.ts'
 import type { Meter } from '../queue/meter.ts'
-import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
+import type { LiveSession, SessionEnd } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Emitter, TaskEvent } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import { tellOfFailure } from '../worker/report/report.ts'
 
 interface Reporting {
-  store: Store
+  store: Pick<Store, 'tasks' | 'rows'>
   emitter: Emitter
   hooks: Hooks
   meter: Meter
@@ -46,7 +47,7 @@ function putAside(
 }
 
 async function failedTask({ store }: Reporting, id: string) {
-  const task = await store.getTask(id)
+  const task = await store.tasks.getTask(id)
   if (task?.status !== 'failed' || task.error === null) return null
   const { name, queue, attempts: attempt, maxAttempts, worker, error, startedAt, finishedAt } = task
   const durationMs = (finishedAt ?? 0) - (startedAt ?? 0)
@@ -59,7 +60,7 @@ async function quarantinedRow(
   { discovery, key }: { discovery: string; key: string },
   worker: string,
 ) {
-  const row = await store.getRow(discovery, key)
+  const row = await store.rows.getRow(discovery, key)
   if (row?.state !== 'quarantined' || row.error === null) return null
   const { attempts: attempt, error } = row
   const maxAttempts = discoveries.get(discovery)?.retry.attempts ?? attempt

@@ -25,8 +25,9 @@ import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.t
 import { Registry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
 import { Tracing } from '../queue/tracing.ts'
-import type { PlannedDiscovery, Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
+import type { PlannedDiscovery } from '../store/ports/rows.ts'
+import type { Store } from '../store/ports/store.ts'
 import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { Emitter } from '../worker/events.ts'
@@ -122,10 +123,10 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
   let found: readonly PlannedDiscovery[] = []
   try {
     const sources = checked.discoveries.sources()
-    if (sources.length > 0) found = await store.planDiscoveries(sources)
-    if (checked.queues.length > 0) await store.configureQueues(checked.queues)
-    if (checked.limits.length > 0) await store.planLimits(checked.limits)
-    if (occurrences.schedules.length > 0) await store.planSchedules(occurrences.schedules)
+    if (sources.length > 0) found = await store.rows.planDiscoveries(sources)
+    if (checked.queues.length > 0) await store.admin.configureQueues(checked.queues)
+    if (checked.limits.length > 0) await store.admin.planLimits(checked.limits)
+    if (occurrences.schedules.length > 0) await store.admin.planSchedules(occurrences.schedules)
   } catch (error) {
     await store.close()
     throw error
@@ -156,14 +157,14 @@ function engine(
   const { registry, discoveries, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
   const office = { store, endings: new Endings(store, clock, timings.pollMs) }
-  const meter = new Meter(store, clock, timings.metricsMs)
+  const meter = new Meter(store.admin, clock, timings.metricsMs)
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
   const hooks: RunHooks = { ...checked.hooks, tracing }
   const enqueuer = new Enqueuer(registry, office, payloadLimit, meter, tracing)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
-  const plan = store.renewal()
+  const plan = store.sessions.renewal()
   const keeper = new Keeper(plan, timings.leaseMs, onProblem, startKeeper)
   const sweeper = new Sweeper(store, clock, {
     leaseMs: timings.leaseMs,
@@ -176,9 +177,9 @@ function engine(
     onEnqueued: (task) => meter.enqueued(task),
     onProblem,
   })
-  const pruner = new Pruner(store, clock, retention, { everyMs: timings.pruneMs, onProblem })
-  const reranker = new Reranker(store, clock, { everyMs: timings.sweepMs, onProblem })
-  const repairer = new Repairer(store, clock, { everyMs: timings.repairMs, onProblem })
+  const pruner = new Pruner(store.maintenance, clock, retention, { everyMs: timings.pruneMs, onProblem })
+  const reranker = new Reranker(store.maintenance, clock, { everyMs: timings.sweepMs, onProblem })
+  const repairer = new Repairer(store.maintenance, clock, { everyMs: timings.repairMs, onProblem })
   // Who changes the order of a queue begins with it; who works goes on with it.
   if (checked.queues.length > 0 && plan !== null) void reranker.once()
   const isolation = new CrashIsolation(clock)
@@ -241,15 +242,15 @@ function engine(
       return worker
     },
     tasks: taskManagement(store, meter),
-    queues: queueManagement(store),
+    queues: queueManagement(store.admin),
     workers: workerManagement(store),
     discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(office, registry, occurrences, meter),
-    metrics: (options) => readMetrics(store, meter, options),
-    pause: () => pauseQueue(store, null),
+    metrics: (options) => readMetrics(store.admin, meter, options),
+    pause: () => pauseQueue(store.admin, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
-    maintenance: maintenanceManagement({ store, pruner, retention, close: closeOnce }),
+    maintenance: maintenanceManagement({ store: store.maintenance, pruner, retention, close: closeOnce }),
     close: closeOnce,
   }
 }

@@ -4,7 +4,7 @@ import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { refuseUnknown } from '../options.ts'
 import type { Registry } from '../queue/registry.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import { CautiousStart } from '../worker/isolation/cautious-start.ts'
 import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
@@ -63,7 +63,7 @@ export function checkWork(options: WorkOptions, known: Known) {
 /** Tasks, rows, or both. */
 export function sourcesOf(
   { queues, names, capabilities, rows }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
-  store: Store,
+  store: Pick<Store, 'tasks' | 'rows'>,
   { registry }: Known,
   avoid: readonly string[] = [],
 ): Source[] {
@@ -74,7 +74,7 @@ export function sourcesOf(
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
   if (servesTasks)
-    sources.push(new TaskSource(store, { queues, names, capabilities }, definitions, cautiousStart))
-  if (servesRows) sources.push(new RowSource(store, rows, cautiousStart))
+    sources.push(new TaskSource(store.tasks, { queues, names, capabilities }, definitions, cautiousStart))
+  if (servesRows) sources.push(new RowSource(store.rows, rows, cautiousStart))
   return sources
 }

@@ -1,5 +1,5 @@
 import type { Gleaner } from '../engine/gleaner.ts'
-import type { DiscoveryRecord } from '../store/contract.ts'
+import type { DiscoveryRecord } from '../store/ports/rows.ts'
 import type { Discovery } from './wire.ts'
 
 /** For the command line as well, which loads no server for it. */

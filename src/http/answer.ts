@@ -186,7 +186,7 @@ async function noted(
   const named = Object.values((params ?? {}) as Record<string, string>)
   const target = [...named, ...(route.target === undefined ? [] : [route.target(body)])].join('/')
   const { role, user, address } = caller
-  await desk.inside.store.noteAction({
+  await desk.inside.store.admin.noteAction({
     action: route.action,
     target: target === '' ? null : target,
     role,

@@ -103,7 +103,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
     hub,
     startedAt: Date.now(),
     alerts,
-    lanes: new Lanes(options.timeline ?? new Timeline(), inside.store),
+    lanes: new Lanes(options.timeline ?? new Timeline(), inside.store.sessions),
   }
   return {
     desk,
@@ -121,7 +121,7 @@ function topicsOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Record<str
       read: async () => ({
         counts: await gleaner.tasks.counts(),
         queues: await gleaner.queues.list(),
-        paused: await inside.store.everythingIsPaused(),
+        paused: await inside.store.admin.everythingIsPaused(),
       }),
     },
     workers: { read: async () => ({ workers: await gleaner.workers.list() }), everyMs: 500 },

@@ -1,7 +1,8 @@
 import type { HealthRecord } from '../model/health.ts'
 import { recordedOf, withRecorded } from '../model/recorded-lane.ts'
+import type { Page } from '../model/task.ts'
 import type { Lane, Recorded, Timeline } from '../model/timeline.ts'
-import type { Store } from '../store/contract.ts'
+import type { SessionStore } from '../store/ports/sessions.ts'
 
 /** As far back as lanes are shown. */
 const SHOWN_MS = 4 * 60 * 60_000
@@ -14,11 +15,11 @@ const FRESH_MS = 15_000
 /** What workers did: as this process saw it, and as others wrote it down. */
 export class Lanes {
   readonly #timeline: Timeline
-  readonly #store: Pick<Store, 'healthHistory'>
+  readonly #store: SessionStore
   #recorded: Promise<Map<string, Recorded[]>> | undefined
   #readMs = 0
 
-  constructor(timeline: Timeline, store: Pick<Store, 'healthHistory'>) {
+  constructor(timeline: Timeline, store: SessionStore) {
     this.#timeline = timeline
     this.#store = store
   }
@@ -44,7 +45,7 @@ export class Lanes {
     const notes: HealthRecord[] = []
     let cursor: string | null = null
     for (let page = 0; page < PAGES_MAX; page++) {
-      const { items, next }: Awaited<ReturnType<Store['healthHistory']>> = await this.#store.healthHistory(
+      const { items, next }: Page<HealthRecord> = await this.#store.healthHistory(
         {},
         { limit: LINES_PER_PAGE, cursor },
       )

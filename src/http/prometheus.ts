@@ -3,7 +3,7 @@ import { edgeMs, middleMs } from '../model/histogram.ts'
 import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts'
 import { TASK_STATUSES } from '../model/task.ts'
 import { HEALTHS, type WorkerRecord } from '../model/worker.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import { allDiscoveries } from './all-discoveries.ts'
 import type { Hub } from './events/hub.ts'
 import { Exposition } from './exposition.ts'
@@ -35,12 +35,12 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
         queue,
       },
     )
-  const totals = await store.readTotals()
+  const totals = await store.admin.readTotals()
   for (const one of totals) if (one.queue !== WORKERS) addTotals(out, one)
   addClaims(out, totals)
   addWorkers(out, await gleaner.workers.list())
   addDiscoveries(out, await allDiscoveries(gleaner).catch(() => []))
-  const { databaseBytes, walBytes } = await store.sizes()
+  const { databaseBytes, walBytes } = await store.maintenance.sizes()
   out.gauge('gleaner_database_bytes', 'Size of the database', databaseBytes)
   if (walBytes !== null) out.gauge('gleaner_wal_bytes', 'Size of the write-ahead log', walBytes)
   out.gauge('gleaner_event_clients', 'Clients of the event stream of this server', hub.clients)

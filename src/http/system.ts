@@ -6,7 +6,7 @@ import type { System } from './wire.ts'
 
 export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System> {
   const { store, durability, retention } = inside
-  const { databaseBytes, walBytes } = await store.sizes()
+  const { databaseBytes, walBytes } = await store.maintenance.sizes()
   return {
     server: {
       version,
@@ -21,9 +21,9 @@ export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System
       bytes: databaseBytes,
       walBytes,
       durability,
-      migrations: await store.migrations(),
+      migrations: await store.maintenance.migrations(),
     },
-    backups: await store.backups(),
+    backups: await store.maintenance.backups(),
     retention,
     supervisors: await supervisorsOf(store),
     totals: await totalsOf(store),
@@ -31,7 +31,7 @@ export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System
 }
 
 async function supervisorsOf(store: Desk['inside']['store']): Promise<System['supervisors']> {
-  const rows = await store.supervisors()
+  const rows = await store.sessions.supervisors()
   return rows.map(({ name, term, process: { host, pid }, since, unseenMs, left, workers }) => ({
     name,
     term,
@@ -48,7 +48,7 @@ async function supervisorsOf(store: Desk['inside']['store']): Promise<System['su
 async function totalsOf(store: Desk['inside']['store']): Promise<System['totals']> {
   const totals = { enqueued: 0, completed: 0, failed: 0, retried: 0, rowsDone: 0 }
   const incidents: Record<string, number> = {}
-  for (const one of await store.readTotals()) {
+  for (const one of await store.admin.readTotals()) {
     if (one.queue === ROWS) totals.rowsDone += one.completed
     else for (const counter of COUNTERS) totals[counter] += one[counter]
     for (const [kind, count] of one.incidents ?? []) incidents[kind] = (incidents[kind] ?? 0) + count

@@ -10,8 +10,8 @@ import type { Retention } from '../model/retention.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
 import type { Counts, Requires, TaskRecord } from '../model/task.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
-import type { AppliedMigration, DiscoveryRecord } from '../store/contract.ts'
-import type { BackupRecord } from '../store/upkeep.ts'
+import type { AppliedMigration, BackupRecord } from '../store/ports/maintenance.ts'
+import type { DiscoveryRecord } from '../store/ports/rows.ts'
 
 export type { ActionRecord as Action, Role } from '../model/action.ts'
 export type { Alert } from '../model/alerts.ts'
@@ -28,7 +28,7 @@ export type { AttemptRecord as Attempt, Counts, LogLine, Page, TaskRecord as Tas
 export type { Lane, Stretch } from '../model/timeline.ts'
 export type { Health, Phase, WorkerRecord as Worker, WorkerStatus } from '../model/worker.ts'
 export type { BulkAnswer } from '../queue/bulk.ts'
-export type { BackupRecord as Backup } from '../store/upkeep.ts'
+export type { BackupRecord as Backup } from '../store/ports/maintenance.ts'
 export type { SupervisorRecord as Supervisor } from '../supervisor/reading.ts'
 
 /** Codes of errors that only a server returns. */

@@ -1,15 +1,15 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
-import type { Store } from '../store/contract.ts'
 import type {
   Backup,
   BackupRecord,
   Checkpointed,
   Finding,
+  MaintenanceStore,
   Optimized,
   UpkeepProgress,
-} from '../store/upkeep.ts'
+} from '../store/ports/maintenance.ts'
 import type { Pruner } from './pruner.ts'
 import { pruningOf, type RetentionOptions } from './retention.ts'
 
@@ -41,7 +41,7 @@ export interface MaintenanceManagement {
 }
 
 export interface Caretaker {
-  store: Store
+  store: MaintenanceStore
   pruner: Pruner
   retention: Retention
   /** Stops and closes everything of this process. */

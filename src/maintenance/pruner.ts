@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { limitsOf, type Retention, type StepSize } from '../model/retention.ts'
-import type { Store } from '../store/contract.ts'
-import type { Pruned } from '../store/upkeep.ts'
+import type { MaintenanceStore, Pruned } from '../store/ports/maintenance.ts'
 
 /** Tasks of one step. It grows and shrinks with what a step takes. */
 const LIMIT = { first: 100, least: 5, most: 2_000 }
@@ -26,7 +25,7 @@ export interface PrunerOptions {
 
 /** Removes finished tasks that need not be kept any more, a few at a time, while others work. */
 export class Pruner {
-  readonly #store: Store
+  readonly #store: MaintenanceStore
   readonly #clock: Clock
   readonly #retention: Retention
   readonly #options: PrunerOptions
@@ -38,7 +37,7 @@ export class Pruner {
   /** The last round failed, and that was told. */
   #isTroubled = false
 
-  constructor(store: Store, clock: Clock, retention: Retention, options: PrunerOptions) {
+  constructor(store: MaintenanceStore, clock: Clock, retention: Retention, options: PrunerOptions) {
     this.#store = store
     this.#clock = clock
     this.#retention = retention

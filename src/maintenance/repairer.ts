@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store/contract.ts'
+import type { MaintenanceStore } from '../store/ports/maintenance.ts'
 
 export interface RepairerOptions {
   everyMs: number
@@ -14,14 +14,14 @@ const STEP_ROWS = 500
  * process may, at any time: nothing of it is needed, it is only in the way.
  */
 export class Repairer {
-  readonly #store: Store
+  readonly #store: MaintenanceStore
   readonly #clock: Clock
   readonly #options: RepairerOptions
   #cancel: (() => void) | undefined
   #isStarted = false
   #isStopped = false
 
-  constructor(store: Store, clock: Clock, options: RepairerOptions) {
+  constructor(store: MaintenanceStore, clock: Clock, options: RepairerOptions) {
     this.#store = store
     this.#clock = clock
     this.#options = options

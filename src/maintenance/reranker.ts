@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store/contract.ts'
+import type { MaintenanceStore } from '../store/ports/maintenance.ts'
 
 export interface RerankerOptions {
   /** How often to look for something to do. */
@@ -12,13 +12,13 @@ export interface RerankerOptions {
  * when one is killed another goes on, because each task's rank tells whether it is done.
  */
 export class Reranker {
-  readonly #store: Store
+  readonly #store: MaintenanceStore
   readonly #clock: Clock
   readonly #options: RerankerOptions
   #cancel: (() => void) | undefined
   #stopped = false
 
-  constructor(store: Store, clock: Clock, options: RerankerOptions) {
+  constructor(store: MaintenanceStore, clock: Clock, options: RerankerOptions) {
     this.#store = store
     this.#clock = clock
     this.#options = options

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts'
 import { hasExpired } from '../model/lease-clock.ts'
 import type { EndCause } from '../model/session.ts'
 import { isProvedDead, type ProcessIdentity } from '../process-identity.ts'
-import type { LiveSession, SessionEnd, Store } from '../store/contract.ts'
+import type { LiveSession, SessionEnd } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
 
 export interface SweeperOptions {
   leaseMs: number
@@ -14,14 +15,14 @@ export interface SweeperOptions {
 
 /** Finds sessions whose worker is gone, and gives back what they held. Any process may run one. */
 export class Sweeper {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'sessions' | 'remote'>
   readonly #clock: Clock
   readonly #options: SweeperOptions
   #advanced = false
   #cancel: (() => void) | undefined
   #stopped = false
 
-  constructor(store: Store, clock: Clock, options: SweeperOptions) {
+  constructor(store: Pick<Store, 'sessions' | 'remote'>, clock: Clock, options: SweeperOptions) {
     this.#store = store
     this.#clock = clock
     this.#options = options
@@ -43,18 +44,18 @@ export class Sweeper {
 
   /** Processes that live for a short time never renew: each of them advances the lease clock when it begins. */
   async #round(): Promise<void> {
-    if (!this.#advanced) await this.#store.advanceLeaseClock(this.#options.leaseMs)
+    if (!this.#advanced) await this.#store.sessions.advanceLeaseClock(this.#options.leaseMs)
     this.#advanced = true
     await this.sweep()
   }
 
   async sweep(): Promise<void> {
-    for (const session of await this.#store.liveSessions()) {
+    for (const session of await this.#store.sessions.liveSessions()) {
       const cause = this.#causeOfDeath(session)
       if (cause === null) continue
       // A renewal that came in between proves it alive; a dead process renews nothing.
       const condition = cause === 'lease' ? { renewals: session.renewals } : undefined
-      const end = await this.#store.endSession(session.id, cause, condition)
+      const end = await this.#store.sessions.endSession(session.id, cause, condition)
       if (end !== null) await this.#options.onEnded?.(session, cause, end)
     }
   }

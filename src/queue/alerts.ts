@@ -1,14 +1,17 @@
 import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import { listDiscoveries } from './pausing.ts'
 import { countAndNote, wereLeft } from './row-count.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
-export async function readAlerts(store: Store, limits: AlertLimits): Promise<Alert[]> {
+export async function readAlerts(
+  store: Pick<Store, 'rows' | 'admin'>,
+  limits: AlertLimits,
+): Promise<Alert[]> {
   const [readings, demand, queues, discoveries] = await Promise.all([
-    store.readMetrics(alertWindowMs(limits)),
-    store.demand(),
-    store.listQueues(),
+    store.admin.readMetrics(alertWindowMs(limits)),
+    store.admin.demand(),
+    store.admin.listQueues(),
     readWaiting(store),
   ])
   const pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name))
@@ -16,19 +19,22 @@ export async function readAlerts(store: Store, limits: AlertLimits): Promise<Ale
 }
 
 /** Whether any wait is known by one row; only then are they counted, which is done aside, and once more when there are none. */
-async function readWaiting(store: Store): Promise<WaitingRows[]> {
+async function readWaiting(store: Pick<Store, 'rows' | 'admin'>): Promise<WaitingRows[]> {
   const discoveries = await listDiscoveries(store)
   const counted = await Promise.all(discoveries.map(async ({ name }) => countIfAny(store, name)))
   const waiting = discoveries.filter((_, n) => counted[n]!.waiting > 0).map(({ name }) => name)
-  const since = await store.noteWaiting(waiting)
+  const since = await store.rows.noteWaiting(waiting)
   return discoveries.map(({ name, paused }, n) => {
     return { name, paused, ...counted[n]!, waitingSince: since.get(name) ?? null }
   })
 }
 
-async function countIfAny(store: Store, name: string): Promise<{ waiting: number; claimed: number }> {
-  const { items } = await store.listRows(name, { state: 'waiting' }, { limit: 1, cursor: null })
-  if (items.length === 0 && !(await wereLeft(store, name))) return { waiting: 0, claimed: 0 }
+async function countIfAny(
+  store: Pick<Store, 'rows' | 'admin'>,
+  name: string,
+): Promise<{ waiting: number; claimed: number }> {
+  const { items } = await store.rows.listRows(name, { state: 'waiting' }, { limit: 1, cursor: null })
+  if (items.length === 0 && !(await wereLeft(store.admin, name))) return { waiting: 0, claimed: 0 }
   const { waiting, claimed } = await countAndNote(store, name)
   return { waiting, claimed }
 }

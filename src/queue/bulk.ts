@@ -1,7 +1,7 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { FINISHED_STATUSES, type TaskStatus } from '../model/task.ts'
-import type { BulkChange, BulkStepDone, Refusal, Store, TaskFilter } from '../store/contract.ts'
+import type { BulkChange, BulkStepDone, Refusal, TaskFilter, TaskStore } from '../store/ports/tasks.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
 /** How to change many tasks. */
@@ -44,7 +44,7 @@ const STATUSES: Record<BulkChange, { meant: readonly TaskStatus[]; possible: rea
 
 /** Changes all tasks that a query names, in bounded steps. Killed in between, it is simply called again. */
 export async function changeAll(
-  store: Store,
+  store: TaskStore,
   change: BulkChange,
   query: TaskQuery,
   options: BulkOptions = {},

@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { Change, Ending, Store } from '../store/contract.ts'
+import type { Change } from '../store/ports/change.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { Ending } from '../store/ports/tasks.ts'
 
 /** Tasks looked at in one go when nobody says which of them ended. */
 const LOOK_MAX = 500
@@ -10,7 +12,7 @@ type Resolve = (answer: Answer) => void
 
 /** Those who wait for tasks to end, wherever these run. */
 export class Endings {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'tasks' | 'onChange'>
   readonly #clock: Clock
   readonly #pollMs: number
   readonly #waiting = new Map<string, Set<Resolve>>()
@@ -21,7 +23,7 @@ export class Endings {
   #closed = false
 
   /** `pollMs`: how often to look should every wake-up be lost. */
-  constructor(store: Store, clock: Clock, pollMs: number) {
+  constructor(store: Pick<Store, 'tasks' | 'onChange'>, clock: Clock, pollMs: number) {
     this.#store = store
     this.#clock = clock
     this.#pollMs = pollMs
@@ -91,7 +93,7 @@ export class Endings {
     const ids = [...this.#toLookAt]
     this.#toLookAt = new Set()
     // A failed look is not the end of the wait: the poll looks again.
-    const endings = await this.#store.endings(ids).catch(() => new Map<string, Ending>())
+    const endings = await this.#store.tasks.endings(ids).catch(() => new Map<string, Ending>())
     this.#looking = false
     for (const [id, ending] of endings) {
       for (const done of [...(this.#waiting.get(id) ?? [])]) done(ending)

@@ -3,12 +3,12 @@ import type { TaskDefinition } from '../define/task.ts'
 import type { Handle, Stored } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { GleanerError, TaskCancelled, TaskFailed, TaskGone, WaitTimeout } from '../errors.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Endings } from './endings.ts'
 
 /** What a handle needs; shared by all of them, because there may be a hundred thousand. */
 export interface HandleOffice {
-  store: Store
+  store: Pick<Store, 'tasks' | 'admin'>
   endings: Endings
 }
 
@@ -43,7 +43,7 @@ export class TaskHandle<R> implements Handle<R> {
   }
 
   async cancel(): Promise<void> {
-    const answer = await this.#office.store.cancelTask(this.id)
+    const answer = await this.#office.store.tasks.cancelTask(this.id)
     if (answer === 'gone') throw new TaskGone(this.id)
   }
 

@@ -4,7 +4,9 @@ import { type Explanation, explain } from '../model/explanation.ts'
 import type { QueueRecord } from '../model/queue.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
 import { isProvedDead } from '../process-identity.ts'
-import type { BulkChange, LaneFilter, Store } from '../store/contract.ts'
+import type { AdminStore } from '../store/ports/admin.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { BulkChange, LaneFilter } from '../store/ports/tasks.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import type { Meter } from './meter.ts'
 import { pauseQueue } from './pausing.ts'
@@ -63,45 +65,45 @@ export interface QueueManagement {
   resume(queue: string): Promise<void>
 }
 
-export function taskManagement(store: Store, meter: Meter): TaskManagement {
+export function taskManagement(store: Pick<Store, 'tasks' | 'remote'>, meter: Meter): TaskManagement {
   const changeMany = async (change: BulkChange, query: TaskQuery, options?: BulkOptions) => {
-    const answer = await changeAll(store, change, query, options)
+    const answer = await changeAll(store.tasks, change, query, options)
     if (answer.changed > 0 && !answer.dryRun) meter.stirred()
     return answer
   }
   return {
-    get: (id) => store.getTask(String(id)),
+    get: (id) => store.tasks.getTask(String(id)),
     async list({ limit, cursor, ...query } = {}) {
-      return store.listTasks(checkQuery(query), pageRequest({ limit, cursor }))
+      return store.tasks.listTasks(checkQuery(query), pageRequest({ limit, cursor }))
     },
-    counts: async (filter = {}) => store.countTasks(checkQuery(filter, ['queue', 'name'])),
+    counts: async (filter = {}) => store.tasks.countTasks(checkQuery(filter, ['queue', 'name'])),
     logs: async (id, { follow = false, ...page } = {}) =>
-      store.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
-    attempts: (id) => store.taskAttempts(String(id)),
+      store.tasks.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
+    attempts: (id) => store.tasks.taskAttempts(String(id)),
     async retry(id) {
-      const answer = await store.retryTask(String(id))
+      const answer = await store.tasks.retryTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'not-finished') throw unfinished(id)
       if (answer !== 'retried') throw keyHeld(id, answer.keyHeldBy)
       meter.stirred()
     },
     async cancel(id) {
-      const answer = await store.cancelTask(String(id))
+      const answer = await store.tasks.cancelTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'cancelled') meter.stirred()
       return answer !== 'finished'
     },
     async remove(id) {
-      const answer = await store.removeTask(String(id))
+      const answer = await store.tasks.removeTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
       if (answer === 'running') throw stillHeld(id)
       meter.stirred()
     },
     async explain(id) {
-      const at = await store.circumstancesOf(String(id))
+      const at = await store.tasks.circumstancesOf(String(id))
       if (at === null) throw new TaskGone(id)
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
-      const limits = await store.limitsOn(at.task.id)
+      const limits = await store.tasks.limitsOn(at.task.id)
       return explain({
         ...at,
         limits,
@@ -114,7 +116,7 @@ export function taskManagement(store: Store, meter: Meter): TaskManagement {
   }
 }
 
-export function queueManagement(store: Store): QueueManagement {
+export function queueManagement(store: AdminStore): QueueManagement {
   return {
     list: () => store.listQueues(),
     pause: async (queue) => pauseQueue(store, checkName(queue, 'queue', 'BAD_QUEUE')),

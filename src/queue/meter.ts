@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { addTo, BUCKETS, bucketOf } from '../model/histogram.ts'
 import { type Incident, type Measured, ROWS, rescue, WORKERS } from '../model/metrics.ts'
 import type { EndCause } from '../model/session.ts'
-import type { Store } from '../store/contract.ts'
+import type { AdminStore } from '../store/ports/admin.ts'
 
 /** Counts of so many names and queues are written in one transaction. */
 const WRITTEN_TOGETHER_MAX = 500
@@ -12,7 +12,7 @@ const WRITTEN_TOGETHER_MAX = 500
  * times a second must not cost a thousand writes. A process that dies loses the counts of its last seconds, and no task.
  */
 export class Meter {
-  readonly #store: Store
+  readonly #store: AdminStore
   readonly #clock: Clock
   readonly #everyMs: number
   #queues = new Map<string, Map<string, Counting>>()
@@ -23,7 +23,7 @@ export class Meter {
   #closed = false
   #stirred = false
 
-  constructor(store: Store, clock: Clock, everyMs: number) {
+  constructor(store: AdminStore, clock: Clock, everyMs: number) {
     this.#store = store
     this.#clock = clock
     this.#everyMs = everyMs

@@ -2,7 +2,7 @@ import { shown } from '../define/names.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { firstMinute, type Metrics, MINUTE_MS, summarise } from '../model/metrics.ts'
-import type { Store } from '../store/contract.ts'
+import type { AdminStore } from '../store/ports/admin.ts'
 import type { Meter } from './meter.ts'
 
 /** What `metrics()` covers. */
@@ -16,7 +16,7 @@ const WINDOW_MAX_MS = 24 * 60 * MINUTE_MS
 
 /** What this process has counted so far is part of it; of other processes, what they have written down. */
 export async function readMetrics(
-  store: Store,
+  store: AdminStore,
   meter: Meter,
   options: MetricsOptions = {},
 ): Promise<Metrics> {

@@ -12,7 +12,7 @@ import { readExactly } from '../exact-json.ts'
 import type { WhenHeld } from '../model/held-key.ts'
 import { PRIORITY_DEFAULT, PRIORITY_FIRST, PRIORITY_LAST } from '../model/rank.ts'
 import { refuseUnknown } from '../options.ts'
-import type { NewTask, Overrides } from '../store/contract.ts'
+import type { NewTask, Overrides } from '../store/ports/new-task.ts'
 import { checkWhenHeld } from './held-options.ts'
 
 const OPTIONS = [

@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { NamedSchedule } from '../model/schedule.ts'
-import type { Change, NewTask, Store } from '../store/contract.ts'
+import type { Change } from '../store/ports/change.ts'
+import type { NewTask } from '../store/ports/new-task.ts'
+import type { Store } from '../store/ports/store.ts'
 import { newTask } from './new-task.ts'
 import type { Registry } from './registry.ts'
 
@@ -35,7 +37,7 @@ export interface RecurringOptions {
 
 /** Enqueues what recurs, when it is due. Each process that works runs one; the store decides whose turn it is. */
 export class Recurring {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'admin' | 'onChange'>
   readonly #clock: Clock
   readonly #tasks: readonly NewTask[]
   readonly #options: RecurringOptions
@@ -50,7 +52,12 @@ export class Recurring {
   /** The last look failed, and that was told. */
   #troubled = false
 
-  constructor(store: Store, clock: Clock, { tasks }: Occurrences, options: RecurringOptions) {
+  constructor(
+    store: Pick<Store, 'admin' | 'onChange'>,
+    clock: Clock,
+    { tasks }: Occurrences,
+    options: RecurringOptions,
+  ) {
     this.#store = store
     this.#clock = clock
     this.#tasks = tasks
@@ -101,7 +108,7 @@ export class Recurring {
 
   async #fire(): Promise<number> {
     try {
-      const { fired, nextInMs } = await this.#store.fireSchedules(this.#tasks)
+      const { fired, nextInMs } = await this.#store.admin.fireSchedules(this.#tasks)
       for (const { name } of fired) this.#options.onEnqueued(this.#tasks.find((task) => task.name === name)!)
       this.#troubled = false
       return Math.min(nextInMs ?? this.#options.restMs, this.#options.restMs)

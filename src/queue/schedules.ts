@@ -27,15 +27,15 @@ export function scheduleManagement(
 ): ScheduleManagement {
   const { store } = office
   const setPaused = async (name: string, paused: boolean) => {
-    if (!(await store.setSchedulePaused(String(name), paused))) throw unknown(name)
+    if (!(await store.admin.setSchedulePaused(String(name), paused))) throw unknown(name)
   }
   return {
-    list: () => store.listSchedules(),
+    list: () => store.admin.listSchedules(),
     pause: (name) => setPaused(name, true),
     resume: (name) => setPaused(name, false),
     async trigger(name) {
       const task = tasks.find((candidate) => candidate.name === name)
-      const answer = task === undefined ? null : await store.triggerSchedule(task)
+      const answer = task === undefined ? null : await store.admin.triggerSchedule(task)
       if (answer === null) throw unknown(name)
       if (answer.created) meter.enqueued(task!)
       return new TaskHandle(answer.id, answer.created, registry.get(name)!, office)

@@ -1,7 +1,7 @@
 import { checkKey, checkName, shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { isFinished, TASK_STATUSES, type TaskStatus } from '../model/task.ts'
-import type { TaskFilter } from '../store/contract.ts'
+import type { TaskFilter } from '../store/ports/tasks.ts'
 
 /** Which tasks: all conditions hold together. */
 export interface TaskQuery {

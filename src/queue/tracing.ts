@@ -1,5 +1,5 @@
 import type { Carrier, Enqueueing, Telemetry } from '../define/telemetry.ts'
-import type { Enqueued, NewTask } from '../store/contract.ts'
+import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
 
 /** What a traced enqueue stores is a few hundred characters; more than that (someone's baggage) is not ours to keep. */
 const CARRIER_MAX_CHARS = 4_096

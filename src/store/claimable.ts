@@ -1,6 +1,6 @@
 import { satisfies } from '../model/capabilities.ts'
-import type { Able } from './contract.ts'
 import type { Lane } from './lane.ts'
+import type { Able } from './ports/exchange.ts'
 
 /** The lanes of one queue that a worker may take from. */
 export interface QueueLanes {

@@ -2,8 +2,7 @@ import { InputError, StoreError } from '../errors.ts'
 import type { TaskStatus } from '../model/task.ts'
 import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
 import { sqlitePath } from './open.ts'
-import type { PostgresOptions } from './postgres/server/options.ts'
-import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
+import type { PostgresOptions, SqliteLibrary } from './ports/database.ts'
 import { CopySource } from './sqlite/upkeep/copy-source.ts'
 
 export interface CopyOptions {

@@ -1,5 +1,4 @@
-import type { StoreOptions } from './open.ts'
-import { sqlitePath } from './open.ts'
+import { type StoreOptions, sqlitePath } from './open.ts'
 import { diagnoseSqlite } from './sqlite/manage/diagnosis.ts'
 
 /** What can be known of a database without changing anything in it. */

@@ -1,30 +1,10 @@
-import type { HealthNote, HealthRecord } from '../model/health.ts'
+import type { HealthRecord } from '../model/health.ts'
 import type { Page } from '../model/task.ts'
-import type { PageRequest } from './contract.ts'
 import { writeCursor } from './cursor.ts'
 import { pageOf } from './task-row.ts'
 
 /** Lines that one writing down takes away at most, beside those it brings: an old history goes step by step. */
 export const HEALTH_PRUNED_MAX = 500
-
-/** How a supervisor writes down what its health monitor saw. */
-export interface HealthBook {
-  /** Appends, and takes away what is too old or too much, a few at a time. */
-  noteHealth(notes: readonly NewHealthNote[]): Promise<void>
-  /** The newest first. */
-  healthHistory(filter: HealthFilter, page: PageRequest): Promise<Page<HealthRecord>>
-}
-
-export interface NewHealthNote extends HealthNote {
-  /** The store's clock decides when that was. */
-  agoMs: number
-}
-
-export interface HealthFilter {
-  component?: string
-  /** Only changes. */
-  changes?: boolean
-}
 
 export interface HealthRow {
   id: number

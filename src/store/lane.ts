@@ -1,5 +1,5 @@
 import type { Requires } from '../model/task.ts'
-import type { LaneFilter } from './contract.ts'
+import type { LaneFilter } from './ports/tasks.ts'
 
 /** Tasks of one name in one queue with the same requirements. */
 export interface Lane {

@@ -1,5 +1,5 @@
-import type { Want } from './contract.ts'
 import type { Gate } from './gate.ts'
+import type { Want } from './ports/exchange.ts'
 import { inTurn } from './turns.ts'
 
 /** A task that might be next, as far as its place in line tells. */

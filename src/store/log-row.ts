@@ -1,7 +1,7 @@
 import { readExactly } from '../exact-json.ts'
 import type { LogLine, Page } from '../model/task.ts'
 import { writeCursor } from './cursor.ts'
-import type { LogRequest } from './managing.ts'
+import type { LogRequest } from './ports/tasks.ts'
 import { pageOf } from './task-row.ts'
 
 /** Kept per task: the newest. */

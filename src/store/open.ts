@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { InputError } from '../errors.ts'
-import type { Store } from './contract.ts'
-import type { PostgresOptions } from './postgres/server/options.ts'
-import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
+import type { PostgresOptions, SqliteLibrary } from './ports/database.ts'
+import type { Store } from './ports/store.ts'
 import type { Durability } from './sqlite/file/connection.ts'
 import { openSqliteStore } from './sqlite/store.ts'
 

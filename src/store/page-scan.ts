@@ -1,7 +1,7 @@
 import type { Page } from '../model/task.ts'
-import type { PageRequest } from './contract.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { PageBytes } from './page-bytes.ts'
+import type { PageRequest } from './ports/page.ts'
 
 /** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
 const SCAN_MAX = 10_000

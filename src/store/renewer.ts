@@ -1,4 +1,4 @@
-import type { RenewalPlan, Renewer } from './renewal.ts'
+import type { RenewalPlan, Renewer } from './ports/renewal.ts'
 
 /** Of two stores only one is loaded. */
 export async function openRenewer(plan: RenewalPlan, leaseMs: number): Promise<Renewer> {

@@ -1,8 +1,8 @@
 import { sqlitePath } from './open.ts'
-import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
+import type { SqliteLibrary } from './ports/database.ts'
+import type { UpkeepProgress } from './ports/maintenance.ts'
 import { doChore } from './sqlite/upkeep/chores.ts'
 import { notInMemory } from './sqlite/upkeep/upkeep.ts'
-import type { UpkeepProgress } from './upkeep.ts'
 
 /** Of a database that is not open here. */
 export async function restoreDatabase(

@@ -1,4 +1,4 @@
-import type { Exchange } from './contract.ts'
+import type { Exchange } from './ports/exchange.ts'
 
 /** A task of a weighted queue that somebody has claimed. */
 export interface Runner {

@@ -1,11 +1,4 @@
 import { type NamedSchedule, plannedAnew, type ScheduleRecord } from '../model/schedule.ts'
-import type { Store } from './contract.ts'
-
-/** The verbs for what recurs. */
-export type Recurring = Pick<
-  Store,
-  'planSchedules' | 'fireSchedules' | 'triggerSchedule' | 'listSchedules' | 'setSchedulePaused'
->
 
 /** The row of what recurs, in either store. */
 export interface ScheduleRow extends NamedSchedule {

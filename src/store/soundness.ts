@@ -1,6 +1,6 @@
 import { NEVER } from '../model/ledger.ts'
 import { FINISHED_STATUSES } from '../model/task.ts'
-import type { Finding } from './upkeep.ts'
+import type { Finding } from './ports/maintenance.ts'
 
 /** Rows that answer `sql` should not be there. `gleaner.` stands before the engine's tables. */
 export interface Flaw {

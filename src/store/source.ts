@@ -1,5 +1,5 @@
 import { InputError } from '../errors.ts'
-import type { DiscoverySource } from './rows.ts'
+import type { DiscoverySource } from './ports/rows.ts'
 
 /** What both stores ask of a declaration before they look at the table. */
 

@@ -1,6 +1,6 @@
 import { FINISHED_STATUSES, type FinishedStatus, isFinished, type TaskStatus } from '../model/task.ts'
-import type { TaskFilter } from './contract.ts'
 import { followerKey } from './follower.ts'
+import type { TaskFilter } from './ports/tasks.ts'
 import { storedKey } from './task-row.ts'
 
 /** The order in which a listing goes: each has an index of its own. */

@@ -8,10 +8,10 @@ import type {
   TaskRecord,
   TaskStatus,
 } from '../model/task.ts'
-import type { Ending } from './contract.ts'
 import { withoutMark } from './follower.ts'
 import type { Lane } from './lane.ts'
 import { PageBytes } from './page-bytes.ts'
+import type { Ending } from './ports/tasks.ts'
 
 /** A task's row, in either store. */
 export interface TaskRow {

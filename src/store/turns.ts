@@ -1,4 +1,4 @@
-import type { Able } from './contract.ts'
+import type { Able } from './ports/exchange.ts'
 
 /** The queues of a worker as it named them. */
 interface Order {

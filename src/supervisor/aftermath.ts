@@ -4,7 +4,8 @@ import { RETRY_DEFAULT, retryDelayMs } from '../model/retry.ts'
 import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
 import { isSameProcess, type ProcessIdentity } from '../process-identity.ts'
-import type { SessionEnd, Store } from '../store/contract.ts'
+import type { SessionEnd } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Child, Ending } from './child.ts'
 import type { SupervisorOptions } from './contract.ts'
 import { reportOfFailure } from './failure-report.ts'
@@ -26,7 +27,7 @@ const TRY_AGAIN_MS = 1_000
 
 /** Gives back what a process held, once it has ended: tried until the database takes it. */
 export class Aftermath {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'tasks' | 'sessions' | 'rows' | 'admin'>
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #retryAfterMs: NonNullable<SupervisorOptions['retryAfterMs']>
@@ -34,7 +35,7 @@ export class Aftermath {
   #stopped = false
 
   constructor(
-    store: Store,
+    store: Pick<Store, 'tasks' | 'sessions' | 'rows' | 'admin'>,
     clock: Clock,
     logger: Logger,
     options: Pick<SupervisorOptions, 'retryAfterMs' | 'onReport'>,
@@ -74,13 +75,13 @@ export class Aftermath {
     ending: Ending | null,
     signature?: string,
   ): Promise<Legacy> {
-    const live = await this.#store.liveSessions()
+    const live = await this.#store.sessions.liveSessions()
     const sessions = live.filter(({ process }) => isSameProcess(process, identity))
     const legacy = { ...NOTHING }
     for (const { id } of sessions) {
       if (ending?.kind === 'overdue') await this.#timeOut(worker, id, ending.items)
       const cause = causeOf(ending)
-      const end = await this.#store.endSession(id, cause, { signature })
+      const end = await this.#store.sessions.endSession(id, cause, { signature })
       if (end !== null && cause === 'crash') void this.#count(end)
       if (end !== null) void this.reportBlamed(worker, cause, end)
       legacy.inFlight ||= end !== null && (end.returned > 0 || end.blamed !== null)
@@ -94,7 +95,7 @@ export class Aftermath {
   async #count({ returned, blamed }: SessionEnd): Promise<void> {
     try {
       const aside = blamed === null ? [] : await this.#putAside(blamed)
-      await this.#store.addMetrics([rescue('crash', returned), ...aside])
+      await this.#store.admin.addMetrics([rescue('crash', returned), ...aside])
     } catch (error) {
       this.#logger.warn({ err: error }, 'a crash could not be counted')
     }
@@ -119,10 +120,10 @@ export class Aftermath {
   async #putAside(id: string): Promise<Measured[]> {
     const row = readRowId(id)
     if (row === null) {
-      const task = await this.#store.getTask(id)
+      const task = await this.#store.tasks.getTask(id)
       return task?.status === 'failed' ? [failedAttempt(task, 'crash', true)] : []
     }
-    const { state } = (await this.#store.getRow(row.discovery, row.key)) ?? {}
+    const { state } = (await this.#store.rows.getRow(row.discovery, row.key)) ?? {}
     return state === 'quarantined' ? [failedAttempt({ queue: null, name: row.discovery }, 'crash', true)] : []
   }
 
@@ -130,17 +131,24 @@ export class Aftermath {
   async #timeOut(worker: string, session: string, items: OverdueItems): Promise<void> {
     for (const { item, fence, since } of items) {
       const [name, key] = parts(item)
-      const task = await this.#store.getTask(key)
+      const task = await this.#store.tasks.getTask(key)
       const run = { fence, startedAt: since }
       // A key of a row may look like the id of a task.
       if (task?.name === name) {
         const outcomes = [{ ...run, id: task.id, outcome: this.#timedOut(name, task.attempts) }]
-        await this.#store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+        await this.#store.tasks.exchange({
+          session,
+          starts: [],
+          outcomes,
+          progress: [],
+          logs: [],
+          want: null,
+        })
         void this.#report(worker, task.id)
       } else {
-        const attempts = (await this.#store.getRow(name, key))?.attempts ?? 1
+        const attempts = (await this.#store.rows.getRow(name, key))?.attempts ?? 1
         const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, Math.max(1, attempts)) }]
-        await this.#store.exchangeRows({ session, starts: [], outcomes, want: null })
+        await this.#store.rows.exchangeRows({ session, starts: [], outcomes, want: null })
         void this.#report(worker, item)
       }
     }

@@ -2,7 +2,7 @@ import type { Pool, SupervisionTimings } from '../config/types.ts'
 import type { Duration } from '../duration.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
 import type { ReportLevel, WorkReport } from '../process/work-report.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Logger } from './logger.ts'
 
 export interface SupervisorOptions {

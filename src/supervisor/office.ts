@@ -2,8 +2,8 @@ import { hostname } from 'node:os'
 import { type Clock, systemClock } from '../clock.ts'
 import { GleanerError } from '../errors.ts'
 import { identifySelf, isInSight } from '../process-identity.ts'
-import type { Store } from '../store/contract.ts'
-import type { SupervisorRow } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { SupervisorRow } from '../store/ports/supervision.ts'
 import { isInOffice } from '../worker/supervisors.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
@@ -20,11 +20,11 @@ const NAMES_MAX = 1_000
 const LOOK_MS = 250
 
 /** One supervisor per database and name: the office is free, its holder has left, or he is known to be dead. */
-export async function takeOffice(store: Store, name: string): Promise<Office> {
+export async function takeOffice(store: Pick<Store, 'sessions' | 'remote'>, name: string): Promise<Office> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const holder = await holderOf(store, name)
     if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)
-    const term = await store.takeOffice(name, identifySelf(), holder?.term ?? null)
+    const term = await store.sessions.takeOffice(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
   throw new GleanerError(`several supervisors named ${name} are starting at once`, {
@@ -38,7 +38,7 @@ export async function takeOffice(store: Store, name: string): Promise<Office> {
  * one gets the next number: two of them must not end each other.
  */
 export async function takeDefaultOffice(
-  store: Store,
+  store: Pick<Store, 'sessions' | 'remote'>,
   logger: Logger,
   { host = hostname(), clock = systemClock }: { host?: string; clock?: Clock } = {},
 ): Promise<Office> {
@@ -64,7 +64,12 @@ export async function takeDefaultOffice(
  * Whether a supervisor that this process cannot see lives: its next report proves it. The one before us in this container, if it was
  * killed, reports nothing, and its name becomes free.
  */
-async function isHeldElsewhere(store: Store, name: string, logger: Logger, clock: Clock): Promise<boolean> {
+async function isHeldElsewhere(
+  store: Pick<Store, 'sessions' | 'remote'>,
+  name: string,
+  logger: Logger,
+  clock: Clock,
+): Promise<boolean> {
   let unseenMs = Number.POSITIVE_INFINITY
   for (let waits = false; ; waits = true) {
     const holder = await holderOf(store, name)
@@ -77,8 +82,8 @@ async function isHeldElsewhere(store: Store, name: string, logger: Logger, clock
   }
 }
 
-async function holderOf(store: Store, name: string): Promise<SupervisorRow | undefined> {
-  return (await store.supervisors()).find((row) => row.name === name)
+async function holderOf(store: Pick<Store, 'sessions'>, name: string): Promise<SupervisorRow | undefined> {
+  return (await store.sessions.supervisors()).find((row) => row.name === name)
 }
 
 function refusal({ name, process, since }: SupervisorRow): GleanerError {

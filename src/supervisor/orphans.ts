@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { isProvedDead, type ProcessIdentity } from '../process-identity.ts'
-import type { LiveSession, Store } from '../store/contract.ts'
+import type { LiveSession } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
 
 const LOOK_MS = 100
 

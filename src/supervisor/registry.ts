@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store/contract.ts'
-import type { Command } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { Command } from '../store/ports/supervision.ts'
 import type { Logger } from './logger.ts'
 import type { Office } from './office.ts'
 import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
 
 export interface RegistryServices {
-  store: Store
+  store: Pick<Store, 'sessions'>
   clock: Clock
   logger: Logger
   timings: Timings
@@ -97,13 +97,13 @@ export class Registry {
   #report(leaving: boolean): Promise<boolean> {
     const { name, term } = this.#office
     const workers = JSON.stringify(this.#services.states())
-    return this.#services.store.report({ name, term, workers, handled: this.#handled, leaving })
+    return this.#services.store.sessions.report({ name, term, workers, handled: this.#handled, leaving })
   }
 
   async #look(): Promise<void> {
     const { store, clock, timings, logger } = this.#services
     try {
-      for (const command of await store.commandsFor(this.#office.name)) this.#obey(command)
+      for (const command of await store.sessions.commandsFor(this.#office.name)) this.#obey(command)
     } catch (error) {
       logger.warn({ err: error }, 'the supervisor could not read its commands; the next attempt follows')
     }

@@ -4,7 +4,7 @@ import { InputError } from '../errors.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
 import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
-import type { Command } from '../store/supervision.ts'
+import type { Command } from '../store/ports/supervision.ts'
 import { Aftermath } from './aftermath.ts'
 import { Child, type ChildEvents } from './child.ts'
 import type { Supervisor, SupervisorOptions } from './contract.ts'
@@ -98,7 +98,7 @@ class ProcessSupervisor implements Supervisor {
       onEnded: ({ worker }, cause, end) => this.#aftermath.reportBlamed(worker, cause, end),
     })
     await sweeper.sweep()
-    const orphans = orphansAmong(await store.liveSessions(), store)
+    const orphans = orphansAmong(await store.sessions.liveSessions(), store)
     for (const slot of this.#slots.values()) {
       const orphan = orphans.get(slot.id)
       if (orphan === undefined) {

@@ -1,4 +1,8 @@
-import type { Change, Exchange, Hears, NewTask, RowExchange, Store, Within } from '../store/contract.ts'
+import type { Change, Hears } from '../store/ports/change.ts'
+import type { Exchange } from '../store/ports/exchange.ts'
+import type { NewTask, Within } from '../store/ports/new-task.ts'
+import type { RowExchange } from '../store/ports/rows.ts'
+import type { Store } from '../store/ports/store.ts'
 
 /** A store whose workers claim only while the gate is open, so that a test decides when work is done. */
 export class Gate {
@@ -11,13 +15,23 @@ export class Gate {
   /** `onChange` is told when a call has been answered. */
   constructor(store: Store, onChange: () => void) {
     this.#onChange = onChange
-    this.store = this.#watched({
+    const { tasks, sessions, rows, admin, maintenance } = store
+    this.store = {
       ...store,
-      exchange: (exchange) => store.exchange(this.#admitted(exchange)),
-      exchangeRows: (exchange) => store.exchangeRows(this.#admitted(exchange)),
-      within: (transaction) => this.#told(store.within(transaction)),
+      tasks: this.#watched({
+        ...tasks,
+        exchange: (exchange) => tasks.exchange(this.#admitted(exchange)),
+        within: (transaction) => this.#told(tasks.within(transaction)),
+      }),
+      sessions: this.#watched(sessions),
+      rows: this.#watched({
+        ...rows,
+        exchangeRows: (exchange) => rows.exchangeRows(this.#admitted(exchange)),
+      }),
+      admin: this.#watched(admin),
+      maintenance: this.#watched(maintenance),
       onChange: (listener, hears) => this.#listen(store, listener, hears),
-    })
+    }
   }
 
   /** Nobody waits for an answer of the store. */
@@ -62,10 +76,10 @@ export class Gate {
     }
   }
 
-  #watched(store: Store): Store {
-    return new Proxy(store, {
-      get: (target, verb: keyof Store) => {
-        const call = target[verb] as (...args: unknown[]) => unknown
+  #watched<Port extends object>(port: Port): Port {
+    return new Proxy(port, {
+      get: (target, verb) => {
+        const call = target[verb as keyof Port] as (...args: unknown[]) => unknown
         return (...args: unknown[]) => {
           const answer = call(...args)
           return answer instanceof Promise ? this.#counted(answer) : answer

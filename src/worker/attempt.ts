@@ -1,7 +1,7 @@
 import type { Uses } from '../define/resource.ts'
 import type { ResourceError } from '../errors.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
-import type { Run } from '../store/contract.ts'
+import type { Run } from '../store/ports/exchange.ts'
 import { RunContext } from './context.ts'
 import type { TaskEvent } from './events.ts'
 import type { RunHooks } from './hooks.ts'

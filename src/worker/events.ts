@@ -2,7 +2,7 @@ import type { GleanerError } from '../errors.ts'
 import { readExactly } from '../exact-json.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
-import type { NewLogLine } from '../store/contract.ts'
+import type { NewLogLine } from '../store/ports/exchange.ts'
 import { messageOf } from '../thrown.ts'
 
 /** The item of an event: a task or a row. The id of a row is `<discovery>/<key>`, and its name is the name of the discovery. */

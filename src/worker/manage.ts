@@ -2,8 +2,9 @@ import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import { isProvedDead } from '../process-identity.ts'
-import type { LiveSession, Store } from '../store/contract.ts'
-import type { WorkerAction } from '../store/supervision.ts'
+import type { LiveSession } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { WorkerAction } from '../store/ports/supervision.ts'
 import { workersOf } from './supervisors.ts'
 
 /** The workers of all processes and hosts that use this database. */
@@ -18,21 +19,21 @@ export interface WorkerManagement {
   restart(id?: string): Promise<void>
 }
 
-export function workerManagement(store: Store): WorkerManagement {
+export function workerManagement(store: Pick<Store, 'sessions' | 'remote'>): WorkerManagement {
   const command = async (action: WorkerAction, id?: string) => {
-    const supervisors = await store.supervisors()
+    const supervisors = await store.sessions.supervisors()
     if (id === undefined) {
-      await store.command({ action, worker: null, supervisor: null })
+      await store.sessions.command({ action, worker: null, supervisor: null })
       return
     }
     const owner = supervisors.find((row) => workersOf(row, store).some((worker) => worker.id === id))
     if (owner === undefined) throw unknown(id)
-    await store.command({ action, worker: id, supervisor: owner.name })
+    await store.sessions.command({ action, worker: id, supervisor: owner.name })
   }
   return {
     async list() {
-      const supervised = (await store.supervisors()).flatMap((row) => workersOf(row, store))
-      const sessions = await store.liveSessions()
+      const supervised = (await store.sessions.supervisors()).flatMap((row) => workersOf(row, store))
+      const sessions = await store.sessions.liveSessions()
       // One that is dead for certain does not work, though no sweeper has ended its session yet.
       const inside = sessions.filter(
         ({ supervisor, process }) => supervisor === null && !isProvedDead(process, store),

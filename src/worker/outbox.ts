@@ -1,4 +1,4 @@
-import type { ClaimProof, NewLogLine, Run } from '../store/contract.ts'
+import type { ClaimProof, NewLogLine, Run } from '../store/ports/exchange.ts'
 import type { Attempt, SettledAttempt } from './attempt.ts'
 import type { AttemptOutcome, SourceExchange } from './sources/source.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Change } from '../store/contract.ts'
+import type { Change } from '../store/ports/change.ts'
 import type { Source, SourceAnswer } from './sources/source.ts'
 import type { WorkerParts } from './worker-parts.ts'
 

@@ -24,7 +24,7 @@ export class WorkerSession {
     const { options, services, sources } = this.#parts
     const { id: worker, capabilities, supervisor } = options
     const self = { worker, process: identifySelf(), supervisor, capabilities }
-    const id = await services.store.openSession({ ...self, ...sources.serves })
+    const id = await services.store.sessions.openSession({ ...self, ...sources.serves })
     this.id = id
     services.keeper.hold(id, () => this.lose(id))
     return id
@@ -62,7 +62,7 @@ export class WorkerSession {
   async #end(id: string, exchanges: Exchanges): Promise<void> {
     const { services, sources } = this.#parts
     for (const source of sources) if (!source.outbox.isEmpty) await exchanges.make(source, id, null)
-    await services.store.endSession(id, 'stop')
+    await services.store.sessions.endSession(id, 'stop')
   }
 
   /** The keeper renews it no longer. */

@@ -1,7 +1,7 @@
 import type { WorkerRecord } from '../model/worker.ts'
 import { isInSight, isProvedDead } from '../process-identity.ts'
-import type { Store } from '../store/contract.ts'
-import type { SupervisorRow } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { SupervisorRow } from '../store/ports/supervision.ts'
 
 /** For a supervisor that this process cannot see, there is no proof that it is dead: it must have been silent for that long. */
 const SILENT_MS = 30_000

@@ -3,7 +3,7 @@ import type { Enqueue, Tx } from '../define/types.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Meter } from '../queue/meter.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Emitter } from './events.ts'
 import type { RunHooks } from './hooks.ts'
 import type { RunWatch } from './in-flight.ts'
@@ -30,7 +30,7 @@ export interface WorkerOptions {
 
 /** What the engine shares among all its workers. */
 export interface WorkerServices {
-  store: Store
+  store: Pick<Store, 'sessions' | 'remote' | 'onChange'>
   clock: Clock
   random: () => number
   emitter: Emitter

@@ -4,8 +4,8 @@ import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineDiscovery, defineTask, openGleaner } from '../../src/index.ts'
 import { identifySelf } from '../../src/process-identity.ts'
-import type { Store } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { folderWith, GLEANER } from '../config/files.ts'
 import { gleaner } from './cli.ts'
 
@@ -71,7 +71,7 @@ describe('gleaner status', () => {
     const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
     onTestFinished(() => app.close())
     for (let i = 0; i < 3; i++) await app.enqueue(mail)
-    const term = await store.takeOffice('main', identifySelf(), null)
+    const term = await store.sessions.takeOffice('main', identifySelf(), null)
     const now = Date.now()
     const record = {
       pool: 'mail',
@@ -118,7 +118,7 @@ describe('gleaner status', () => {
         },
       },
     ]
-    await store.report({
+    await store.sessions.report({
       name: 'main',
       term: term!,
       workers: JSON.stringify(states),
@@ -197,8 +197,8 @@ describe('gleaner status', () => {
     const store = await opened(folder)
     const dead = { ...identifySelf(), startTime: '1' }
     const nothing = { queues: [], names: [], capabilities: {} }
-    await store.openSession({ worker: 'worker:dead:0', process: dead, ...nothing })
-    await store.openSession({ worker: 'worker:alive:0', process: identifySelf(), ...nothing })
+    await store.sessions.openSession({ worker: 'worker:dead:0', process: dead, ...nothing })
+    await store.sessions.openSession({ worker: 'worker:alive:0', process: identifySelf(), ...nothing })
     const { workers } = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)
     expect(workers.map(({ id }: { id: string }) => id)).toEqual(['worker:alive:0'])
   })
@@ -239,7 +239,7 @@ describe('gleaner pause and resume', () => {
     const folder = project()
     const store = await opened(folder)
     const paused = async () =>
-      (await store.listQueues()).filter((queue) => queue.paused).map(({ name }) => name)
+      (await store.admin.listQueues()).filter((queue) => queue.paused).map(({ name }) => name)
     const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
     onTestFinished(() => app.close())
     await app.enqueue(mail)
@@ -276,10 +276,10 @@ describe('gleaner pause and resume', () => {
   test('without a queue leave workers alone that are paused by their ids, and revive those given up', async () => {
     const folder = project()
     const store = await opened(folder)
-    await store.takeOffice('main', identifySelf(), null)
+    await store.sessions.takeOffice('main', identifySelf(), null)
     await gleaner(folder, 'pause')
     await gleaner(folder, 'resume')
-    expect((await store.commandsFor('main')).map(({ action, worker }) => [action, worker])).toEqual([
+    expect((await store.sessions.commandsFor('main')).map(({ action, worker }) => [action, worker])).toEqual([
       ['revive', null],
     ])
   })
@@ -294,7 +294,7 @@ describe('gleaner workers', () => {
       code: 1,
       stderr: expect.stringContaining('no supervised worker uses this database'),
     })
-    const term = await store.takeOffice('main', identifySelf(), null)
+    const term = await store.sessions.takeOffice('main', identifySelf(), null)
     const record = {
       id: 'worker:mail:0',
       pool: 'mail',
@@ -306,7 +306,7 @@ describe('gleaner workers', () => {
       health: 'healthy',
       host: 'h',
     }
-    await store.report({
+    await store.sessions.report({
       name: 'main',
       term: term!,
       workers: JSON.stringify([{ record }]),
@@ -318,7 +318,9 @@ describe('gleaner workers', () => {
       stderr: expect.stringContaining('Did you mean worker:mail:0?'),
     })
     expect((await gleaner(folder, 'workers', 'pause', 'worker:mail:0')).code).toBe(0)
-    expect(await store.commandsFor('main')).toMatchObject([{ action: 'pause', worker: 'worker:mail:0' }])
+    expect(await store.sessions.commandsFor('main')).toMatchObject([
+      { action: 'pause', worker: 'worker:mail:0' },
+    ])
   })
 })
 

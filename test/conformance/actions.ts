@@ -12,10 +12,10 @@ const pausing: NewAction = {
 
 export const actions: Theme = (specify, expect) => {
   specify('what an operator asked for is listed, the last first, page by page', async ({ store }) => {
-    for (const target of ['a', 'b', 'c']) await store.noteAction({ ...pausing, target })
-    const first = await store.listActions({ limit: 2, cursor: null })
+    for (const target of ['a', 'b', 'c']) await store.admin.noteAction({ ...pausing, target })
+    const first = await store.admin.listActions({ limit: 2, cursor: null })
     expect(first.items.map(({ target }) => target)).toEqual(['c', 'b'])
-    const second = await store.listActions({ limit: 2, cursor: first.next })
+    const second = await store.admin.listActions({ limit: 2, cursor: first.next })
     expect(second).toMatchObject({ items: [{ ...pausing, target: 'a' }], next: null })
     expect(second.items[0]!.at).toBeGreaterThan(0)
   })
@@ -24,9 +24,9 @@ export const actions: Theme = (specify, expect) => {
     'a page of actions ends before it has more than 1 MiB, and the next one goes on there',
     async ({ store }) => {
       const details = 'x'.repeat(400_000)
-      for (const target of ['a', 'b', 'c']) await store.noteAction({ ...pausing, target, details })
-      const first = await store.listActions({ limit: 10, cursor: null })
-      const second = await store.listActions({ limit: 10, cursor: first.next })
+      for (const target of ['a', 'b', 'c']) await store.admin.noteAction({ ...pausing, target, details })
+      const first = await store.admin.listActions({ limit: 10, cursor: null })
+      const second = await store.admin.listActions({ limit: 10, cursor: first.next })
       const targets = [first, second].map(({ items }) => items.map(({ target }) => target))
       expect(targets).toEqual([['c', 'b'], ['a']])
       expect(second.next).toBe(null)
@@ -39,8 +39,8 @@ export const actions: Theme = (specify, expect) => {
       text: 'a\u0000b\ud800',
       n: [1, null],
     }
-    await store.noteAction({ ...pausing, user: 'Zoë "root"', address: null, details })
-    const [noted] = (await store.listActions({ limit: 1, cursor: null })).items
+    await store.admin.noteAction({ ...pausing, user: 'Zoë "root"', address: null, details })
+    const [noted] = (await store.admin.listActions({ limit: 1, cursor: null })).items
     expect(noted).toMatchObject({ user: 'Zoë "root"', address: null, details })
   })
 }

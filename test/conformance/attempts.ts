@@ -4,7 +4,7 @@ export const attempts: Theme = (specify, expect) => {
   specify('every attempt is remembered with its worker, its times and how it ended', async (world) => {
     const { store, clock } = world
     const id = await world.enqueue({ maxAttempts: 9 })
-    expect(await store.taskAttempts(id)).toEqual([])
+    expect(await store.tasks.taskAttempts(id)).toEqual([])
     const at = clock.now()
     const a = await world.worker({ worker: 'worker:a:0' })
     const first = await a.claimOne()
@@ -12,7 +12,7 @@ export const attempts: Theme = (specify, expect) => {
     await a.fail(first, 0, 'timeout')
     const b = await world.worker({ worker: 'worker:b:0' })
     await b.claimOne()
-    expect(await store.taskAttempts(id)).toMatchObject([
+    expect(await store.tasks.taskAttempts(id)).toMatchObject([
       { attempt: 1, outcome: 'timeout' },
       {
         attempt: 2,
@@ -26,7 +26,7 @@ export const attempts: Theme = (specify, expect) => {
     clock.advance(5)
     await b.end('lease')
     await a.complete(await a.claimOne())
-    expect(await store.taskAttempts(id)).toMatchObject([
+    expect(await store.tasks.taskAttempts(id)).toMatchObject([
       {
         attempt: 1,
         worker: 'worker:a:0',
@@ -54,7 +54,7 @@ export const attempts: Theme = (specify, expect) => {
     await worker.end('crash')
     await worker.begin()
     await worker.settle(await worker.claimOne(), { kind: 'cancelled' })
-    const outcomes = (await store.taskAttempts(id)).map(({ outcome }) => outcome)
+    const outcomes = (await store.tasks.taskAttempts(id)).map(({ outcome }) => outcome)
     expect(outcomes).toEqual(['later', 'returned', 'returned', 'crash', 'cancelled'])
   })
 
@@ -62,14 +62,14 @@ export const attempts: Theme = (specify, expect) => {
     const id = await world.enqueue()
     const worker = await world.worker()
     const [held] = await worker.claim(0, 1)
-    expect(await world.store.taskAttempts(id)).toEqual([])
+    expect(await world.store.tasks.taskAttempts(id)).toEqual([])
     await worker.giveBack(held!)
     for (const cause of ['crash', 'stop', 'lease'] as const) {
       await worker.claim(0, 1)
       await worker.end(cause)
       await worker.begin()
     }
-    expect(await world.store.taskAttempts(id)).toEqual([])
+    expect(await world.store.tasks.taskAttempts(id)).toEqual([])
   })
 
   specify(
@@ -78,14 +78,14 @@ export const attempts: Theme = (specify, expect) => {
       const id = await world.enqueue()
       const worker = await world.worker()
       await worker.complete(await worker.claimOne())
-      await world.store.retryTask(id)
+      await world.store.tasks.retryTask(id)
       await worker.fail(await worker.claimOne())
-      const outcomes = (await world.store.taskAttempts(id)).map(({ outcome }) => outcome)
+      const outcomes = (await world.store.tasks.taskAttempts(id)).map(({ outcome }) => outcome)
       expect(outcomes).toEqual(['completed', 'error'])
     },
   )
 
   specify('a task that never was has no attempts', async ({ store }) => {
-    expect(await store.taskAttempts('nonsense')).toEqual([])
+    expect(await store.tasks.taskAttempts('nonsense')).toEqual([])
   })
 }

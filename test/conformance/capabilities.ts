@@ -72,7 +72,7 @@ export const capabilities: Theme = (specify, expect) => {
       const worker = await world.worker({ names: ['job', 'new'], queues: ['default', 'new'] })
       expect(await worker.claim(5)).toEqual([])
       const other = await world.database.open()
-      const [answer] = await other.enqueue([newTask({ name: 'new', queue: 'new' })])
+      const [answer] = await other.tasks.enqueue([newTask({ name: 'new', queue: 'new' })])
       expect(idsOf(await worker.claim(5))).toEqual([answer?.id])
     },
   )

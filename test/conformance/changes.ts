@@ -1,4 +1,5 @@
-import type { Change, Store } from '../../src/store/contract.ts'
+import type { Change } from '../../src/store/ports/change.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import type { Theme } from './theme.ts'
 import { newTask } from './world.ts'
 
@@ -7,14 +8,14 @@ export const changes: Theme = (specify, expect) => {
     const told = nextChange(world.store, 'work')
     const id = await world.enqueue()
     await told
-    expect(await (await world.database.open()).getTask(id)).toMatchObject({ id })
+    expect(await (await world.database.open()).tasks.getTask(id)).toMatchObject({ id })
   })
 
   specify('nothing is told before it can be seen by others', async (world) => {
     const other = await world.database.open()
     const sights: Promise<number>[] = []
     world.store.onChange(({ kind }) => {
-      if (kind === 'work') sights.push(other.countTasks({}).then(({ queued }) => queued))
+      if (kind === 'work') sights.push(other.tasks.countTasks({}).then(({ queued }) => queued))
     })
     for (let i = 1; i <= 5; i++) {
       await world.enqueue()
@@ -24,16 +25,16 @@ export const changes: Theme = (specify, expect) => {
 
   const bringing = {
     'a task retried by hand': async (store: Store, id: string) => {
-      await store.cancelTask(id)
-      return () => store.retryTask(id)
+      await store.tasks.cancelTask(id)
+      return () => store.tasks.retryTask(id)
     },
     'a queue that is resumed': async (store: Store) => {
-      await store.setPaused('default', true)
-      return () => store.setPaused('default', false)
+      await store.admin.setPaused('default', true)
+      return () => store.admin.setPaused('default', false)
     },
     'everything being resumed': async (store: Store) => {
-      await store.setPaused(null, true)
-      return () => store.setPaused(null, false)
+      await store.admin.setPaused(null, true)
+      return () => store.admin.setPaused(null, false)
     },
   }
   for (const [what, prepare] of Object.entries(bringing)) {
@@ -72,10 +73,10 @@ export const changes: Theme = (specify, expect) => {
       async () => worker.settle(await worker.claimOne(), { kind: 'cancelled' }),
       async () => {
         const run = { ...(await worker.claimOne()), startedAt: 1 }
-        await store.completeWith(worker.session, run, null, () => undefined)
+        await store.tasks.completeWith(worker.session, run, null, () => undefined)
       },
-      (id) => store.cancelTask(id),
-      (id) => store.removeTask(id),
+      (id) => store.tasks.cancelTask(id),
+      (id) => store.tasks.removeTask(id),
     ]
     for (const end of ends) {
       const id = await world.enqueue()
@@ -98,7 +99,7 @@ export const changes: Theme = (specify, expect) => {
     const id = await world.enqueue()
     await (await world.worker()).claimOne()
     const told = nextChange(world.store, 'cancel')
-    await world.store.cancelTask(id)
+    await world.store.tasks.cancelTask(id)
     await told
   })
 
@@ -110,9 +111,9 @@ export const changes: Theme = (specify, expect) => {
     const told: Change[] = []
     world.store.onChange((change) => told.push(change))
     await worker.complete(claim)
-    await world.store.completeWith(worker.session, { ...claim, startedAt: 1 }, null, () => undefined)
-    await world.store.cancelTask(id)
-    await world.store.removeTask('nonsense')
+    await world.store.tasks.completeWith(worker.session, { ...claim, startedAt: 1 }, null, () => undefined)
+    await world.store.tasks.cancelTask(id)
+    await world.store.tasks.removeTask('nonsense')
     expect(told.filter(({ kind }) => kind !== 'elsewhere')).toEqual([])
   })
 
@@ -127,7 +128,7 @@ export const changes: Theme = (specify, expect) => {
   specify('work that another store brings is heard of', async (world) => {
     const other = await world.database.open()
     const told = nextChange(world.store)
-    await other.enqueue([newTask()])
+    await other.tasks.enqueue([newTask()])
     await told
   })
 }

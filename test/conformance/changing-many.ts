@@ -1,13 +1,13 @@
 import type { TaskStatus } from '../../src/model/task.ts'
 import { type BulkOptions, changeAll } from '../../src/queue/bulk.ts'
 import type { TaskQuery } from '../../src/queue/task-query.ts'
-import type { BulkChange } from '../../src/store/contract.ts'
+import type { BulkChange } from '../../src/store/ports/tasks.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask, type World } from './world.ts'
 
 export const changingMany: Theme = (specify, expect) => {
   const all = ({ store }: World, change: BulkChange, query: TaskQuery, options?: BulkOptions) =>
-    changeAll(store, change, query, options)
+    changeAll(store.tasks, change, query, options)
   const done = (changed: number, dryRun = false) => ({ changed, refused: 0, refusals: [], dryRun })
 
   specify('all that failed are retried, and nobody else', async (world) => {
@@ -25,7 +25,7 @@ export const changingMany: Theme = (specify, expect) => {
     const [id] = await finished(world, 'completed', 1)
     expect(await all(world, 'retry', { name: 'job' })).toEqual(done(0))
     expect(await all(world, 'retry', { status: 'completed' })).toEqual(done(1))
-    expect((await world.store.taskAttempts(id!)).map(({ outcome }) => outcome)).toEqual(['completed'])
+    expect((await world.store.tasks.taskAttempts(id!)).map(({ outcome }) => outcome)).toEqual(['completed'])
     expect(await world.counts()).toEqual(counts({ queued: 1 }))
   })
 
@@ -85,8 +85,8 @@ export const changingMany: Theme = (specify, expect) => {
       await world.enqueueMany(2, { name: 'waiting' })
       expect(await all(world, 'remove', {}, { all: true, dryRun: true })).toEqual(done(3, true))
       expect(await all(world, 'remove', {}, { all: true })).toEqual(done(3))
-      expect(await world.store.getTask(failed!)).toBe(null)
-      expect(await world.store.taskAttempts(failed!)).toEqual([])
+      expect(await world.store.tasks.getTask(failed!)).toBe(null)
+      expect(await world.store.tasks.taskAttempts(failed!)).toEqual([])
       expect(await world.counts()).toEqual(counts({ queued: 2 }))
       const worker = await world.worker({ names: ['waiting'] })
       const [ahead] = await worker.claim(0, 1)
@@ -142,10 +142,10 @@ export const changingMany: Theme = (specify, expect) => {
       },
     )
     await expect(interrupted).rejects.toMatchObject({ message: 'interrupted' })
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 500, failed: 100 }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 500, failed: 100 }))
     expect(await all(world, 'retry', { status: 'failed' })).toEqual(done(100))
     expect(await all(world, 'retry', { status: 'failed' })).toEqual(done(0))
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 600 }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 600 }))
   })
 
   specify('tasks that come while it goes on are left alone', async (world) => {
@@ -157,18 +157,18 @@ export const changingMany: Theme = (specify, expect) => {
     expect(await all(world, 'cancel', { status: 'queued' }, { onProgress })).toEqual(done(600))
     const ids = (await Promise.all(later)).flat()
     expect(ids.length).toBeGreaterThan(0)
-    expect(await world.store.countTasks({})).toEqual(counts({ cancelled: 600, queued: ids.length }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ cancelled: 600, queued: ids.length }))
   })
 
   specify('two who change the same tasks at the same time change each once', async (world) => {
     const other = await world.database.open()
     await finished(world, 'failed', 700)
     const answers = await Promise.all([
-      changeAll(world.store, 'retry', { status: 'failed' }),
-      changeAll(other, 'retry', { status: 'failed' }),
+      changeAll(world.store.tasks, 'retry', { status: 'failed' }),
+      changeAll(other.tasks, 'retry', { status: 'failed' }),
     ])
     expect(answers.reduce((sum, { changed }) => sum + changed, 0)).toBe(700)
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 700 }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 700 }))
   })
 }
 
@@ -182,7 +182,7 @@ async function finished(
 ): Promise<string[]> {
   const queue = `of-${name}`
   const ids = idsOf(
-    await world.store.enqueue(
+    await world.store.tasks.enqueue(
       Array.from({ length: count }, () => newTask({ name, key, queue, priority: 1 })),
     ),
   )

@@ -3,7 +3,7 @@ import type { Theme } from './theme.ts'
 export const checking: Theme = (specify, expect) => {
   specify('a database finds nothing wrong with itself, at any step of a life', async (world) => {
     const { store } = world
-    const sound = async () => expect(await store.check()).toEqual([])
+    const sound = async () => expect(await store.maintenance.check()).toEqual([])
     await sound()
     await world.enqueueMany(4, { input: JSON.stringify('x'.repeat(5_000)) })
     await world.enqueue({ runAfter: { ms: 100 }, key: 'k', keyScope: 'forever' })
@@ -16,7 +16,7 @@ export const checking: Theme = (specify, expect) => {
     await sound()
     await worker.end('crash')
     await sound()
-    for (const { id } of await world.list()) await store.removeTask(id)
+    for (const { id } of await world.list()) await store.tasks.removeTask(id)
     await sound()
   })
 
@@ -26,11 +26,11 @@ export const checking: Theme = (specify, expect) => {
     const worker = await world.worker()
     await worker.complete(await worker.claimOne())
     const before = await world.list()
-    await store.optimize({})
-    await store.optimize({ vacuum: true })
-    expect(await store.checkpoint()).toEqual({ complete: true })
+    await store.maintenance.optimize({})
+    await store.maintenance.optimize({ vacuum: true })
+    expect(await store.maintenance.checkpoint()).toEqual({ complete: true })
     expect(await world.list()).toEqual(before)
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.check()).toEqual([])
     expect(await worker.claim(3)).toHaveLength(3)
   })
 }

@@ -2,16 +2,9 @@ import type { Outcome } from '../../src/model/outcome.ts'
 import type { EndCause } from '../../src/model/session.ts'
 import type { FailureKind } from '../../src/model/task.ts'
 import { identifySelf, type ProcessIdentity } from '../../src/process-identity.ts'
-import type {
-  Able,
-  Claim,
-  ClaimProof,
-  Effects,
-  Exchange,
-  Exchanged,
-  SessionEnd,
-  Store,
-} from '../../src/store/contract.ts'
+import type { Able, Claim, ClaimProof, Effects, Exchange, Exchanged } from '../../src/store/ports/exchange.ts'
+import type { SessionEnd } from '../../src/store/ports/sessions.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import type { MovableClock } from './database.ts'
 
 export interface ClaimantOptions extends Partial<Able> {
@@ -56,13 +49,13 @@ export class Claimant {
     const { queues, names, capabilities } = this.able
     this.process = this.#options.process ?? anotherProcess()
     const { worker, process } = this
-    this.session = await this.store.openSession({ worker, process, queues, names, capabilities })
+    this.session = await this.store.sessions.openSession({ worker, process, queues, names, capabilities })
     this.#held.clear()
     return this
   }
 
   async exchange(parts: Partial<Omit<Exchange, 'session'>>): Promise<Exchanged> {
-    const answer = await this.store.exchange({
+    const answer = await this.store.tasks.exchange({
       session: this.session,
       starts: [],
       outcomes: [],
@@ -122,7 +115,7 @@ export class Claimant {
     result: string | null = null,
   ): Promise<boolean> {
     const run = { id, fence, startedAt: this.clock.now() }
-    const done = await this.store.completeWith(this.session, run, result, effects)
+    const done = await this.store.tasks.completeWith(this.session, run, result, effects)
     if (done) this.#held.delete(id)
     return done
   }
@@ -145,7 +138,7 @@ export class Claimant {
   }
 
   async end(cause: EndCause): Promise<SessionEnd> {
-    const end = await this.store.endSession(this.session, cause)
+    const end = await this.store.sessions.endSession(this.session, cause)
     if (end === null) throw new Error(`the session of ${this.worker} had ended before`)
     return end
   }

@@ -4,10 +4,10 @@ import { newTask } from './world.ts'
 export const closing: Theme = (specify, expect) => {
   specify('what was asked for before the store closed is done', async (world) => {
     const { store, database } = world
-    const asked = Array.from({ length: 20 }, () => store.enqueue([newTask()]))
+    const asked = Array.from({ length: 20 }, () => store.tasks.enqueue([newTask()]))
     await store.close()
     expect(await Promise.all(asked)).toHaveLength(20)
-    expect(await (await database.open()).countTasks({})).toMatchObject({ queued: 20 })
+    expect(await (await database.open()).tasks.countTasks({})).toMatchObject({ queued: 20 })
   })
 
   specify(
@@ -16,13 +16,13 @@ export const closing: Theme = (specify, expect) => {
       await store.close()
       await store.close()
       const asked = [
-        store.enqueue([newTask()]),
-        store.getTask('1'),
-        store.countTasks({}),
-        store.cancelTask('1'),
-        store.liveSessions(),
-        store.setPaused(null, true),
-        store.endSession('1', 'stop'),
+        store.tasks.enqueue([newTask()]),
+        store.tasks.getTask('1'),
+        store.tasks.countTasks({}),
+        store.tasks.cancelTask('1'),
+        store.sessions.liveSessions(),
+        store.admin.setPaused(null, true),
+        store.sessions.endSession('1', 'stop'),
       ]
       for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'CLOSED' })
     },

@@ -10,10 +10,10 @@ export const comparing: Theme = (specify, expect) => {
     expect(refused).toEqual([])
     expect(await world.task(forgotten!.id)).toMatchObject({ status: 'queued', attempts: 0 })
     expect(await world.task(kept!.id)).toMatchObject({ status: 'running' })
-    expect(await world.store.check()).toEqual([])
+    expect(await world.store.maintenance.check()).toEqual([])
     expect((await worker.complete(kept!)).refused).toEqual([])
     await worker.end('stop')
-    expect(await world.store.check()).toEqual([])
+    expect(await world.store.maintenance.check()).toEqual([])
   })
 
   specify('what a worker holds and the store knows nothing of is refused', async (world) => {

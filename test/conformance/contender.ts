@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { systemClock } from '../../src/clock.ts'
-import type { Claim, Store } from '../../src/store/contract.ts'
+import type { Claim } from '../../src/store/ports/exchange.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { Claimant } from './claimant.ts'
 import { newTask } from './world.ts'
 
@@ -42,7 +43,7 @@ process.disconnect()
 
 async function enqueue(count: number): Promise<void> {
   for (let done = 0; done < count; done += BATCH) {
-    await store.enqueue(Array.from({ length: Math.min(BATCH, count - done) }, () => newTask()))
+    await store.tasks.enqueue(Array.from({ length: Math.min(BATCH, count - done) }, () => newTask()))
   }
 }
 

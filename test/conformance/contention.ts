@@ -33,7 +33,7 @@ export const contention: Theme = (specify, expect) => {
         const completed = ends.flatMap((end) => end.completed)
         expect(completed).toHaveLength(TASKS)
         expect(completed.sort()).toEqual([...ids].sort())
-        expect(await world.store.countTasks({})).toEqual(counts({ completed: TASKS }))
+        expect(await world.store.tasks.countTasks({})).toEqual(counts({ completed: TASKS }))
         expect(Math.min(...shares)).toBeGreaterThanOrEqual(Math.max(...shares) * LEAST_SHARE)
       })
     },
@@ -43,7 +43,7 @@ export const contention: Theme = (specify, expect) => {
     const seen = await countsDuring(world, (contender) => contender.enqueue(SOME))
     const queued = seen.map((moment) => moment.queued)
     expect(queued).toEqual([...queued].sort((a, b) => a - b))
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 2 * SOME }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 2 * SOME }))
   })
 
   specify('counts are exact at every moment while other processes claim and complete', async (world) => {
@@ -52,7 +52,7 @@ export const contention: Theme = (specify, expect) => {
     const sums = seen.map((moment) => Object.values(moment).reduce((sum, count) => sum + count, 0))
     expect(sums.filter((sum) => sum !== 2 * SOME)).toEqual([])
     expect(seen.filter((moment) => Math.min(...Object.values(moment)) < 0)).toEqual([])
-    expect(await world.store.countTasks({})).toEqual(counts({ completed: 2 * SOME }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ completed: 2 * SOME }))
   })
 }
 
@@ -68,7 +68,7 @@ async function countsDuring(
       atWork = false
     })
     while (atWork) {
-      seen.push(await world.store.countTasks({}))
+      seen.push(await world.store.tasks.countTasks({}))
       // Lets the answers of the others in.
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -25,20 +25,20 @@ export const counting: Theme = (specify, expect) => {
     await says({ completed: 1, running: 2, scheduled: 1 })
     await worker.end('crash')
     await says({ completed: 1, queued: 2, scheduled: 1 })
-    await store.cancelTask(b!)
+    await store.tasks.cancelTask(b!)
     await says({ completed: 1, queued: 2, cancelled: 1 })
-    await store.cancelTask(c!)
+    await store.tasks.cancelTask(c!)
     await says({ completed: 1, queued: 1, cancelled: 2 })
     await worker.begin()
     await worker.fail(await worker.claimOne())
     await says({ completed: 1, failed: 1, cancelled: 2 })
-    await store.retryTask(d)
-    await store.retryTask(a!)
-    await store.retryTask(b!)
+    await store.tasks.retryTask(d)
+    await store.tasks.retryTask(a!)
+    await store.tasks.retryTask(b!)
     await says({ queued: 3, cancelled: 1 })
-    await store.removeTask(c!)
+    await store.tasks.removeTask(c!)
     await says({ queued: 3 })
-    await store.removeTask(a!)
+    await store.tasks.removeTask(a!)
     await says({ queued: 2 })
   })
 
@@ -61,12 +61,12 @@ export const counting: Theme = (specify, expect) => {
       await world.enqueueMany(1_500)
       await Promise.all(
         Array.from({ length: 700 }, (_, i) =>
-          (i % 2 ? world.store : other).enqueue([newTask({ runAfter: i < 350 ? null : { ms: 10 } })]),
+          (i % 2 ? world.store : other).tasks.enqueue([newTask({ runAfter: i < 350 ? null : { ms: 10 } })]),
         ),
       )
       const expected = counts({ queued: 1_500 + 350, scheduled: 350 })
-      expect(await world.store.countTasks({})).toEqual(expected)
-      expect(await other.countTasks({})).toEqual(expected)
+      expect(await world.store.tasks.countTasks({})).toEqual(expected)
+      expect(await other.tasks.countTasks({})).toEqual(expected)
       expect(await world.list({}, 500)).toHaveLength(2_200)
     },
   )

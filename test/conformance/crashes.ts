@@ -13,9 +13,9 @@ export const crashes: Theme = (specify, expect) => {
       const held = [await one.claimOne(), await another.claimOne()]
       const elsewhere = await world.worker()
       expect(await one.end('crash')).toMatchObject({ returned: 2, blamed: null })
-      expect(await world.store.endSession(another.session, 'crash')).toBe(null)
+      expect(await world.store.sessions.endSession(another.session, 'crash')).toBe(null)
       for (const { id } of held) expect(await world.task(id)).toMatchObject({ crashes: 0, attempts: 0 })
-      expect(await world.store.liveSessions()).toMatchObject([{ id: elsewhere.session }])
+      expect(await world.store.sessions.liveSessions()).toMatchObject([{ id: elsewhere.session }])
     },
   )
 
@@ -170,7 +170,7 @@ export const crashes: Theme = (specify, expect) => {
     const id = await world.enqueue({ maxAttempts: 1 })
     const worker = await world.worker()
     await worker.claimOne()
-    await world.store.endSession(worker.session, 'crash', { signature: 'SIGKILL, pid 7' })
+    await world.store.sessions.endSession(worker.session, 'crash', { signature: 'SIGKILL, pid 7' })
     const message = 'the worker died while running it (1 of 3 crashes): SIGKILL, pid 7'
     expect(await world.task(id)).toMatchObject({
       status: 'failed',
@@ -183,7 +183,7 @@ export const crashes: Theme = (specify, expect) => {
     const id = await world.enqueue({ maxAttempts: 10 })
     const worker = await world.worker()
     for (let crash = 0; crash < 3; crash++) await crashOn(worker, id)
-    expect(await world.store.retryTask(id)).toBe('retried')
+    expect(await world.store.tasks.retryTask(id)).toBe('retried')
     expect(await world.task(id)).toMatchObject({ status: 'queued', crashes: 0, attempts: 0, error: null })
     expect(await worker.claim(5)).toMatchObject([{ id, suspect: true, attempt: 1 }])
   })

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 /** A fresh, empty database for one test, and what a test needs around it. */
 export interface TestDatabase {

@@ -36,7 +36,7 @@ export const delays: Theme = (specify, expect) => {
     expect(await world.task(first!)).toMatchObject({ status: 'queued' })
     expect(idsOf(await world.list({ status: 'queued' })).sort()).toEqual([first, second].sort())
     expect(await world.list({ status: 'scheduled' })).toEqual([])
-    expect(await world.store.listQueues()).toMatchObject([{ name: 'default', queued: 2, scheduled: 0 }])
+    expect(await world.store.admin.listQueues()).toMatchObject([{ name: 'default', queued: 2, scheduled: 0 }])
   })
 
   specify(
@@ -51,10 +51,10 @@ export const delays: Theme = (specify, expect) => {
       const listed = await world.list({ status: 'queued' }, 3)
       expect(listed.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(expected)
 
-      const first = await world.store.listTasks({ status: 'queued' }, { limit: 4, cursor: null })
+      const first = await world.store.tasks.listTasks({ status: 'queued' }, { limit: 4, cursor: null })
       // Moves all that are due, and takes none of them.
       await (await world.worker({ names: ['other'] })).claim(1)
-      const rest = await world.store.listTasks({ status: 'queued' }, { limit: 100, cursor: first.next })
+      const rest = await world.store.tasks.listTasks({ status: 'queued' }, { limit: 100, cursor: first.next })
       const ids = idsOf([...first.items, ...rest.items])
       expect(ids.map(Number).sort((a, b) => a - b)).toEqual(expected)
     },
@@ -78,14 +78,14 @@ export const delays: Theme = (specify, expect) => {
   specify('more tasks than one claim moves can become due at once, and none is forgotten', async (world) => {
     await world.enqueueMany(2_500, { runAfter: { ms: 100 } })
     world.clock.advance(100)
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 2_500 }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 2_500 }))
     const worker = await world.worker()
     const claimed = new Set<string>()
     for (let claims = await worker.claim(500); claims.length > 0; claims = await worker.claim(500)) {
       for (const { id } of claims) claimed.add(id)
     }
     expect(claimed.size).toBe(2_500)
-    expect(await world.store.countTasks({})).toEqual(counts({ running: 2_500 }))
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ running: 2_500 }))
   })
 
   specify('a worker that finds nothing is told when the next delayed task becomes due', async (world) => {

@@ -11,7 +11,7 @@ export const effects: Theme = (specify, expect) => {
     const startedAt = world.clock.now()
     world.clock.advance(20)
     const run = { ...claim, startedAt }
-    const answer = await store.completeWith(worker.session, run, '{"n":1}', (tx) =>
+    const answer = await store.tasks.completeWith(worker.session, run, '{"n":1}', (tx) =>
       database.notes.write(tx, 'a'),
     )
     expect(answer).toBe(true)
@@ -103,10 +103,10 @@ export const effects: Theme = (specify, expect) => {
     const [bad, good] = await worker.claim(2)
     const mistake = new Error('the handler is wrong')
     const [before, failed, completed, after] = await Promise.allSettled([
-      store.enqueue([newTask({ key: 'before' })]),
+      store.tasks.enqueue([newTask({ key: 'before' })]),
       worker.completeWith(bad!, (tx) => writeAndThrow(database, tx, mistake)),
       worker.completeWith(good!, (tx) => database.notes.write(tx, 'good')),
-      store.enqueue([newTask({ key: 'after' })]),
+      store.tasks.enqueue([newTask({ key: 'after' })]),
     ])
     expect(failed).toEqual({ status: 'rejected', reason: mistake })
     expect(completed).toEqual({ status: 'fulfilled', value: true })

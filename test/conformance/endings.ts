@@ -9,15 +9,15 @@ export const endings: Theme = (specify, expect) => {
     const failed = await world.enqueue()
     await worker.fail(await worker.claimOne())
     const cancelled = await world.enqueue()
-    await store.cancelTask(cancelled)
+    await store.tasks.cancelTask(cancelled)
     const removed = await world.enqueue()
-    await store.removeTask(removed)
+    await store.tasks.removeTask(removed)
     const running = await world.enqueue()
     await worker.claimOne()
     const queued = await world.enqueue()
     const scheduled = await world.enqueue({ runAfter: { ms: 10 } })
     const asked = [completed, failed, cancelled, removed, running, queued, scheduled, 'nonsense']
-    expect(await store.endings(asked)).toEqual(
+    expect(await store.tasks.endings(asked)).toEqual(
       new Map<string, unknown>([
         [completed, { status: 'completed', result: { n: 1 }, error: null }],
         [failed, { status: 'failed', result: null, error: { kind: 'error', message: 'no', stack: null } }],
@@ -30,13 +30,13 @@ export const endings: Theme = (specify, expect) => {
 
   specify('a task that is retried has not ended', async (world) => {
     const id = await world.enqueue()
-    await world.store.cancelTask(id)
-    await world.store.retryTask(id)
-    expect(await world.store.endings([id])).toEqual(new Map())
+    await world.store.tasks.cancelTask(id)
+    await world.store.tasks.retryTask(id)
+    expect(await world.store.tasks.endings([id])).toEqual(new Map())
   })
 
   specify('nobody asked about is nobody told about', async ({ store }) => {
-    expect(await store.endings([])).toEqual(new Map())
+    expect(await store.tasks.endings([])).toEqual(new Map())
   })
 
   specify('the endings of a thousand tasks come in one call', async (world) => {
@@ -50,6 +50,6 @@ export const endings: Theme = (specify, expect) => {
         outcome: { kind: 'completed', result: null },
       })),
     })
-    expect((await world.store.endings(ids)).size).toBe(1_000)
+    expect((await world.store.tasks.endings(ids)).size).toBe(1_000)
   })
 }

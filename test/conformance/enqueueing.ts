@@ -1,4 +1,4 @@
-import type { NewTask } from '../../src/store/contract.ts'
+import type { NewTask } from '../../src/store/ports/new-task.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask } from './world.ts'
 
@@ -13,7 +13,7 @@ export const enqueueing: Theme = (specify, expect) => {
       key: 'a@b.c',
       maxAttempts: 5,
     })
-    expect(await world.store.getTask(id)).toEqual({
+    expect(await world.store.tasks.getTask(id)).toEqual({
       id,
       name: 'mail.send',
       queue: 'mail',
@@ -39,16 +39,16 @@ export const enqueueing: Theme = (specify, expect) => {
   specify('what was enqueued is seen by every other store, and by those opened later', async (world) => {
     const other = await world.database.open()
     const id = await world.enqueue()
-    expect(await other.getTask(id)).toMatchObject({ id, status: 'queued' })
+    expect(await other.tasks.getTask(id)).toMatchObject({ id, status: 'queued' })
     await world.store.close()
     const later = await world.database.open()
-    expect(await later.getTask(id)).toMatchObject({ id, status: 'queued' })
+    expect(await later.tasks.getTask(id)).toMatchObject({ id, status: 'queued' })
   })
 
   specify('the answers come in the order of the tasks', async ({ store }) => {
     const tasks = ['c', 'a', 'b'].map((key) => newTask({ key, input: JSON.stringify(key) }))
-    const answers = await store.enqueue(tasks)
-    const inputs = await Promise.all(answers.map(async ({ id }) => (await store.getTask(id))?.input))
+    const answers = await store.tasks.enqueue(tasks)
+    const inputs = await Promise.all(answers.map(async ({ id }) => (await store.tasks.getTask(id))?.input))
     expect(inputs).toEqual(['c', 'a', 'b'])
   })
 
@@ -56,24 +56,24 @@ export const enqueueing: Theme = (specify, expect) => {
     const { store } = world
     const good = newTask({ queue: 'fresh', key: 'k' })
     const impossible = newTask({ priority: 'high' as never })
-    await expect(store.enqueue([good, impossible])).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(store.tasks.enqueue([good, impossible])).rejects.toMatchObject({ code: 'STORE_FAILED' })
     expect(await world.counts()).toEqual(counts({}))
     const other = await world.enqueue({ queue: 'other' })
-    const [again] = await store.enqueue([good])
+    const [again] = await store.tasks.enqueue([good])
     expect(again?.created).toBe(true)
     expect(await world.task(again!.id)).toMatchObject({ queue: 'fresh' })
     expect(await world.task(other)).toMatchObject({ queue: 'other' })
   })
 
   specify('nothing to enqueue is answered with nothing', async ({ store }) => {
-    expect(await store.enqueue([])).toEqual([])
+    expect(await store.tasks.enqueue([])).toEqual([])
   })
 
   specify('every task has an id of its own, also when stores enqueue at the same time', async (world) => {
     const other = await world.database.open()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
-        (i % 2 === 0 ? world.store : other).enqueue([newTask(), newTask()]),
+        (i % 2 === 0 ? world.store : other).tasks.enqueue([newTask(), newTask()]),
       ),
     )
     expect(new Set(idsOf(answers.flat())).size).toBe(100)
@@ -98,7 +98,7 @@ export const enqueueing: Theme = (specify, expect) => {
     ]
     // Each beside one that has nothing of its own, so that nobody can be mistaken for his neighbour.
     const tasks = parts.flatMap((part) => [newTask({ input: '"plain"' }), newTask(part)])
-    const ids = idsOf(await world.store.enqueue(tasks))
+    const ids = idsOf(await world.store.tasks.enqueue(tasks))
     for (const [position, id] of ids.entries()) {
       const { name, queue, priority, maxAttempts, input, key, requires } = tasks[position]!
       expect(await world.task(id)).toMatchObject({
@@ -117,7 +117,7 @@ export const enqueueing: Theme = (specify, expect) => {
     const first = { trace: { traceparent: 'one' } }
     const second = { trace: { traceparent: 'two' } }
     const tasks = [first, first, first, second, second, null, null].map((overrides) => newTask({ overrides }))
-    const ids = idsOf(await world.store.enqueue(tasks))
+    const ids = idsOf(await world.store.tasks.enqueue(tasks))
     const claimed = await (await world.worker()).claim(10)
     const found = ids.map((id) => claimed.find((claim) => claim.id === id)!.overrides)
     expect(found).toEqual(tasks.map(({ overrides }) => overrides))
@@ -139,7 +139,7 @@ export const enqueueing: Theme = (specify, expect) => {
       "'",
     ]
     const ids = idsOf(
-      await world.store.enqueue(values.map((value) => newTask({ input: JSON.stringify(value) }))),
+      await world.store.tasks.enqueue(values.map((value) => newTask({ input: JSON.stringify(value) }))),
     )
     for (const [position, id] of ids.entries()) {
       expect((await world.task(id)).input).toBe(values[position])
@@ -149,12 +149,12 @@ export const enqueueing: Theme = (specify, expect) => {
   specify('thousands of tasks can come in one call', async (world) => {
     const ids = await world.enqueueMany(5_000)
     expect(new Set(ids).size).toBe(5_000)
-    expect(await world.store.countTasks({})).toMatchObject({ queued: 5_000 })
+    expect(await world.store.tasks.countTasks({})).toMatchObject({ queued: 5_000 })
   })
 
   specify('an id that names no task is answered with null', async ({ store }) => {
     for (const id of ['999', '0', '-1', '1.5', '', 'nonsense', '9'.repeat(40)]) {
-      expect(await store.getTask(id), id).toBe(null)
+      expect(await store.tasks.getTask(id), id).toBe(null)
     }
   })
 

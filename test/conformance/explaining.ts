@@ -5,7 +5,10 @@ import type { World } from './world.ts'
 
 export const explaining: Theme = (specify, expect) => {
   const explained = async (world: World, id: string): Promise<Explanation> =>
-    explain({ ...(await world.store.circumstancesOf(id))!, limits: await world.store.limitsOn(id) })
+    explain({
+      ...(await world.store.tasks.circumstancesOf(id))!,
+      limits: await world.store.tasks.limitsOn(id),
+    })
   const failing = async (world: World, id: string): Promise<Check[]> =>
     (await explained(world, id)).reasons.filter(({ ok }) => !ok).map(({ check }) => check)
   const detailOf = async (world: World, id: string, wanted: Check): Promise<string> =>
@@ -55,11 +58,11 @@ export const explaining: Theme = (specify, expect) => {
   specify('a pause is told, of everything and of the queue', async (world) => {
     await world.worker()
     const id = await world.enqueue()
-    await world.store.setPaused('default', true)
+    await world.store.admin.setPaused('default', true)
     expect(await failing(world, id)).toEqual(['queue-not-paused'])
-    await world.store.setPaused(null, true)
+    await world.store.admin.setPaused(null, true)
     expect(await failing(world, id)).toEqual(['not-paused', 'queue-not-paused'])
-    await world.store.setPaused('default', false)
+    await world.store.admin.setPaused('default', false)
     expect(await failing(world, id)).toEqual(['not-paused'])
   })
 
@@ -83,7 +86,7 @@ export const explaining: Theme = (specify, expect) => {
 
   specify('a limit that is reached says so, and by whom it is held', async (world) => {
     const limit = { concurrency: 1, rate: null }
-    await world.store.planLimits([{ queue: 'default', limit }])
+    await world.store.admin.planLimits([{ queue: 'default', limit }])
     const [first, second] = await world.enqueueMany(2)
     const worker = await world.worker()
     expect(await failing(world, second!)).toEqual([])
@@ -99,7 +102,7 @@ export const explaining: Theme = (specify, expect) => {
 
   specify('a rate that is used up says when the next may start', async (world) => {
     const limit = { concurrency: null, rate: { count: 1, perMs: 60_000 } }
-    await world.store.planLimits([{ queue: 'default', limit }])
+    await world.store.admin.planLimits([{ queue: 'default', limit }])
     const [, second] = await world.enqueueMany(2)
     const worker = await world.worker()
     await worker.complete(await worker.claimOne())
@@ -119,7 +122,7 @@ export const explaining: Theme = (specify, expect) => {
       `worker:busy:7 holds it and has run it since ${new Date(since).toISOString()}`,
     )
     expect(await detailOf(world, ahead!, 'not-held')).toContain('about to start')
-    await world.store.cancelTask(running!)
+    await world.store.tasks.cancelTask(running!)
     const { reasons } = await explained(world, running!)
     expect(reasons.find(({ ok }) => !ok)?.fix).toContain('is being cancelled')
   })
@@ -159,6 +162,6 @@ export const explaining: Theme = (specify, expect) => {
   })
 
   specify('of a task that is not there, there is nothing to explain', async ({ store }) => {
-    for (const id of ['4711', 'nonsense']) expect(await store.circumstancesOf(id)).toBe(null)
+    for (const id of ['4711', 'nonsense']) expect(await store.tasks.circumstancesOf(id)).toBe(null)
   })
 }

@@ -1,4 +1,4 @@
-import type { Claim } from '../../src/store/contract.ts'
+import type { Claim } from '../../src/store/ports/exchange.ts'
 import type { Theme } from './theme.ts'
 import { idsOf } from './world.ts'
 
@@ -33,13 +33,13 @@ export const fairness: Theme = (specify, expect) => {
   specify('a paused queue leaves its turn to the others', async (world) => {
     await world.enqueueMany(3, { queue: 'a' })
     await world.enqueueMany(3, { queue: 'b' })
-    await world.store.setPaused('a', true)
+    await world.store.admin.setPaused('a', true)
     const worker = await world.worker({ queues: ['a', 'b'] })
     expect(queuesOf(await worker.claim(9))).toEqual(['b', 'b', 'b'])
   })
 
   specify('within its turns each queue is in its own order, of all names', async (world) => {
-    await world.store.configureQueues([
+    await world.store.admin.configureQueues([
       { name: 'old', ordering: { strategy: 'fifo', ageingMs: null } },
       { name: 'new', ordering: { strategy: 'lifo', ageingMs: null } },
     ])

@@ -1,4 +1,4 @@
-import type { TaskFilter } from '../../src/store/contract.ts'
+import type { TaskFilter } from '../../src/store/ports/tasks.ts'
 import type { Theme } from './theme.ts'
 import { idsOf, newTask, type World } from './world.ts'
 
@@ -91,17 +91,17 @@ export const filtering: Theme = (specify, expect) => {
     const wanted = await world.enqueue({ key: 'needle' })
     await world.enqueueMany(10_500)
     for (const filter of [{ key: 'needle' }, { createdBefore: world.clock.now() + 1, key: 'needle' }]) {
-      const first = await world.store.listTasks(filter, { limit: 5, cursor: null })
+      const first = await world.store.tasks.listTasks(filter, { limit: 5, cursor: null })
       expect(first.items).toEqual([])
       expect(first.next).not.toBe(null)
-      const second = await world.store.listTasks(filter, { limit: 5, cursor: first.next })
+      const second = await world.store.tasks.listTasks(filter, { limit: 5, cursor: first.next })
       expect(idsOf(second.items)).toEqual([wanted])
       expect(second.next).toBe(null)
     }
   })
 
   specify('scheduled tasks of one queue are found behind those of another', async (world) => {
-    await world.store.enqueue(
+    await world.store.tasks.enqueue(
       Array.from({ length: 1_500 }, () => newTask({ queue: 'busy', runAfter: { ms: 1_000 } })),
     )
     const wanted = await world.enqueue({ queue: 'quiet', runAfter: { ms: 5_000 } })

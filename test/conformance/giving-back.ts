@@ -105,7 +105,7 @@ export const givingBack: Theme = (specify, expect) => {
           const id = await world.enqueue()
           const worker = await world.worker()
           await (held === 'running' ? worker.claim(1) : worker.claim(0, 1))
-          expect(await world.store.cancelTask(id)).toBe('requested')
+          expect(await world.store.tasks.cancelTask(id)).toBe('requested')
           expect(await worker.end(cause)).toMatchObject({ returned: 0 })
           expect(await world.task(id)).toMatchObject({ status: 'cancelled', finishedAt: world.clock.now() })
           expect(await world.counts()).toEqual(counts({ cancelled: 1 }))

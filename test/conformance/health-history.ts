@@ -1,19 +1,19 @@
 import { HEALTH_KEPT_MS } from '../../src/model/health.ts'
-import type { NewHealthNote } from '../../src/store/health-row.ts'
+import type { NewHealthNote } from '../../src/store/ports/health.ts'
 import type { Theme } from './theme.ts'
 
 const ALL = { limit: 10_000, cursor: null }
 
 export const healthHistory: Theme = (specify, expect) => {
   specify('what is noted is read, the newest first, with the time of the store', async (world) => {
-    await world.store.noteHealth([
+    await world.store.sessions.noteHealth([
       note({ component: 'a', status: 'pending', agoMs: 1_500 }),
       note({ component: 'b' }),
     ])
     world.clock.advance(60_000)
-    await world.store.noteHealth([note({ component: 'a', changedFrom: 'pending' })])
+    await world.store.sessions.noteHealth([note({ component: 'a', changedFrom: 'pending' })])
     const now = world.clock.now()
-    expect(await world.store.healthHistory({}, ALL)).toEqual({
+    expect(await world.store.sessions.healthHistory({}, ALL)).toEqual({
       items: [
         { at: now, component: 'a', status: 'healthy', changedFrom: 'pending' },
         { at: now - 60_000, component: 'b', status: 'healthy', changedFrom: null },
@@ -25,35 +25,40 @@ export const healthHistory: Theme = (specify, expect) => {
 
   specify('it is read of one component, of changes alone, and page by page', async (world) => {
     for (let i = 0; i < 7; i++) {
-      await world.store.noteHealth([
+      await world.store.sessions.noteHealth([
         note({ component: 'a', changedFrom: i % 2 ? 'unhealthy' : null }),
         note({}),
       ])
     }
-    const changes = await world.store.healthHistory({ component: 'a', changes: true }, ALL)
+    const changes = await world.store.sessions.healthHistory({ component: 'a', changes: true }, ALL)
     expect(changes.items).toHaveLength(3)
-    const first = await world.store.healthHistory({ component: 'a' }, { limit: 4, cursor: null })
-    const second = await world.store.healthHistory({ component: 'a' }, { limit: 4, cursor: first.next })
+    const first = await world.store.sessions.healthHistory({ component: 'a' }, { limit: 4, cursor: null })
+    const second = await world.store.sessions.healthHistory(
+      { component: 'a' },
+      { limit: 4, cursor: first.next },
+    )
     expect([first.items.length, second.items.length, second.next]).toEqual([4, 3, null])
     expect([...first.items, ...second.items]).toEqual(
-      (await world.store.healthHistory({ component: 'a' }, ALL)).items,
+      (await world.store.sessions.healthHistory({ component: 'a' }, ALL)).items,
     )
   })
 
   specify('what is too old is taken away, a few at a time', async (world) => {
-    await world.store.noteHealth(Array.from({ length: 700 }, () => note({})))
+    await world.store.sessions.noteHealth(Array.from({ length: 700 }, () => note({})))
     world.clock.advance(HEALTH_KEPT_MS + 1)
-    const count = async () => (await world.store.healthHistory({}, ALL)).items.length
-    await world.store.noteHealth([note({})])
+    const count = async () => (await world.store.sessions.healthHistory({}, ALL)).items.length
+    await world.store.sessions.noteHealth([note({})])
     expect(await count()).toBe(700 + 1 - 501)
-    await world.store.noteHealth([note({})])
+    await world.store.sessions.noteHealth([note({})])
     expect(await count()).toBe(2)
   })
 
   specify('stores that note at the same time lose nothing', async (world) => {
     const stores = [world.store, await world.database.open(), await world.database.open()]
-    await Promise.all(Array.from({ length: 30 }, (_, i) => stores[i % 3]!.noteHealth([note({}), note({})])))
-    expect((await world.store.healthHistory({}, ALL)).items).toHaveLength(60)
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => stores[i % 3]!.sessions.noteHealth([note({}), note({})])),
+    )
+    expect((await world.store.sessions.healthHistory({}, ALL)).items).toHaveLength(60)
   })
 }
 

@@ -28,7 +28,7 @@ export const heldKeys: Theme = (specify, expect) => {
     const large = (letter: string) => JSON.stringify(letter.repeat(100_000))
     const { id } = await enqueue(world.store, replace, 1)
     for (const input of [large('a'), large('b'), '3', large('c')]) {
-      await world.store.enqueue([keyed(replace, 0, { input })])
+      await world.store.tasks.enqueue([keyed(replace, 0, { input })])
       expect((await world.task(id)).input).toBe(JSON.parse(input))
     }
     expect(((await inputs(world))[0] as string).slice(0, 3)).toBe('ccc')
@@ -127,7 +127,7 @@ export const heldKeys: Theme = (specify, expect) => {
         world.clock.advance(5_000)
         expect(await inputs(world)).toEqual([1])
       } else if (end === 'cancel') {
-        await world.store.cancelTask(id)
+        await world.store.tasks.cancelTask(id)
         await worker.settle(claim, { kind: 'cancelled' })
       } else {
         await worker.end('crash')
@@ -179,7 +179,7 @@ export const heldKeys: Theme = (specify, expect) => {
         [throttle, 1],
       ] as const) {
         const key = wish.kind
-        const answers = await world.store.enqueue([1, 2, 3].map((input) => keyed(wish, input, { key })))
+        const answers = await world.store.tasks.enqueue([1, 2, 3].map((input) => keyed(wish, input, { key })))
         expect(answers.map(({ created }) => created)).toEqual([true, false, false])
         expect(new Set(idsOf(answers)).size).toBe(1)
         expect((await world.task(answers[0]!.id)).input).toBe(expected)
@@ -188,7 +188,7 @@ export const heldKeys: Theme = (specify, expect) => {
   )
 
   specify('in one call, different wishes for one key are done one after the other', async (world) => {
-    const answers = await world.store.enqueue([
+    const answers = await world.store.tasks.enqueue([
       keyed(null, 1),
       keyed(replace, 2),
       keyed(throttle, 3),
@@ -217,21 +217,21 @@ export const heldKeys: Theme = (specify, expect) => {
     const running = await worker.claimOne()
     const { id: follower } = await enqueue(world.store, replace, 2)
     await worker.complete(running)
-    expect(await world.store.retryTask(old!)).toEqual({ keyHeldBy: follower })
+    expect(await world.store.tasks.retryTask(old!)).toEqual({ keyHeldBy: follower })
     // Cancelled, it waits for nobody, and can be retried like any other.
-    expect(await world.store.cancelTask(follower)).toBe('cancelled')
+    expect(await world.store.tasks.cancelTask(follower)).toBe('cancelled')
     expect(await world.task(follower)).toMatchObject({ key: 'k' })
-    expect(await world.store.retryTask(follower)).toBe('retried')
-    expect(await world.store.retryTask(old!)).toEqual({ keyHeldBy: follower })
+    expect(await world.store.tasks.retryTask(follower)).toBe('retried')
+    expect(await world.store.tasks.retryTask(old!)).toEqual({ keyHeldBy: follower })
     expect(await inputs(world)).toEqual([2])
-    expect(await world.store.retryTask(old!)).toBe('retried')
+    expect(await world.store.tasks.retryTask(old!)).toBe('retried')
   })
 
   specify('a transaction that is rolled back replaces nothing, and one that commits does', async (world) => {
     const { id } = await enqueue(world.store, debounce, 1)
     const inside = (input: number, fails: boolean) =>
       world.database.transact(async (tx) => {
-        await world.store.within(tx).enqueue([keyed(debounce, input)])
+        await world.store.tasks.within(tx).enqueue([keyed(debounce, input)])
         if (fails) throw new Error('no')
       })
     await expect(inside(2, true)).rejects.toMatchObject({ message: 'no' })

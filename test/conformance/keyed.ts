@@ -1,5 +1,6 @@
 import type { WhenHeld } from '../../src/model/held-key.ts'
-import type { Enqueued, NewTask, Store } from '../../src/store/contract.ts'
+import type { Enqueued, NewTask } from '../../src/store/ports/new-task.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { newTask } from './world.ts'
 
 export const replace: WhenHeld = { kind: 'replace' }
@@ -18,5 +19,5 @@ export async function enqueueKeyed(
   whenHeld: WhenHeld | null,
   input: number,
 ): Promise<Enqueued> {
-  return (await store.enqueue([keyed(whenHeld, input)]))[0]!
+  return (await store.tasks.enqueue([keyed(whenHeld, input)]))[0]!
 }

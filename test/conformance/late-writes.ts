@@ -1,5 +1,5 @@
 import type { Outcome } from '../../src/model/outcome.ts'
-import type { ClaimProof } from '../../src/store/contract.ts'
+import type { ClaimProof } from '../../src/store/ports/exchange.ts'
 import type { Claimant } from './claimant.ts'
 import type { World } from './world.ts'
 
@@ -48,9 +48,9 @@ export const WRITES: Record<string, Write> = {
 export async function everythingAbout(world: World, id: string): Promise<unknown> {
   const { store, database } = world
   return {
-    task: await store.getTask(id),
-    logs: await store.taskLogs(id, { limit: 100, cursor: null }),
-    attempts: await store.taskAttempts(id),
+    task: await store.tasks.getTask(id),
+    logs: await store.tasks.taskLogs(id, { limit: 100, cursor: null }),
+    attempts: await store.tasks.taskAttempts(id),
     counts: await world.counts(),
     notes: await database.notes.all(),
   }

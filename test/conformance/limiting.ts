@@ -7,11 +7,11 @@ export const concurrency = (count: number): Limit => ({ concurrency: count, rate
 export const rate = (count: number, perMs: number): Limit => ({ concurrency: null, rate: { count, perMs } })
 
 export const limitQueue = (world: World, limit: Limit | null, queue = 'default') =>
-  world.store.planLimits([{ queue, limit }])
+  world.store.admin.planLimits([{ queue, limit }])
 
 /** Each key of the task. */
 export const limitKeys = (world: World, limit: Limit | null, task = 'job') =>
-  world.store.planLimits([{ task, limit }])
+  world.store.admin.planLimits([{ task, limit }])
 
 /** New tasks of one key. */
 export const ofKey = (world: World, limitKey: string, count: number) => world.enqueueMany(count, { limitKey })

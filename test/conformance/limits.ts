@@ -181,7 +181,7 @@ export const limits: Theme = (specify, expect) => {
     await limitQueue(world, concurrency(1))
     await world.store.close()
     const store = await world.database.open()
-    await store.enqueue([newTask(), newTask()])
+    await store.tasks.enqueue([newTask(), newTask()])
     const worker = await world.worker({}, store)
     expect(await worker.claim(5)).toHaveLength(1)
   })
@@ -204,7 +204,7 @@ export const limits: Theme = (specify, expect) => {
     const worker = await world.worker()
     await worker.claimOne()
     world.clock.advance(400)
-    expect(await world.store.limitsOn(second!)).toEqual([
+    expect(await world.store.tasks.limitsOn(second!)).toEqual([
       {
         scope: { queue: 'default' },
         key: null,
@@ -224,6 +224,6 @@ export const limits: Theme = (specify, expect) => {
         holders: [first],
       },
     ])
-    expect(await world.store.limitsOn('0')).toEqual([])
+    expect(await world.store.tasks.limitsOn('0')).toEqual([])
   })
 }

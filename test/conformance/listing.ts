@@ -1,5 +1,5 @@
 import { type Page, TASK_STATUSES, type TaskRecord, type TaskStatus } from '../../src/model/task.ts'
-import type { TaskFilter } from '../../src/store/contract.ts'
+import type { TaskFilter } from '../../src/store/ports/tasks.ts'
 import type { Theme } from './theme.ts'
 import { idsOf, newTask, type World } from './world.ts'
 
@@ -12,7 +12,7 @@ export const listing: Theme = (specify, expect) => {
         const ids = await populate(world)
         const listed = await world.list({ status }, limit)
         expect(idsOf(listed).sort()).toEqual([...ids[status]].sort())
-        for (const task of listed) expect(task).toEqual(await world.store.getTask(task.id))
+        for (const task of listed) expect(task).toEqual(await world.store.tasks.getTask(task.id))
       })
     }
   }
@@ -27,9 +27,9 @@ export const listing: Theme = (specify, expect) => {
     'integers that a number would change keep all their digits in the records of tasks',
     async (world) => {
       const input = '{"id":9007199254740993,"list":[-12345678901234567890],"large":1152921504606847000}'
-      const [task] = await world.store.enqueue([newTask({ input })])
+      const [task] = await world.store.tasks.enqueue([newTask({ input })])
       const exact = { id: 9007199254740993n, list: [-12345678901234567890n], large: 2 ** 60 }
-      expect((await world.store.getTask(task!.id))?.input).toEqual(exact)
+      expect((await world.store.tasks.getTask(task!.id))?.input).toEqual(exact)
       const worker = await world.worker()
       await worker.complete((await worker.claim(1))[0]!, input)
       expect(await world.list({})).toMatchObject([{ input: exact, result: exact }])
@@ -38,9 +38,9 @@ export const listing: Theme = (specify, expect) => {
 
   specify('a page holds no more than its limit, and the last one has no next', async (world) => {
     await world.enqueueMany(5)
-    const first = await world.store.listTasks({ status: 'queued' }, { limit: 3, cursor: null })
+    const first = await world.store.tasks.listTasks({ status: 'queued' }, { limit: 3, cursor: null })
     expect(first.items).toHaveLength(3)
-    const second = await world.store.listTasks({ status: 'queued' }, { limit: 3, cursor: first.next })
+    const second = await world.store.tasks.listTasks({ status: 'queued' }, { limit: 3, cursor: first.next })
     expect(second.items).toHaveLength(2)
     expect(second.next).toBe(null)
   })
@@ -62,10 +62,10 @@ export const listing: Theme = (specify, expect) => {
     async (world) => {
       const ids = await world.enqueueMany(10)
       for (const filter of [{}, { status: 'queued' }] as const) {
-        const first = await world.store.listTasks(filter, { limit: 4, cursor: null })
+        const first = await world.store.tasks.listTasks(filter, { limit: 4, cursor: null })
         world.clock.advance(1)
         await world.enqueueMany(3)
-        const rest = await world.store.listTasks(filter, { limit: 100, cursor: first.next })
+        const rest = await world.store.tasks.listTasks(filter, { limit: 100, cursor: first.next })
         const listed = idsOf([...first.items, ...rest.items])
         expect(new Set(listed).size).toBe(listed.length)
         for (const id of ids) expect(listed).toContain(id)
@@ -92,10 +92,10 @@ export const listing: Theme = (specify, expect) => {
   specify('a cursor that is none of ours is refused with a hint', async ({ store }) => {
     for (const cursor of ['nonsense', '', 'W10', 'WzEsMiwzXQ', 'eyJhIjoxfQ']) {
       for (const status of [undefined, 'queued', 'completed'] as const) {
-        const answer = store.listTasks({ status }, { limit: 5, cursor })
+        const answer = store.tasks.listTasks({ status }, { limit: 5, cursor })
         await expect(answer).rejects.toMatchObject({ code: 'BAD_CURSOR' })
       }
-      const answer = store.taskLogs('1', { limit: 5, cursor })
+      const answer = store.tasks.taskLogs('1', { limit: 5, cursor })
       await expect(answer).rejects.toMatchObject({ code: 'BAD_CURSOR' })
     }
   })
@@ -142,7 +142,7 @@ async function pagesOf(world: World, filter: TaskFilter): Promise<TaskRecord[][]
   const pages: TaskRecord[][] = []
   let cursor: string | null = null
   do {
-    const page: Page<TaskRecord> = await world.store.listTasks(filter, { limit: 100, cursor })
+    const page: Page<TaskRecord> = await world.store.tasks.listTasks(filter, { limit: 100, cursor })
     pages.push(page.items)
     cursor = page.next
   } while (cursor !== null && pages.length < 100)
@@ -175,7 +175,7 @@ async function populate(world: World): Promise<Record<TaskStatus, string[]>> {
   // Held ahead and suspected tasks are queued, too.
   const crashing = await world.worker({ names: ['a'], queues: ['x', 'y'], worker: 'worker:crashing:0' })
   await crashing.claim(2)
-  await store.endSession(crashing.session, 'crash')
+  await store.sessions.endSession(crashing.session, 'crash')
   const ahead = await world.worker({ names: ['b'], queues: ['x', 'y'] })
   await ahead.claim(0, 2)
   return ids

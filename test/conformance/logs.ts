@@ -16,7 +16,7 @@ export const logs: Theme = (specify, expect) => {
     }))
     await worker.exchange({ logs: [{ id, fence, lines: lines.slice(0, 2) }] })
     await worker.exchange({ logs: [{ id, fence, lines: lines.slice(2) }] })
-    expect(await world.store.taskLogs(id, { limit: 10, cursor: null })).toEqual({
+    expect(await world.store.tasks.taskLogs(id, { limit: 10, cursor: null })).toEqual({
       items: lines.map((line, i) => ({ ...line, details: i % 2 ? null : { i } })),
       next: null,
     })
@@ -37,7 +37,7 @@ export const logs: Theme = (specify, expect) => {
         const pages: string[][] = []
         let cursor: string | null = null
         do {
-          const page: Page<LogLine> = await world.store.taskLogs(id, { limit: 100, cursor, follow })
+          const page: Page<LogLine> = await world.store.tasks.taskLogs(id, { limit: 100, cursor, follow })
           pages.push(page.items.map(({ message }) => message))
           cursor = page.next
         } while (cursor !== null && pages.at(-1)!.length > 0)
@@ -53,7 +53,7 @@ export const logs: Theme = (specify, expect) => {
     const worker = await world.worker()
     const { fence } = await worker.claimOne()
     const read = async (cursor: string | null) => {
-      const { items, next } = await world.store.taskLogs(id, { limit: 2, cursor, follow: true })
+      const { items, next } = await world.store.tasks.taskLogs(id, { limit: 2, cursor, follow: true })
       return { said: items.map(({ message }) => message), next }
     }
     const log = (...messages: string[]) => {
@@ -86,7 +86,7 @@ export const logs: Theme = (specify, expect) => {
         logs: [{ id, fence, lines: [line] }],
         progress: [{ id, fence, fraction: 0.5, message: 'a\0b' }],
       })
-      const { items } = await world.store.taskLogs(id, { limit: 10, cursor: null })
+      const { items } = await world.store.tasks.taskLogs(id, { limit: 10, cursor: null })
       // Not every database has a place for it.
       const likely = ['a\0b', 'a\ufffdb']
       expect(likely).toContain(items[0]?.message)
@@ -104,7 +104,7 @@ export const logs: Theme = (specify, expect) => {
       logs: [{ id, fence, lines: [line] }],
       outcomes: [{ id, fence, startedAt: at, outcome: { kind: 'completed', result: null } }],
     })
-    const { items } = await world.store.taskLogs(id, { limit: 10, cursor: null })
+    const { items } = await world.store.tasks.taskLogs(id, { limit: 10, cursor: null })
     expect(items).toMatchObject([{ message: 'bye' }])
   })
 
@@ -115,7 +115,7 @@ export const logs: Theme = (specify, expect) => {
     const messages: string[] = []
     let cursor: string | null = null
     do {
-      const page = await world.store.taskLogs(id, { limit: 4, cursor })
+      const page = await world.store.tasks.taskLogs(id, { limit: 4, cursor })
       messages.push(...page.items.map(({ message }) => message))
       cursor = page.next
     } while (cursor !== null && messages.length < 100)
@@ -129,7 +129,7 @@ export const logs: Theme = (specify, expect) => {
     for (let batch = 0; batch < 30; batch++) {
       await worker.log(claim, ...Array.from({ length: 100 }, (_, i) => `line ${batch * 100 + i}`))
     }
-    const { items } = await world.store.taskLogs(id, { limit: 5_000, cursor: null })
+    const { items } = await world.store.tasks.taskLogs(id, { limit: 5_000, cursor: null })
     expect(items.length).toBeLessThanOrEqual(2_000)
     expect(items.length).toBeGreaterThan(99)
     expect(items.at(-1)?.message).toBe('line 2999')
@@ -141,8 +141,8 @@ export const logs: Theme = (specify, expect) => {
     const worker = await world.worker()
     const claims = await worker.claim(2)
     await worker.log(claims[0]!, 'mine')
-    expect((await world.store.taskLogs(first!, { limit: 5, cursor: null })).items).toHaveLength(1)
-    expect((await world.store.taskLogs(second!, { limit: 5, cursor: null })).items).toEqual([])
-    expect((await world.store.taskLogs('nonsense', { limit: 5, cursor: null })).items).toEqual([])
+    expect((await world.store.tasks.taskLogs(first!, { limit: 5, cursor: null })).items).toHaveLength(1)
+    expect((await world.store.tasks.taskLogs(second!, { limit: 5, cursor: null })).items).toEqual([])
+    expect((await world.store.tasks.taskLogs('nonsense', { limit: 5, cursor: null })).items).toEqual([])
   })
 }

@@ -13,7 +13,7 @@ async function oneOfEach(world: World, names: readonly string[], rounds = 1): Pr
   const tasks = Array.from({ length: rounds }, (_, round) =>
     names.map((name, n) => newTask({ name, priority: 1 + ((n * 7 + round * 13) % 50) })),
   ).flat()
-  const created = await world.store.enqueue(tasks)
+  const created = await world.store.tasks.enqueue(tasks)
   return tasks
     .map(({ priority }, i) => ({ priority, id: created[i]!.id }))
     .toSorted((a, b) => a.priority - b.priority || Number(a.id) - Number(b.id))
@@ -37,7 +37,9 @@ export const manyLanes: Theme = (specify, expect) => {
   })
 
   specify('the last of many names comes first where the last is first', async (world) => {
-    await world.store.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
+    await world.store.admin.configureQueues([
+      { name: 'default', ordering: { strategy: 'lifo', ageingMs: null } },
+    ])
     const names = namesOf(MANY)
     const ids: string[] = []
     for (const name of names) {
@@ -128,7 +130,7 @@ export const manyLanes: Theme = (specify, expect) => {
   specify('of many queues those that are paused or full leave their turn to the others', async (world) => {
     const queues = queuesOf(MANY)
     for (const queue of queues) await world.enqueueMany(2, { queue })
-    for (const queue of queues.slice(0, 20)) await world.store.setPaused(queue, true)
+    for (const queue of queues.slice(0, 20)) await world.store.admin.setPaused(queue, true)
     await limitQueue(world, concurrency(1), 'queue-30')
     const worker = await world.worker({ queues })
     const expected = queues.slice(20)

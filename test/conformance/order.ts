@@ -88,7 +88,7 @@ export const order: Theme = (specify, expect) => {
     world.clock.advance(1)
     const waiting = await world.enqueue()
     world.clock.advance(1)
-    await world.store.retryTask(retried)
+    await world.store.tasks.retryTask(retried)
     const later = await world.enqueue({ priority: 101 })
     expect(idsOf(await worker.claim(3))).toEqual([waiting, retried, later])
   })

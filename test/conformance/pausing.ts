@@ -6,12 +6,12 @@ export const pausing: Theme = (specify, expect) => {
     const other = await world.database.open()
     const paused = await world.enqueue({ queue: 'mail', priority: 1 })
     const free = await world.enqueue({ queue: 'ml' })
-    await world.store.setPaused('mail', true)
+    await world.store.admin.setPaused('mail', true)
     const worker = await world.worker({ queues: ['mail', 'ml'] }, other)
     expect(idsOf(await worker.claim(5))).toEqual([free])
     expect(await worker.claim(5)).toEqual([])
     expect(await world.task(paused)).toMatchObject({ status: 'queued', attempts: 0 })
-    await world.store.setPaused('mail', false)
+    await world.store.admin.setPaused('mail', false)
     expect(idsOf(await worker.claim(5))).toEqual([paused])
   })
 
@@ -19,7 +19,7 @@ export const pausing: Theme = (specify, expect) => {
     await world.enqueueMany(3)
     const worker = await world.worker()
     const [first, second, third] = await worker.claim(2, 1)
-    await world.store.setPaused('default', true)
+    await world.store.admin.setPaused('default', true)
     await world.enqueue()
     expect((await worker.complete(first!)).refused).toEqual([])
     expect((await worker.fail(second!, 0)).refused).toEqual([])
@@ -32,42 +32,42 @@ export const pausing: Theme = (specify, expect) => {
     await world.enqueueMany(3)
     const worker = await world.worker()
     const { store } = world
-    expect(await store.holdsAhead(null)).toBe(false)
+    expect(await store.admin.holdsAhead(null)).toBe(false)
     const [, ahead] = await worker.claim(1, 1)
-    for (const of of [null, { queue: 'default' }]) expect(await store.holdsAhead(of)).toBe(true)
+    for (const of of [null, { queue: 'default' }]) expect(await store.admin.holdsAhead(of)).toBe(true)
     for (const of of [{ queue: 'other' }, { discovery: 'default' }])
-      expect(await store.holdsAhead(of)).toBe(false)
+      expect(await store.admin.holdsAhead(of)).toBe(false)
     await worker.giveBack(ahead!)
-    expect(await store.holdsAhead(null)).toBe(false)
+    expect(await store.admin.holdsAhead(null)).toBe(false)
   })
 
   specify('the pause of everything holds for all queues, also for those that come later', async (world) => {
     await world.enqueue()
-    await world.store.setPaused(null, true)
+    await world.store.admin.setPaused(null, true)
     await world.enqueue({ queue: 'late' })
     const other = await world.database.open()
     const worker = await world.worker({ queues: ['default', 'late'] }, other)
     expect(await worker.claim(5)).toEqual([])
-    expect(await other.everythingIsPaused()).toBe(true)
-    await world.store.setPaused(null, false)
-    expect(await other.everythingIsPaused()).toBe(false)
+    expect(await other.admin.everythingIsPaused()).toBe(true)
+    await world.store.admin.setPaused(null, false)
+    expect(await other.admin.everythingIsPaused()).toBe(false)
     expect(await worker.claim(5)).toHaveLength(2)
   })
 
   specify('resuming everything leaves a queue paused that was paused by itself', async (world) => {
     await world.enqueue()
-    await world.store.setPaused('default', true)
-    await world.store.setPaused(null, true)
-    await world.store.setPaused(null, false)
+    await world.store.admin.setPaused('default', true)
+    await world.store.admin.setPaused(null, true)
+    await world.store.admin.setPaused(null, false)
     const worker = await world.worker()
     expect(await worker.claim(5)).toEqual([])
-    await world.store.setPaused('default', false)
+    await world.store.admin.setPaused('default', false)
     expect(await worker.claim(5)).toHaveLength(1)
   })
 
   specify('a pause outlives the store that asked for it', async (world) => {
     await world.enqueue()
-    await world.store.setPaused('default', true)
+    await world.store.admin.setPaused('default', true)
     await world.store.close()
     const worker = await world.worker({}, await world.database.open())
     expect(await worker.claim(5)).toEqual([])
@@ -77,7 +77,7 @@ export const pausing: Theme = (specify, expect) => {
     'a paused queue has no delayed tasks and no suspects to wait for that it would give',
     async (world) => {
       await world.enqueue({ runAfter: { ms: 10 } })
-      await world.store.setPaused('default', true)
+      await world.store.admin.setPaused('default', true)
       world.clock.advance(10)
       const worker = await world.worker()
       expect(await worker.take(5)).toMatchObject({ claims: [], suspectsWaiting: false })
@@ -88,17 +88,17 @@ export const pausing: Theme = (specify, expect) => {
   specify('queues are listed with their counts and whether they are paused', async (world) => {
     await world.enqueueMany(2, { queue: 'b' })
     await world.enqueue({ queue: 'a', runAfter: { ms: 50 } })
-    await world.store.setPaused('c', true)
+    await world.store.admin.setPaused('c', true)
     const worker = await world.worker({ queues: ['b'] })
     await worker.claimOne()
     const ordering = { strategy: 'priority', ageingMs: null }
-    expect(await world.store.listQueues()).toEqual([
+    expect(await world.store.admin.listQueues()).toEqual([
       { name: 'a', paused: false, ...ordering, ...counts({ scheduled: 1 }) },
       { name: 'b', paused: false, ...ordering, ...counts({ queued: 1, running: 1 }) },
       { name: 'c', paused: true, ...ordering, ...counts({}) },
     ])
-    await world.store.setPaused('c', false)
-    await world.store.setPaused(null, true)
-    expect((await world.store.listQueues()).map(({ paused }) => paused)).toEqual([true, true, true])
+    await world.store.admin.setPaused('c', false)
+    await world.store.admin.setPaused(null, true)
+    expect((await world.store.admin.listQueues()).map(({ paused }) => paused)).toEqual([true, true, true])
   })
 }

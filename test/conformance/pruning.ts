@@ -1,5 +1,5 @@
 import type { Keep, Retention } from '../../src/model/retention.ts'
-import type { Change } from '../../src/store/contract.ts'
+import type { Change } from '../../src/store/ports/change.ts'
 import type { Claimant } from './claimant.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask, type World } from './world.ts'
@@ -27,7 +27,7 @@ async function completed(world: World, worker: Claimant, count: number, task = {
 }
 
 async function prune(world: World, keep: Retention, limit = 100): Promise<number> {
-  return (await world.store.pruneTasks(keep, { limit })).removed
+  return (await world.store.maintenance.pruneTasks(keep, { limit })).removed
 }
 
 export const pruning: Theme = (specify, expect) => {
@@ -43,12 +43,12 @@ export const pruning: Theme = (specify, expect) => {
     const [young] = await completed(world, worker, 1)
     expect(await prune(world, retention({ completed: { ageMs: DAY_MS + 100 } }))).toBe(0)
     expect(await prune(world, retention({ completed: { ageMs: DAY_MS } }))).toBe(1)
-    expect(await store.getTask(old)).toBe(null)
-    expect(await store.taskLogs(old, { limit: 10, cursor: null })).toEqual({ items: [], next: null })
-    expect(await store.taskAttempts(old)).toEqual([])
+    expect(await store.tasks.getTask(old)).toBe(null)
+    expect(await store.tasks.taskLogs(old, { limit: 10, cursor: null })).toEqual({ items: [], next: null })
+    expect(await store.tasks.taskAttempts(old)).toEqual([])
     expect((await world.task(young!)).status).toBe('completed')
     expect(await world.counts()).toEqual(counts({ completed: 1 }))
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.check()).toEqual([])
   })
 
   specify('each status has its own limits, and what has none is kept for ever', async (world) => {
@@ -57,14 +57,14 @@ export const pruning: Theme = (specify, expect) => {
     const failed = await world.enqueue()
     await worker.fail(await worker.claimOne())
     const cancelled = await world.enqueue()
-    await world.store.cancelTask(cancelled)
+    await world.store.tasks.cancelTask(cancelled)
     world.clock.advance(3_650 * DAY_MS)
     expect(await prune(world, retention({}))).toBe(0)
     expect(await prune(world, retention({ completed: { ageMs: 7 * DAY_MS } }))).toBe(1)
     expect(await world.counts()).toEqual(counts({ failed: 1, cancelled: 1 }))
     expect(await prune(world, retention({ failed: { ageMs: 30 * DAY_MS } }))).toBe(1)
     expect(await prune(world, retention({ cancelled: { ageMs: 1 } }))).toBe(1)
-    for (const id of [done!, failed, cancelled]) expect(await world.store.getTask(id)).toBe(null)
+    for (const id of [done!, failed, cancelled]) expect(await world.store.tasks.getTask(id)).toBe(null)
     expect(await world.counts()).toEqual(counts({}))
   })
 
@@ -77,7 +77,7 @@ export const pruning: Theme = (specify, expect) => {
     expect(await prune(world, retention({ completed: { count: 4 } }))).toBe(3)
     const kept = [...second, ...elsewhere, ...third]
     expect(idsOf(await world.list({ status: 'completed' })).sort()).toEqual(kept.sort())
-    for (const id of first) expect(await world.store.getTask(id)).toBe(null)
+    for (const id of first) expect(await world.store.tasks.getTask(id)).toBe(null)
     expect(await prune(world, retention({ completed: { count: 4 } }))).toBe(0)
     expect(await prune(world, retention({ completed: { count: 0 } }))).toBe(kept.length)
     expect(await world.counts()).toEqual(counts({}))
@@ -86,30 +86,30 @@ export const pruning: Theme = (specify, expect) => {
   specify('however many lanes there are, all are looked into, some at a time', async (world) => {
     const { store } = world
     const names = Array.from({ length: 1_100 }, (_, n) => newTask({ name: `job-${n}` }))
-    const ids = idsOf(await store.enqueue(names))
+    const ids = idsOf(await store.tasks.enqueue(names))
     const old = [ids[0]!, ids[700]!, ids[1_099]!]
-    for (const id of old) await store.cancelTask(id)
+    for (const id of old) await store.tasks.cancelTask(id)
     const removed: number[] = []
     let afterLane = 0
     for (let steps = 0; steps < 20; steps++) {
-      const step = await store.pruneTasks(EVERYTHING, { limit: 10, afterLane })
+      const step = await store.maintenance.pruneTasks(EVERYTHING, { limit: 10, afterLane })
       removed.push(step.removed)
       afterLane = step.afterLane
       if (!step.more) break
     }
     expect(removed.filter((count) => count > 0)).toEqual([1, 1, 1])
-    for (const id of old) expect(await store.getTask(id)).toBe(null)
-    expect(await store.countTasks({})).toEqual(counts({ queued: 1_097 }))
+    for (const id of old) expect(await store.tasks.getTask(id)).toBe(null)
+    expect(await store.tasks.countTasks({})).toEqual(counts({ queued: 1_097 }))
   })
 
   specify('tasks of the keys of a limit go as any others do', async (world) => {
     const { store } = world
-    for (const limitKey of ['a', 'b', 'c']) await store.cancelTask(await world.enqueue({ limitKey }))
+    for (const limitKey of ['a', 'b', 'c']) await store.tasks.cancelTask(await world.enqueue({ limitKey }))
     await world.enqueue({ limitKey: 'a' })
     expect(await prune(world, retention({ cancelled: { count: 2 } }))).toBe(1)
     expect(await prune(world, EVERYTHING)).toBe(2)
     expect(await world.counts()).toEqual(counts({ queued: 1 }))
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.check()).toEqual([])
   })
 
   specify('with an age and a count, what is past either goes', async (world) => {
@@ -126,7 +126,7 @@ export const pruning: Theme = (specify, expect) => {
     await completed(world, worker, 7)
     const removed: number[] = []
     for (let steps = 0; steps < 10; steps++) {
-      const step = await world.store.pruneTasks(EVERYTHING, { limit: 3 })
+      const step = await world.store.maintenance.pruneTasks(EVERYTHING, { limit: 3 })
       if (!step.more) break
       removed.push(step.removed)
       await world.counts()
@@ -149,7 +149,7 @@ export const pruning: Theme = (specify, expect) => {
     const worker = await world.worker()
     const [id] = await completed(world, worker, 1)
     world.clock.advance(DAY_MS)
-    await world.store.retryTask(id!)
+    await world.store.tasks.retryTask(id!)
     expect(await prune(world, retention({ completed: { ageMs: DAY_MS } }))).toBe(0)
     await worker.complete(await worker.claimOne())
     expect(await prune(world, retention({ completed: { ageMs: DAY_MS } }))).toBe(0)
@@ -164,12 +164,14 @@ export const pruning: Theme = (specify, expect) => {
     const [id] = await completed(world, worker, 1, keyed)
     await completed(world, worker, 1, { key: 'an active one' })
     expect(await prune(world, EVERYTHING)).toBe(2)
-    expect(await store.enqueue([newTask(keyed)])).toEqual([{ id, created: false }])
-    expect((await store.enqueue([newTask({ key: 'an active one' })]))[0]).toMatchObject({ created: true })
-    expect(await store.check()).toEqual([])
-    expect(await store.removeTask(id!)).toBe('removed')
-    expect(await store.removeTask(id!)).toBe('gone')
-    expect((await store.enqueue([newTask(keyed)]))[0]).toMatchObject({ created: true })
+    expect(await store.tasks.enqueue([newTask(keyed)])).toEqual([{ id, created: false }])
+    expect((await store.tasks.enqueue([newTask({ key: 'an active one' })]))[0]).toMatchObject({
+      created: true,
+    })
+    expect(await store.maintenance.check()).toEqual([])
+    expect(await store.tasks.removeTask(id!)).toBe('removed')
+    expect(await store.tasks.removeTask(id!)).toBe('gone')
+    expect((await store.tasks.enqueue([newTask(keyed)]))[0]).toMatchObject({ created: true })
     expect(await world.counts()).toEqual(counts({ queued: 2 }))
   })
 
@@ -194,7 +196,7 @@ export const pruning: Theme = (specify, expect) => {
     })
     await prune(world, EVERYTHING)
     expect(heard).toContain(id)
-    expect((await world.store.endings([id!])).get(id!)?.status).toBe('gone')
+    expect((await world.store.tasks.endings([id!])).get(id!)?.status).toBe('gone')
   })
 
   specify('one process at a time prunes: another one takes over when its turn is over', async (world) => {
@@ -202,7 +204,7 @@ export const pruning: Theme = (specify, expect) => {
     const worker = await world.worker()
     await completed(world, worker, 6)
     const step = (store = world.store, held: number | null = null) =>
-      store.pruneTasks(EVERYTHING, { limit: 1, turn: { held, forMs: 1_000 } })
+      store.maintenance.pruneTasks(EVERYTHING, { limit: 1, turn: { held, forMs: 1_000 } })
     const first = await step()
     expect(first.removed).toBe(1)
     expect(await step(other)).toMatchObject({ removed: 0, more: false, turn: null })
@@ -216,7 +218,7 @@ export const pruning: Theme = (specify, expect) => {
     expect(third.removed).toBe(1)
     expect((await step(world.store, second.turn)).removed).toBe(0)
     // Who was asked to do it now does not wait for anybody.
-    expect((await world.store.pruneTasks(EVERYTHING, { limit: 1 })).removed).toBe(1)
+    expect((await world.store.maintenance.pruneTasks(EVERYTHING, { limit: 1 })).removed).toBe(1)
   })
 
   specify('a turn that a clock far ahead took does not stop the others', async (world) => {
@@ -224,10 +226,10 @@ export const pruning: Theme = (specify, expect) => {
     await completed(world, worker, 2)
     world.clock.advance(DAY_MS)
     const turn = { held: null, forMs: 1_000 }
-    expect((await world.store.pruneTasks(EVERYTHING, { limit: 1, turn })).removed).toBe(1)
+    expect((await world.store.maintenance.pruneTasks(EVERYTHING, { limit: 1, turn })).removed).toBe(1)
     world.clock.advance(1 - DAY_MS)
     const other = await world.database.open()
-    expect((await other.pruneTasks(EVERYTHING, { limit: 1, turn })).removed).toBe(1)
+    expect((await other.maintenance.pruneTasks(EVERYTHING, { limit: 1, turn })).removed).toBe(1)
   })
 
   specify('thousands are pruned in few steps, and the counts stay exact', async (world) => {
@@ -236,7 +238,7 @@ export const pruning: Theme = (specify, expect) => {
     await worker.completeAll(await worker.claim(1_400))
     expect(await prune(world, EVERYTHING, 1_000)).toBe(1_000)
     expect(await prune(world, EVERYTHING, 1_000)).toBe(400)
-    expect(await world.store.countTasks({})).toEqual(counts({ queued: 100 }))
-    expect(await world.store.check()).toEqual([])
+    expect(await world.store.tasks.countTasks({})).toEqual(counts({ queued: 100 }))
+    expect(await world.store.maintenance.check()).toEqual([])
   })
 }

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { debounce, enqueueKeyed as enqueue, LOOK_MS, replace } from './keyed.ts'
 import type { Theme } from './theme.ts'
 import { counts } from './world.ts'

@@ -1,5 +1,5 @@
 import type { Ordering } from '../../src/model/queue.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { orderDefault } from './strategies.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf } from './world.ts'
@@ -13,19 +13,19 @@ const by = (strategy: Ordering['strategy'], ageingMs: number | null = null) => (
 
 /** Until all stand where they should; how many steps it took. */
 async function inOrder(store: Store): Promise<number> {
-  for (let steps = 1; steps <= STEPS_MAX; steps++) if (!(await store.rerank())) return steps
+  for (let steps = 1; steps <= STEPS_MAX; steps++) if (!(await store.maintenance.rerank())) return steps
   throw new Error(`re-ranking did not end after ${STEPS_MAX} steps`)
 }
 
 export const reordering: Theme = (specify, expect) => {
   specify('the order of a queue is stored with it, and listed', async (world) => {
-    await world.store.configureQueues([
+    await world.store.admin.configureQueues([
       { name: 'a', ordering: { strategy: 'priority', ageingMs: 600_000 } },
       { name: 'b', ordering: { strategy: 'weighted', ageingMs: null } },
     ])
     await world.enqueue({ queue: 'c' })
     const other = await world.database.open()
-    expect(await other.listQueues()).toEqual([
+    expect(await other.admin.listQueues()).toEqual([
       { name: 'a', paused: false, strategy: 'priority', ageingMs: 600_000, ...counts({}) },
       { name: 'b', paused: false, strategy: 'weighted', ageingMs: null, ...counts({}) },
       { name: 'c', paused: false, strategy: 'priority', ageingMs: null, ...counts({ queued: 1 }) },
@@ -33,18 +33,18 @@ export const reordering: Theme = (specify, expect) => {
   })
 
   specify('what is not named stays as it is stored', async (world) => {
-    await world.store.configureQueues([by('lifo')])
-    await world.store.setPaused('default', true)
-    await (await world.database.open()).configureQueues([{ name: 'default' }])
-    await (await world.database.open()).configureQueues([
+    await world.store.admin.configureQueues([by('lifo')])
+    await world.store.admin.setPaused('default', true)
+    await (await world.database.open()).admin.configureQueues([{ name: 'default' }])
+    await (await world.database.open()).admin.configureQueues([
       { name: 'x', ordering: { strategy: 'fifo', ageingMs: null } },
     ])
-    expect(await world.store.listQueues()).toMatchObject([
+    expect(await world.store.admin.listQueues()).toMatchObject([
       { name: 'default', strategy: 'lifo', paused: true },
       { name: 'x', strategy: 'fifo', paused: false },
     ])
-    await world.store.configureQueues([by('fifo')])
-    expect((await world.store.listQueues())[0]).toMatchObject({ strategy: 'fifo', paused: true })
+    await world.store.admin.configureQueues([by('fifo')])
+    expect((await world.store.admin.listQueues())[0]).toMatchObject({ strategy: 'fifo', paused: true })
   })
 
   specify(
@@ -52,7 +52,7 @@ export const reordering: Theme = (specify, expect) => {
     async (world) => {
       const other = await world.database.open()
       const first = await world.enqueue({ priority: 500 }, other)
-      await world.store.configureQueues([by('lifo')])
+      await world.store.admin.configureQueues([by('lifo')])
       world.clock.advance(1)
       const second = await world.enqueue({ priority: 500 }, other)
       world.clock.advance(1)
@@ -68,19 +68,19 @@ export const reordering: Theme = (specify, expect) => {
   )
 
   specify('fifo and lifo are two ways through the same line: nothing has to be re-ranked', async (world) => {
-    await world.store.configureQueues([by('fifo')])
+    await world.store.admin.configureQueues([by('fifo')])
     const ids = await world.enqueueMany(3)
-    await world.store.configureQueues([by('lifo')])
-    expect(await world.store.rerank()).toBe(false)
+    await world.store.admin.configureQueues([by('lifo')])
+    expect(await world.store.maintenance.rerank()).toBe(false)
     expect(idsOf(await (await world.worker()).claim(3))).toEqual(ids.toReversed())
   })
 
   specify('the same order again changes nothing', async (world) => {
-    await world.store.configureQueues([by('weighted')])
+    await world.store.admin.configureQueues([by('weighted')])
     await world.enqueueMany(10)
     const before = idsOf(await world.list({ status: 'queued' }))
-    await (await world.database.open()).configureQueues([by('weighted')])
-    expect(await world.store.rerank()).toBe(false)
+    await (await world.database.open()).admin.configureQueues([by('weighted')])
+    expect(await world.store.maintenance.rerank()).toBe(false)
     expect(idsOf(await world.list({ status: 'queued' }))).toEqual(before)
   })
 
@@ -88,11 +88,11 @@ export const reordering: Theme = (specify, expect) => {
     const last = await world.enqueueMany(600, { priority: 1 })
     world.clock.advance(1)
     const first = await world.enqueueMany(600, { priority: 1000 })
-    await world.store.configureQueues([by('lifo')])
+    await world.store.admin.configureQueues([by('lifo')])
     const worker = await world.worker()
     const early = await worker.claim(10)
     expect(early.length).toBe(10)
-    expect(await world.store.rerank()).toBe(true)
+    expect(await world.store.maintenance.rerank()).toBe(true)
     const meanwhile = await worker.claim(10)
     expect(meanwhile.length).toBe(10)
     world.clock.advance(1)
@@ -107,17 +107,17 @@ export const reordering: Theme = (specify, expect) => {
   specify('a new order that is left half-way by one is brought to its end by another', async (world) => {
     const store = await world.database.open()
     const ids = await world.enqueueMany(1_100, { priority: 7 })
-    await store.configureQueues([by('fifo')])
-    expect(await store.rerank()).toBe(true)
+    await store.admin.configureQueues([by('fifo')])
+    expect(await store.maintenance.rerank()).toBe(true)
     await store.close()
     await inOrder(world.store)
-    expect(await world.store.rerank()).toBe(false)
+    expect(await world.store.maintenance.rerank()).toBe(false)
     expect(idsOf(await (await world.worker()).claim(2_000))).toEqual(ids)
   })
 
   specify('several at once bring it to its end, and none is in the way of another', async (world) => {
     const ids = await world.enqueueMany(1_500, { priority: 7 })
-    await world.store.configureQueues([by('lifo')])
+    await world.store.admin.configureQueues([by('lifo')])
     const stores = [world.store, await world.database.open(), await world.database.open()]
     await Promise.all(stores.map(inOrder))
     await inOrder(world.store)
@@ -135,7 +135,7 @@ export const reordering: Theme = (specify, expect) => {
       by('lifo'),
     ]
     for (const settings of orders) {
-      await world.store.configureQueues([settings])
+      await world.store.admin.configureQueues([settings])
       world.clock.advance(1)
       ids.push(await world.enqueue())
     }
@@ -147,7 +147,7 @@ export const reordering: Theme = (specify, expect) => {
     const orders = [by('fifo'), by('priority', 9), by('weighted'), by('lifo')]
     const ids: string[] = []
     for (const settings of orders) {
-      await world.store.configureQueues([settings])
+      await world.store.admin.configureQueues([settings])
       await inOrder(world.store)
       world.clock.advance(1)
       ids.push(await world.enqueue())
@@ -162,7 +162,7 @@ export const reordering: Theme = (specify, expect) => {
     const worker = await world.worker()
     const claims = await worker.claim(1, 1)
     for (const settings of [by('fifo'), by('priority', 9), by('weighted'), by('lifo')]) {
-      await world.store.configureQueues([settings])
+      await world.store.admin.configureQueues([settings])
       await inOrder(world.store)
     }
     for (const claim of claims) await worker.giveBack(claim)
@@ -186,7 +186,7 @@ export const reordering: Theme = (specify, expect) => {
     await worker.fail(await worker.claimOne())
     const waiting = await world.enqueue()
     world.clock.advance(1)
-    await world.store.retryTask(retried)
+    await world.store.tasks.retryTask(retried)
     expect(idsOf(await worker.claim(2))).toEqual([retried, waiting])
   })
 }

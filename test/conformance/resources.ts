@@ -8,7 +8,7 @@ import type { World } from './world.ts'
 
 export const resources: Theme = (specify, expect) => {
   const reasonOf = async (world: World, id: string) => {
-    const circumstances = (await world.store.circumstancesOf(id))!
+    const circumstances = (await world.store.tasks.circumstancesOf(id))!
     const { runnable, reasons } = explain({ ...circumstances, limits: [] })
     return { runnable, reason: reasons.find(({ check }) => check === 'resources-available') }
   }
@@ -23,14 +23,14 @@ export const resources: Theme = (specify, expect) => {
     const worker = await world.worker({ worker: 'worker:ml:0' })
     const id = await world.enqueue()
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
-    await world.store.noteHoldups(worker.session, [missing(world, 'other', 'job')])
+    await world.store.sessions.noteHoldups(worker.session, [missing(world, 'other', 'job')])
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(false)
     expect(reason?.detail).toBe(
       'a resource that the task needs is not available: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
         `and checks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
     )
-    await world.store.noteHoldups(worker.session, [])
+    await world.store.sessions.noteHoldups(worker.session, [])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
   })
 
@@ -38,7 +38,7 @@ export const resources: Theme = (specify, expect) => {
     const needy = await world.worker({ worker: 'worker:ml:0' })
     await world.worker({ worker: 'worker:ml:1' })
     const id = await world.enqueue()
-    await world.store.noteHoldups(needy.session, [missing(world, 'job')])
+    await world.store.sessions.noteHoldups(needy.session, [missing(world, 'job')])
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(true)
     expect(reason?.detail).toContain('worker:ml:1 can run it')
@@ -49,34 +49,37 @@ export const resources: Theme = (specify, expect) => {
     const second = await world.worker({ worker: 'worker:ml:1' })
     const id = await world.enqueue()
     const reason = async () => {
-      const circumstances = (await world.store.circumstancesOf(id))!
+      const circumstances = (await world.store.tasks.circumstancesOf(id))!
       const { runnable, reasons } = explain({ ...circumstances, limits: [] })
       return { runnable, said: reasons.find(({ check }) => check === 'worker-not-paused')?.detail }
     }
-    await world.store.noteHoldups(first.session, [pauseHoldup('by a command')])
+    await world.store.sessions.noteHoldups(first.session, [pauseHoldup('by a command')])
     expect(await reason()).toEqual({
       runnable: true,
       said: 'worker:ml:0 is paused (by a command); worker:ml:1 can run it',
     })
-    await world.store.noteHoldups(second.session, [pauseHoldup('by a command'), missing(world, 'job')])
+    await world.store.sessions.noteHoldups(second.session, [
+      pauseHoldup('by a command'),
+      missing(world, 'job'),
+    ])
     expect(await reason()).toEqual({
       runnable: false,
       said: 'all workers that could run it are paused: worker:ml:0 is paused (by a command); worker:ml:1 is paused (by a command)',
     })
-    await world.store.noteHoldups(first.session, [])
-    await world.store.noteHoldups(second.session, [])
+    await world.store.sessions.noteHoldups(first.session, [])
+    await world.store.sessions.noteHoldups(second.session, [])
     expect(await reason()).toEqual({ runnable: true, said: undefined })
   })
 
   specify('what was said ends with the session, and is told to other stores', async (world) => {
     const worker = await world.worker({}, await world.database.open())
     const id = await world.enqueue()
-    await worker.store.noteHoldups(worker.session, [missing(world, 'job')])
+    await worker.store.sessions.noteHoldups(worker.session, [missing(world, 'job')])
     expect((await reasonOf(world, id)).runnable).toBe(false)
     const { session } = worker
     await worker.end('stop')
     await worker.begin()
-    await worker.store.noteHoldups(session, [missing(world, 'job')])
+    await worker.store.sessions.noteHoldups(session, [missing(world, 'job')])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
   })
 
@@ -87,7 +90,7 @@ export const resources: Theme = (specify, expect) => {
     const failure = { kind: 'error', message: 'no VRAM', stack: null } as const
     await worker.settle(await worker.claimOne(), { kind: 'later', afterMs: 5, failure })
     expect(await world.task(id)).toMatchObject({ status: 'scheduled', attempts: 0, error: failure })
-    expect(await store.taskAttempts(id)).toMatchObject([{ outcome: 'later', error: failure }])
+    expect(await store.tasks.taskAttempts(id)).toMatchObject([{ outcome: 'later', error: failure }])
     clock.advance(5)
     await worker.complete(await worker.claimOne())
     expect(await world.task(id)).toMatchObject({ status: 'completed', attempts: 1, error: null })
@@ -96,15 +99,15 @@ export const resources: Theme = (specify, expect) => {
   specify('who asks for work hears of the pause of everything, and of no other', async (world) => {
     const worker = await world.worker()
     expect((await worker.take()).paused).toBe(false)
-    await world.store.setPaused('default', true)
+    await world.store.admin.setPaused('default', true)
     expect((await worker.take()).paused).toBe(false)
-    await world.store.setPaused(null, true)
+    await world.store.admin.setPaused(null, true)
     expect((await worker.take()).paused).toBe(true)
     const id = await world.enqueue()
     expect((await worker.take()).paused).toBe(true)
     expect((await worker.exchange({})).paused).toBe(undefined)
-    await world.store.setPaused(null, false)
-    await world.store.setPaused('default', false)
+    await world.store.admin.setPaused(null, false)
+    await world.store.admin.setPaused('default', false)
     expect(await worker.take()).toMatchObject({ paused: false, claims: [{ id }] })
   })
 
@@ -114,12 +117,12 @@ export const resources: Theme = (specify, expect) => {
     const [claim] = await worker.claimAll()
     const failure = { kind: 'error', message: 'no VRAM', stack: null } as const
     await worker.settle(claim!, { kind: 'later', afterMs: 5_000, failure })
-    expect(await world.store.getRow('tag-files', '1')).toMatchObject({
+    expect(await world.store.rows.getRow('tag-files', '1')).toMatchObject({
       state: 'backing-off',
       attempts: 0,
       error: failure,
     })
-    const explanation = explainRow(await world.store.rowCircumstances('tag-files', '1'))
+    const explanation = explainRow(await world.store.rows.rowCircumstances('tag-files', '1'))
     const waits = explanation.reasons.find(({ check }) => check === 'not-backing-off')
     expect(waits?.ok).toBe(false)
     expect(waits?.detail).toContain('no VRAM')
@@ -127,7 +130,7 @@ export const resources: Theme = (specify, expect) => {
 
   specify('a row says which worker waits for which resource', async (world) => {
     await withFiles(world, 1)
-    const session = await world.store.openSession({
+    const session = await world.store.sessions.openSession({
       worker: 'worker:ml:0',
       process: identifySelf(),
       queues: [],
@@ -136,11 +139,11 @@ export const resources: Theme = (specify, expect) => {
       discoveries: ['tag-files'],
     })
     const reason = async () =>
-      explainRow(await world.store.rowCircumstances('tag-files', '1')).reasons.find(
+      explainRow(await world.store.rows.rowCircumstances('tag-files', '1')).reasons.find(
         ({ check }) => check === 'resources-available',
       )
     expect(await reason()).toBe(undefined)
-    await world.store.noteHoldups(session, [missing(world, 'tag-files')])
+    await world.store.sessions.noteHoldups(session, [missing(world, 'tag-files')])
     expect((await reason())?.ok).toBe(false)
     expect((await reason())?.detail).toContain('effnet (no VRAM')
   })
@@ -149,11 +152,11 @@ export const resources: Theme = (specify, expect) => {
     await withFiles(world, 0)
     const worker = await rowWorker(world)
     expect((await worker.take(1)).paused).toBe(false)
-    await world.store.setDiscoveryPaused('tag-files', true)
+    await world.store.rows.setDiscoveryPaused('tag-files', true)
     expect((await worker.take(1)).paused).toBe(false)
-    await world.store.setPaused(null, true)
+    await world.store.admin.setPaused(null, true)
     expect((await worker.take(1)).paused).toBe(true)
-    await world.store.setPaused(null, false)
+    await world.store.admin.setPaused(null, false)
     expect((await worker.take(1)).paused).toBe(false)
   })
 }

@@ -5,7 +5,7 @@ import { counts, type World } from './world.ts'
 const ends: Record<string, (world: World, worker: Claimant, id: string) => Promise<unknown>> = {
   failed: async (_, worker) => worker.fail(await worker.claimOne()),
   completed: async (_, worker) => worker.complete(await worker.claimOne(), '1'),
-  cancelled: ({ store }, _, id) => store.cancelTask(id),
+  cancelled: ({ store }, _, id) => store.tasks.cancelTask(id),
 }
 
 export const retrying: Theme = (specify, expect) => {
@@ -16,7 +16,7 @@ export const retrying: Theme = (specify, expect) => {
       const worker = await world.worker()
       await bring(world, worker, id)
       expect(await world.task(id)).toMatchObject({ status: end })
-      expect(await world.store.retryTask(id)).toBe('retried')
+      expect(await world.store.tasks.retryTask(id)).toBe('retried')
       expect(await world.task(id)).toMatchObject({
         status: 'queued',
         attempts: 0,
@@ -42,13 +42,13 @@ export const retrying: Theme = (specify, expect) => {
     const queued = await world.enqueue()
     for (const id of [running, scheduled, queued]) {
       const before = await world.task(id)
-      expect(await world.store.retryTask(id)).toBe('not-finished')
+      expect(await world.store.tasks.retryTask(id)).toBe('not-finished')
       expect(await world.task(id)).toEqual(before)
     }
     expect(await world.counts()).toEqual(counts({ running: 1, scheduled: 1, queued: 1 }))
   })
 
   specify('what never was cannot be retried', async ({ store }) => {
-    for (const id of ['987654', 'nonsense', '']) expect(await store.retryTask(id), id).toBe('gone')
+    for (const id of ['987654', 'nonsense', '']) expect(await store.tasks.retryTask(id), id).toBe('gone')
   })
 }

@@ -1,13 +1,7 @@
 import type { RowAnswer, RowOutcome, RowValues } from '../../src/model/row.ts'
-import type {
-  ClaimProof,
-  DiscoverySource,
-  Effects,
-  RowClaim,
-  RowExchange,
-  RowsExchanged,
-  Store,
-} from '../../src/store/contract.ts'
+import type { ClaimProof, Effects } from '../../src/store/ports/exchange.ts'
+import type { DiscoverySource, RowClaim, RowExchange, RowsExchanged } from '../../src/store/ports/rows.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import type { Claimant } from './claimant.ts'
 import type { World } from './world.ts'
 
@@ -37,7 +31,7 @@ export async function withFiles(
 ): Promise<void> {
   await world.database.tables.run(FILES)
   await addFiles(world, count)
-  await world.store.planDiscoveries([fileSource(world, some)])
+  await world.store.rows.planDiscoveries([fileSource(world, some)])
 }
 
 export async function addFiles(world: World, count: number, first = 1): Promise<void> {
@@ -76,7 +70,13 @@ export class RowWorker {
 
   async exchange(parts: Partial<Omit<RowExchange, 'session'>>): Promise<RowsExchanged> {
     const { session } = this
-    const answer = await this.store.exchangeRows({ session, starts: [], outcomes: [], want: null, ...parts })
+    const answer = await this.store.rows.exchangeRows({
+      session,
+      starts: [],
+      outcomes: [],
+      want: null,
+      ...parts,
+    })
     for (const { id, fence } of parts.outcomes ?? []) if (this.#held.get(id) === fence) this.#held.delete(id)
     for (const { id, fence } of answer.claims) this.#held.set(id, fence)
     return answer
@@ -140,7 +140,7 @@ export class RowWorker {
   async completeWith(claim: ClaimProof, effects: Effects, values: RowValues = DONE): Promise<RowAnswer> {
     const { id, fence } = claim
     const run = { id, fence, startedAt: this.#claimant.clock.now() }
-    const answer = await this.store.completeRowWith(
+    const answer = await this.store.rows.completeRowWith(
       this.session,
       run,
       { values, retryAfterMs: 1_000 },

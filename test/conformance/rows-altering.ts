@@ -1,5 +1,5 @@
 import type { RowOutcome } from '../../src/model/row.ts'
-import type { DiscoverySource, RowClaim } from '../../src/store/contract.ts'
+import type { DiscoverySource, RowClaim } from '../../src/store/ports/rows.ts'
 import { DONE, FILES, fileSource, keysOf, type RowWorker, rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'
 import type { World } from './world.ts'
@@ -104,7 +104,7 @@ async function place(world: World, source: Partial<DiscoverySource> = {}) {
   await tables.run('CREATE INDEX files_to_do ON files (id) WHERE needs = 1 AND valid = 1')
   await tables.run(FILES.replace('files', 'others'))
   await tables.run(`INSERT INTO others VALUES (1, 'o1', 1, 1, NULL, 0), (2, 'o2', 1, 1, NULL, 0)`)
-  await world.store.planDiscoveries([
+  await world.store.rows.planDiscoveries([
     fileSource(world, source),
     fileSource(world, { name: 'others', table: tables.named('others') }),
   ])
@@ -131,13 +131,16 @@ export const rowsAltering: Theme = (specify, expect) => {
         const answers = await handIn(worker, claims)
         expect(answers.map(({ kind }) => kind)).toEqual(['paused', 'paused', 'paused', 'paused', 'returned'])
         expect((answers[0] as { reason: string }).reason).toContain(says)
-        expect((await world.store.listDiscoveries())[1]).toMatchObject({ name: 'tag-files', paused: true })
-        expect((await world.store.listDiscoveries())[1]!.pausedReason).toContain(says)
+        expect((await world.store.rows.listDiscoveries())[1]).toMatchObject({
+          name: 'tag-files',
+          paused: true,
+        })
+        expect((await world.store.rows.listDiscoveries())[1]!.pausedReason).toContain(says)
         expect(keysOf(await claimFrom(worker, 'others'))).toEqual(['1', '2'])
         expect((await worker.end('stop')).returned).toBe(2)
 
         await alter(world, back)
-        await world.store.setDiscoveryPaused('tag-files', false)
+        await world.store.rows.setDiscoveryPaused('tag-files', false)
         const next = await worker.begin()
         const again = await claimFrom(next, 'tag-files')
         expect(again.length).toBeGreaterThan(0)
@@ -164,10 +167,10 @@ export const rowsAltering: Theme = (specify, expect) => {
         await worker.giveBack(first!)
         await alter(world, sql)
         expect(keysOf(await worker.claimAll())).toEqual(['1', '2'])
-        const [, discovery] = await world.store.listDiscoveries()
+        const [, discovery] = await world.store.rows.listDiscoveries()
         expect(discovery).toMatchObject({ name: 'tag-files', paused: true })
         expect(discovery!.pausedReason).toContain(says)
-        const at = await world.store.rowCircumstances('tag-files', '1')
+        const at = await world.store.rows.rowCircumstances('tag-files', '1')
         expect(at).toMatchObject({ paused: true, row: null })
         expect(at.pausedReason).toContain(says)
       },
@@ -181,7 +184,7 @@ export const rowsAltering: Theme = (specify, expect) => {
       const next = await worker.begin()
       expect(await claimFrom(next, 'tag-files')).toEqual([])
       await alter(world, back)
-      await world.store.setDiscoveryPaused('tag-files', false)
+      await world.store.rows.setDiscoveryPaused('tag-files', false)
       expect((await claimFrom(next, 'tag-files')).length).toBeGreaterThan(0)
     })
   }
@@ -196,13 +199,16 @@ export const rowsAltering: Theme = (specify, expect) => {
       // The row may look edited: then it is done again.
       expect(['done', 'changed']).toContain(done!.kind)
       for (const { kind } of others) expect(['failed', 'changed', 'returned']).toContain(kind)
-      expect((await world.store.listDiscoveries())[1]).toMatchObject({ paused: false, pausedReason: null })
+      expect((await world.store.rows.listDiscoveries())[1]).toMatchObject({
+        paused: false,
+        pausedReason: null,
+      })
       world.clock.advance(5_000)
       const rest = await claimFrom(worker, 'tag-files')
       expect(rest).toHaveLength(done!.kind === 'done' ? 4 : 6)
       const ends = rest.map(() => COMPLETED)
       expect((await handIn(worker, rest, ends)).map(({ kind }) => kind)).toEqual(rest.map(() => 'done'))
-      expect((await world.store.listDiscoveries())[1]).toMatchObject({ paused: false })
+      expect((await world.store.rows.listDiscoveries())[1]).toMatchObject({ paused: false })
       expect((await worker.end('stop')).returned).toBe(2)
     })
   }
@@ -215,7 +221,7 @@ export const rowsAltering: Theme = (specify, expect) => {
       await alter(world, rebuilt('id integer NOT NULL', 'id'))
       await handIn(worker, claims)
       expect(await claimFrom(worker, 'tag-files')).toEqual([])
-      expect((await world.store.listDiscoveries())[1]!.pausedReason).toContain('unique')
+      expect((await world.store.rows.listDiscoveries())[1]!.pausedReason).toContain('unique')
       expect((await worker.end('stop')).returned).toBe(2)
     },
   )

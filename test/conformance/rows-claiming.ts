@@ -104,7 +104,7 @@ export const rowsClaiming: Theme = (specify, expect) => {
 
   specify('several discoveries are served in turn', async (world) => {
     await withFiles(world, 20)
-    await world.store.planDiscoveries([fileSource(world, { name: 'other', where: 'bpm IS NULL' })])
+    await world.store.rows.planDiscoveries([fileSource(world, { name: 'other', where: 'bpm IS NULL' })])
     const worker = await rowWorker(world, { discoveries: ['tag-files', 'other'] })
     const served = []
     for (let turn = 0; turn < 4; turn++) served.push((await worker.claimOne()).discovery)
@@ -113,7 +113,7 @@ export const rowsClaiming: Theme = (specify, expect) => {
 
   specify('one row may be held for two discoveries', async (world) => {
     await withFiles(world, 1)
-    await world.store.planDiscoveries([fileSource(world, { name: 'other', where: 'bpm IS NULL' })])
+    await world.store.rows.planDiscoveries([fileSource(world, { name: 'other', where: 'bpm IS NULL' })])
     const worker = await rowWorker(world, { discoveries: ['tag-files', 'other'] })
     expect((await worker.claimAll()).map(({ id }) => id).toSorted()).toEqual(['other/1', 'tag-files/1'])
   })

@@ -7,7 +7,9 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await withFiles(world, 1)
     const worker = await rowWorker(world)
     await worker.claimOne()
-    const ended = await world.store.endSession(worker.session, 'crash', { signature: 'SIGKILL, pid 7' })
+    const ended = await world.store.sessions.endSession(worker.session, 'crash', {
+      signature: 'SIGKILL, pid 7',
+    })
     expect(ended).toEqual({ returned: 1, blamed: 'tag-files/1', workerBroken: false })
     const message = 'the worker died while running it (1 of 3 crashes): SIGKILL, pid 7'
     expect(await row(world, '1')).toMatchObject({
@@ -131,7 +133,7 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await tasks.claimOne()
     const { session } = tasks
     const want = { discoveries: ['tag-files'], start: 1, ahead: 0, empty: false }
-    const { claims } = await world.store.exchangeRows({ session, starts: [], outcomes: [], want })
+    const { claims } = await world.store.rows.exchangeRows({ session, starts: [], outcomes: [], want })
     expect(claims).toHaveLength(1)
     expect(await tasks.end('crash')).toEqual({ returned: 2, blamed: null, workerBroken: false })
     expect(await world.task(id)).toMatchObject({ status: 'queued', attempts: 0, crashes: 0 })
@@ -212,7 +214,7 @@ export const rowsCrashes: Theme = (specify, expect) => {
     await worker.end('crash')
     await worker.begin()
     expect(await worker.claim()).toEqual([])
-    expect(await world.store.releaseRows('tag-files', { limit: 10, after: null })).toMatchObject({
+    expect(await world.store.rows.releaseRows('tag-files', { limit: 10, after: null })).toMatchObject({
       released: 1,
     })
     expect(await worker.claim(5)).toMatchObject([{ key: '1', attempt: 1, suspect: true }])
@@ -220,7 +222,7 @@ export const rowsCrashes: Theme = (specify, expect) => {
 }
 
 function row(world: World, key: string) {
-  return world.store.getRow('tag-files', key)
+  return world.store.rows.getRow('tag-files', key)
 }
 
 /** Takes this row alone, whatever else waits, crashes, and begins a new life. */

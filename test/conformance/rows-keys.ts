@@ -77,12 +77,12 @@ export const rowsKeys: Theme = (specify, expect) => {
       [`('x', 1, 1)`, `('x', 2, 1)`],
       ['a', 'b'],
     )
-    expect(await world.store.getRow('tag-files', '["x",2]')).toMatchObject({
+    expect(await world.store.rows.getRow('tag-files', '["x",2]')).toMatchObject({
       key: '["x",2]',
       state: 'waiting',
     })
-    expect(await world.store.getRow('tag-files', '["x",3]')).toBe(null)
-    const { items } = await world.store.listRows('tag-files', {}, { limit: 10, cursor: null })
+    expect(await world.store.rows.getRow('tag-files', '["x",3]')).toBe(null)
+    const { items } = await world.store.rows.listRows('tag-files', {}, { limit: 10, cursor: null })
     expect(keysOf(items)).toEqual(['["x",1]', '["x",2]'])
   })
 
@@ -93,8 +93,8 @@ export const rowsKeys: Theme = (specify, expect) => {
 
   specify('a key is asked for that cannot be one', async (world) => {
     await withKeys(world, 'id integer PRIMARY KEY', ['(1, 1)'])
-    expect(await world.store.getRow('tag-files', 'one')).toBe(null)
-    expect(await world.store.retryRow('tag-files', '')).toBe('gone')
+    expect(await world.store.rows.getRow('tag-files', 'one')).toBe(null)
+    expect(await world.store.rows.retryRow('tag-files', '')).toBe('gone')
   })
 }
 
@@ -107,7 +107,7 @@ async function withKeys(world: World, columns: string, rows: readonly string[], 
   const [first, ...constraints] = columns.split(/, (?=PRIMARY|UNIQUE)/)
   await tables.run(`CREATE TABLE keyed (${[first, 'todo integer NOT NULL', ...constraints].join(', ')})`)
   await tables.run(`INSERT INTO keyed VALUES ${rows.join(', ')}`)
-  await world.store.planDiscoveries([
+  await world.store.rows.planDiscoveries([
     fileSource(world, { table: tables.named('keyed'), key, where: 'todo = 1' }),
   ])
 }

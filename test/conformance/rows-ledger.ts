@@ -64,7 +64,7 @@ export const rowsLedger: Theme = (specify, expect) => {
       const pages: string[][] = []
       let cursor: string | null = null
       do {
-        const page: Page<RowRecord> = await world.store.listRows(
+        const page: Page<RowRecord> = await world.store.rows.listRows(
           'tag-files',
           { state: 'quarantined' },
           { limit: 10, cursor },
@@ -154,7 +154,7 @@ export const rowsLedger: Theme = (specify, expect) => {
     const worker = await rowWorker(world)
     await worker.fail(await worker.claimOne(), null)
     await world.database.tables.run('UPDATE files SET valid = 0')
-    expect(await world.store.getRow('tag-files', '1')).toBe(null)
+    expect(await world.store.rows.getRow('tag-files', '1')).toBe(null)
     await repairAll(world)
     await world.database.tables.run('UPDATE files SET valid = 1')
     expect(await worker.claimOne()).toMatchObject({ key: '1', attempt: 1 })
@@ -166,13 +166,13 @@ export const rowsLedger: Theme = (specify, expect) => {
     const [quarantined, delayed] = await worker.claim(2)
     await worker.fail(quarantined!, null)
     await worker.fail(delayed!, 60_000)
-    expect(await world.store.retryRow('tag-files', '1')).toBe('retried')
-    expect(await world.store.retryRow('tag-files', '2')).toBe('retried')
-    expect(await world.store.retryRow('tag-files', '3')).toBe('waiting')
-    expect(await world.store.retryRow('tag-files', '4')).toBe('gone')
+    expect(await world.store.rows.retryRow('tag-files', '1')).toBe('retried')
+    expect(await world.store.rows.retryRow('tag-files', '2')).toBe('retried')
+    expect(await world.store.rows.retryRow('tag-files', '3')).toBe('waiting')
+    expect(await world.store.rows.retryRow('tag-files', '4')).toBe('gone')
     const claims = await worker.claimAll()
     expect(claims).toMatchObject([{ key: '1', attempt: 1 }, { key: '2', attempt: 1 }, { key: '3' }])
-    expect(await world.store.retryRow('tag-files', '3')).toBe('claimed')
+    expect(await world.store.rows.retryRow('tag-files', '3')).toBe('claimed')
   })
 
   specify(
@@ -184,7 +184,7 @@ export const rowsLedger: Theme = (specify, expect) => {
       let after: string | null = null
       let released = 0
       for (let step = 0; step < 10; step++) {
-        const answer = await world.store.releaseRows('tag-files', { limit: 3, after })
+        const answer = await world.store.rows.releaseRows('tag-files', { limit: 3, after })
         released += answer.released
         after = answer.next
         if (after === null) break
@@ -205,7 +205,7 @@ export const rowsLedger: Theme = (specify, expect) => {
     expect(keysOf(await worker.claim())).toEqual(['5000'])
     await addFiles(world, 1, 0)
     expect(keysOf(await worker.claim())).toEqual(['0'])
-    expect(await world.store.countRows('tag-files')).toMatchObject({
+    expect(await world.store.rows.countRows('tag-files')).toMatchObject({
       quarantined: 1_500,
       claimed: 2,
       waiting: 0,
@@ -230,7 +230,7 @@ export const rowsLedger: Theme = (specify, expect) => {
 
   specify('two discoveries on one table keep apart', async (world) => {
     await withFiles(world, 1)
-    await world.store.planDiscoveries([fileSource(world, { name: 'other' })])
+    await world.store.rows.planDiscoveries([fileSource(world, { name: 'other' })])
     const worker = await rowWorker(world)
     await worker.fail(await worker.claimOne(), null)
     const other = await rowWorker(world, { discoveries: ['other'] })
@@ -239,7 +239,7 @@ export const rowsLedger: Theme = (specify, expect) => {
 }
 
 function row(world: World, key: string) {
-  return world.store.getRow('tag-files', key)
+  return world.store.rows.getRow('tag-files', key)
 }
 
 /** How many it took away. */
@@ -247,7 +247,7 @@ async function repairAll(world: World): Promise<number> {
   let removed = 0
   let after: string | null = null
   for (let step = 0; step < 100; step++) {
-    const answer = await world.store.repairRows({ limit: 2, after })
+    const answer = await world.store.maintenance.repairRows({ limit: 2, after })
     removed += answer.removed
     after = answer.next
     if (after === null) return removed

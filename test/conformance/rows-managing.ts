@@ -21,7 +21,7 @@ export const rowsManaging: Theme = (specify, expect) => {
       since: world.clock.now(),
     })
     expect(rows[3]).toMatchObject({ since: null, attempts: 0, error: null, history: [] })
-    for (const row of rows) expect(await world.store.getRow('tag-files', row.key)).toEqual(row)
+    for (const row of rows) expect(await world.store.rows.getRow('tag-files', row.key)).toEqual(row)
   })
 
   specify('rows are listed by state', async (world) => {
@@ -38,7 +38,7 @@ export const rowsManaging: Theme = (specify, expect) => {
 
   specify('the counts are what the listings say', async (world) => {
     await withStates(world)
-    expect(await world.store.countRows('tag-files')).toEqual({
+    expect(await world.store.rows.countRows('tag-files')).toEqual({
       waiting: 2,
       claimed: 1,
       backingOff: 1,
@@ -46,28 +46,28 @@ export const rowsManaging: Theme = (specify, expect) => {
       asOf: world.clock.now(),
     })
     world.clock.advance(60_000)
-    expect(await world.store.countRows('tag-files')).toMatchObject({ waiting: 3, backingOff: 0 })
+    expect(await world.store.rows.countRows('tag-files')).toMatchObject({ waiting: 3, backingOff: 0 })
     await world.database.tables.run('UPDATE files SET edited = 1 WHERE id = 1')
-    expect(await world.store.countRows('tag-files')).toMatchObject({ waiting: 4, quarantined: 0 })
+    expect(await world.store.rows.countRows('tag-files')).toMatchObject({ waiting: 4, quarantined: 0 })
   })
 
   specify(
     'since when rows wait is known from the first look that found some to the first that found none',
     async (world) => {
-      expect(await world.store.noteWaiting([])).toEqual(new Map())
+      expect(await world.store.rows.noteWaiting([])).toEqual(new Map())
       const first = world.clock.now()
-      expect(await world.store.noteWaiting(['a'])).toEqual(new Map([['a', first]]))
+      expect(await world.store.rows.noteWaiting(['a'])).toEqual(new Map([['a', first]]))
       world.clock.advance(1_000)
       const other = await world.database.open()
       const both = new Map([
         ['a', first],
         ['b', first + 1_000],
       ])
-      expect(await other.noteWaiting(['a', 'b'])).toEqual(both)
+      expect(await other.rows.noteWaiting(['a', 'b'])).toEqual(both)
       world.clock.advance(1_000)
-      expect(await world.store.noteWaiting(['b', 'a'])).toEqual(both)
-      expect(await world.store.noteWaiting(['b'])).toEqual(new Map([['b', first + 1_000]]))
-      expect(await world.store.noteWaiting(['a', 'b'])).toEqual(
+      expect(await world.store.rows.noteWaiting(['b', 'a'])).toEqual(both)
+      expect(await world.store.rows.noteWaiting(['b'])).toEqual(new Map([['b', first + 1_000]]))
+      expect(await world.store.rows.noteWaiting(['a', 'b'])).toEqual(
         new Map([
           ['a', first + 2_000],
           ['b', first + 1_000],
@@ -79,21 +79,22 @@ export const rowsManaging: Theme = (specify, expect) => {
   specify('rows that are held ahead are told of', async (world) => {
     await withFiles(world, 3)
     const worker = await rowWorker(world)
-    expect(await world.store.holdsAhead(null)).toBe(false)
+    expect(await world.store.admin.holdsAhead(null)).toBe(false)
     await worker.take(1, 1)
-    for (const of of [null, { discovery: 'tag-files' }]) expect(await world.store.holdsAhead(of)).toBe(true)
+    for (const of of [null, { discovery: 'tag-files' }])
+      expect(await world.store.admin.holdsAhead(of)).toBe(true)
     for (const of of [{ discovery: 'other' }, { queue: 'default' }])
-      expect(await world.store.holdsAhead(of)).toBe(false)
+      expect(await world.store.admin.holdsAhead(of)).toBe(false)
   })
 
   specify('a paused discovery gives nothing; what is held goes on', async (world) => {
     await withFiles(world, 2)
     const worker = await rowWorker(world)
     const claim = await worker.claimOne()
-    await world.store.setDiscoveryPaused('tag-files', true)
+    await world.store.rows.setDiscoveryPaused('tag-files', true)
     expect(await worker.take(5)).toMatchObject({ claims: [], nextDueInMs: null })
     expect(await worker.complete(claim)).toEqual({ kind: 'done' })
-    await world.store.setDiscoveryPaused('tag-files', false)
+    await world.store.rows.setDiscoveryPaused('tag-files', false)
     expect(keysOf(await worker.claimAll())).toEqual(['2'])
   })
 
@@ -101,16 +102,16 @@ export const rowsManaging: Theme = (specify, expect) => {
     await withFiles(world, 2)
     const worker = await rowWorker(world)
     expect(keysOf(await worker.claim())).toEqual(['1'])
-    await world.store.setPaused(null, true)
+    await world.store.admin.setPaused(null, true)
     expect(await worker.claim()).toEqual([])
-    await world.store.setPaused(null, false)
+    await world.store.admin.setPaused(null, false)
     expect(keysOf(await worker.claim())).toEqual(['2'])
   })
 
   specify('all that decides whether a row can run is told', async (world) => {
     await withStates(world)
-    await world.store.setDiscoveryPaused('tag-files', true)
-    const at = await world.store.rowCircumstances('tag-files', '3')
+    await world.store.rows.setDiscoveryPaused('tag-files', true)
+    const at = await world.store.rows.rowCircumstances('tag-files', '3')
     expect(at).toMatchObject({
       discovery: 'tag-files',
       key: '3',
@@ -126,14 +127,20 @@ export const rowsManaging: Theme = (specify, expect) => {
     expect(at.workers.map(({ worker }) => worker)).toEqual(['worker:test:0'])
     expect(at.createIndex).toContain('CREATE INDEX')
     await world.database.tables.run('UPDATE files SET valid = 0 WHERE id = 4')
-    expect(await world.store.rowCircumstances('tag-files', '4')).toMatchObject({ exists: true, row: null })
-    expect(await world.store.rowCircumstances('tag-files', '99')).toMatchObject({ exists: false, row: null })
+    expect(await world.store.rows.rowCircumstances('tag-files', '4')).toMatchObject({
+      exists: true,
+      row: null,
+    })
+    expect(await world.store.rows.rowCircumstances('tag-files', '99')).toMatchObject({
+      exists: false,
+      row: null,
+    })
   })
 
   specify('which discoveries a worker serves is told', async (world) => {
     await withFiles(world, 1)
     const { process } = await world.worker()
-    await world.store.openSession({
+    await world.store.sessions.openSession({
       worker: 'worker:rows:0',
       process,
       queues: [],
@@ -141,7 +148,7 @@ export const rowsManaging: Theme = (specify, expect) => {
       capabilities: {},
       discoveries: ['tag-files'],
     })
-    const { workers } = await world.store.rowCircumstances('tag-files', '1')
+    const { workers } = await world.store.rows.rowCircumstances('tag-files', '1')
     expect(workers.map(({ discoveries }) => discoveries)).toEqual([[], ['tag-files']])
   })
 
@@ -155,7 +162,7 @@ export const rowsManaging: Theme = (specify, expect) => {
     expect(told).toContain('work')
     told.length = 0
     await worker.fail(two!, null)
-    await world.store.retryRow('tag-files', '2')
+    await world.store.rows.retryRow('tag-files', '2')
     expect(told).toContain('work')
     told.length = 0
     await worker.claimAll()
@@ -165,7 +172,7 @@ export const rowsManaging: Theme = (specify, expect) => {
 
   specify('a sound database is found sound, rows and all', async (world) => {
     await withStates(world)
-    expect(await world.store.check()).toEqual([])
+    expect(await world.store.maintenance.check()).toEqual([])
   })
 }
 
@@ -182,7 +189,7 @@ async function list(world: World, state?: RowState): Promise<RowRecord[]> {
   const items: RowRecord[] = []
   let cursor: string | null = null
   for (let page = 0; page < 20; page++) {
-    const answer = await world.store.listRows('tag-files', state === undefined ? {} : { state }, {
+    const answer = await world.store.rows.listRows('tag-files', state === undefined ? {} : { state }, {
       limit: 2,
       cursor,
     })

@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../src/store/contract.ts'
+import type { DiscoverySource } from '../../src/store/ports/rows.ts'
 import { FILES, fileSource, keysOf, rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'
 
@@ -27,11 +27,11 @@ export const rowsPlanning: Theme = (specify, expect) => {
   for (const [what, [some, ...said]] of Object.entries(IMPOSSIBLE)) {
     specify(`${what} is refused, with the real columns where that helps`, async (world) => {
       await world.database.tables.run(FILES)
-      const error = await failureOf(world.store.planDiscoveries([fileSource(world, some)]))
+      const error = await failureOf(world.store.rows.planDiscoveries([fileSource(world, some)]))
       expect(error).toMatchObject({ name: 'InputError', code: 'BAD_DISCOVERY' })
       for (const words of said) expect((error as Error).message).toContain(words)
       expect((error as Error).message).toContain('tag-files')
-      expect(await world.store.listDiscoveries()).toEqual([])
+      expect(await world.store.rows.listDiscoveries()).toEqual([])
     })
   }
 
@@ -41,21 +41,21 @@ export const rowsPlanning: Theme = (specify, expect) => {
       'CREATE TABLE files (a text NOT NULL, b integer, needs integer, valid integer, UNIQUE (a, b))',
     )
     const source = fileSource(world, { key: ['a', 'b'] })
-    const error = await failureOf(world.store.planDiscoveries([source]))
+    const error = await failureOf(world.store.rows.planDiscoveries([source]))
     expect(error).toMatchObject({ name: 'InputError', code: 'BAD_DISCOVERY' })
     expect((error as Error).message).toContain('key: b of')
     expect((error as Error).message).toContain('NOT NULL')
-    expect(await world.store.listDiscoveries()).toEqual([])
+    expect(await world.store.rows.listDiscoveries()).toEqual([])
     await tables.run('DROP TABLE files')
     await tables.run(
       'CREATE TABLE files (a text, b integer, needs integer, valid integer, PRIMARY KEY (a, b))',
     )
-    expect(await world.store.planDiscoveries([source])).toHaveLength(1)
+    expect(await world.store.rows.planDiscoveries([source])).toHaveLength(1)
   })
 
   specify('a table that is not there is refused', async (world) => {
     const { tables } = world.database
-    const error = await failureOf(world.store.planDiscoveries([fileSource(world)]))
+    const error = await failureOf(world.store.rows.planDiscoveries([fileSource(world)]))
     expect(error).toMatchObject({ code: 'BAD_DISCOVERY' })
     expect((error as Error).message).toContain(tables.named('files'))
   })
@@ -65,7 +65,7 @@ export const rowsPlanning: Theme = (specify, expect) => {
     await tables.run(FILES)
     await tables.run('CREATE VIEW pictures AS SELECT * FROM files')
     const error = await failureOf(
-      world.store.planDiscoveries([fileSource(world, { table: tables.named('pictures') })]),
+      world.store.rows.planDiscoveries([fileSource(world, { table: tables.named('pictures') })]),
     )
     expect(error).toMatchObject({ code: 'BAD_DISCOVERY' })
     expect((error as Error).message).toContain('view')
@@ -74,7 +74,7 @@ export const rowsPlanning: Theme = (specify, expect) => {
   specify('a table of another database is refused', async (world) => {
     await world.database.tables.run(FILES)
     const error = await failureOf(
-      world.store.planDiscoveries([fileSource(world, { table: 'elsewhere.public.files' })]),
+      world.store.rows.planDiscoveries([fileSource(world, { table: 'elsewhere.public.files' })]),
     )
     expect(error).toMatchObject({ code: 'BAD_DISCOVERY' })
   })
@@ -82,16 +82,18 @@ export const rowsPlanning: Theme = (specify, expect) => {
   specify('of several none is planned when one is refused', async (world) => {
     await world.database.tables.run(FILES)
     const sources = [fileSource(world), fileSource(world, { name: 'other', where: 'nothing = 1' })]
-    expect(await failureOf(world.store.planDiscoveries(sources))).toMatchObject({ code: 'BAD_DISCOVERY' })
-    expect(await world.store.listDiscoveries()).toEqual([])
+    expect(await failureOf(world.store.rows.planDiscoveries(sources))).toMatchObject({
+      code: 'BAD_DISCOVERY',
+    })
+    expect(await world.store.rows.listDiscoveries()).toEqual([])
   })
 
   specify('what was planned is known to every store, as it was last declared', async (world) => {
     await withFiles(world, 3)
     const other = await world.database.open()
-    const [planned] = await other.planDiscoveries([fileSource(world, { where: 'needs = 1 AND id > 1' })])
+    const [planned] = await other.rows.planDiscoveries([fileSource(world, { where: 'needs = 1 AND id > 1' })])
     expect(planned?.columns).toEqual(['id', 'path', 'needs', 'valid', 'bpm', 'edited'])
-    expect(await world.store.listDiscoveries()).toMatchObject([
+    expect(await world.store.rows.listDiscoveries()).toMatchObject([
       { name: 'tag-files', where: 'needs = 1 AND id > 1', paused: false, maxAttempts: 3 },
     ])
     expect(keysOf(await (await rowWorker(world)).claimAll())).toEqual(['2', '3'])
@@ -102,7 +104,7 @@ export const rowsPlanning: Theme = (specify, expect) => {
     const worker = await rowWorker(world)
     expect(keysOf([await worker.claimOne()])).toEqual(['1'])
     const other = await world.database.open()
-    await other.planDiscoveries([fileSource(world, { where: 'needs = 1 AND id > 2' })])
+    await other.rows.planDiscoveries([fileSource(world, { where: 'needs = 1 AND id > 2' })])
     expect(keysOf(await worker.claimAll())).toEqual(['3'])
   })
 
@@ -120,7 +122,7 @@ export const rowsPlanning: Theme = (specify, expect) => {
     await tables.run('INSERT INTO "my files" VALUES (1, 1, 0), (2, 1, 0)')
     const table = tables.named('files').replace('files', 'my files')
     const odd = { table, key: ['the id'], where: '"a""b" = 1', version: 'select', orderBy: '"select" DESC' }
-    await world.store.planDiscoveries([fileSource(world, odd)])
+    await world.store.rows.planDiscoveries([fileSource(world, odd)])
     const worker = await rowWorker(world)
     const claim = await worker.claimOne()
     expect(claim.row).toEqual({ 'the id': 1, 'a"b': 1, select: 0 })
@@ -129,11 +131,11 @@ export const rowsPlanning: Theme = (specify, expect) => {
 
   specify('the index that is missing is told, and serves when it is there', async (world) => {
     await withFiles(world, 3)
-    const [before] = await world.store.planDiscoveries([fileSource(world)])
+    const [before] = await world.store.rows.planDiscoveries([fileSource(world)])
     expect(before?.createIndex).toContain('CREATE INDEX')
-    expect((await world.store.listDiscoveries())[0]?.createIndex).toBe(before?.createIndex)
+    expect((await world.store.rows.listDiscoveries())[0]?.createIndex).toBe(before?.createIndex)
     await world.database.tables.run(before!.createIndex!)
-    const [after] = await world.store.planDiscoveries([fileSource(world)])
+    const [after] = await world.store.rows.planDiscoveries([fileSource(world)])
     expect(after?.createIndex).toBe(null)
     expect(keysOf(await (await rowWorker(world)).claimAll())).toEqual(['1', '2', '3'])
   })
@@ -141,10 +143,10 @@ export const rowsPlanning: Theme = (specify, expect) => {
   specify('a column for versions is offered, and counts each edit', async (world) => {
     const { tables } = world.database
     await withFiles(world, 2)
-    const [planned] = await world.store.planDiscoveries([fileSource(world)])
+    const [planned] = await world.store.rows.planDiscoveries([fileSource(world)])
     await tables.run(planned!.versionTrigger!)
     const versioned = fileSource(world, { version: 'row_version' })
-    expect((await world.store.planDiscoveries([versioned]))[0]?.versionTrigger).toBe(null)
+    expect((await world.store.rows.planDiscoveries([versioned]))[0]?.versionTrigger).toBe(null)
     const worker = await rowWorker(world)
     const claim = await worker.claimOne()
     await tables.run(`UPDATE files SET path = 'x' WHERE id = 1`)
@@ -158,13 +160,15 @@ export const rowsPlanning: Theme = (specify, expect) => {
     await withFiles(world, 2)
     await tables.run('CREATE TABLE doomed (id integer PRIMARY KEY, needs integer, valid integer)')
     await tables.run('INSERT INTO doomed VALUES (1, 1, 1), (2, 1, 1)')
-    await world.store.planDiscoveries([fileSource(world, { name: 'doomed', table: tables.named('doomed') })])
+    await world.store.rows.planDiscoveries([
+      fileSource(world, { name: 'doomed', table: tables.named('doomed') }),
+    ])
     const worker = await rowWorker(world, { discoveries: ['doomed', 'tag-files'] })
     const claim = await worker.claimOne()
     expect(claim.discovery).toBe('doomed')
     await tables.run('DROP TABLE doomed')
     expect(keysOf(await worker.claimAll())).toEqual(['1', '2'])
-    expect(await world.store.listDiscoveries()).toMatchObject([
+    expect(await world.store.rows.listDiscoveries()).toMatchObject([
       { name: 'doomed', paused: true },
       { paused: false },
     ])
@@ -175,16 +179,16 @@ export const rowsPlanning: Theme = (specify, expect) => {
     await withFiles(world, 3)
     const { tables } = world.database
     const where = 'needs = 1 AND abs(-9223372036854775807 - edited) > 0'
-    await world.store.planDiscoveries([fileSource(world, { name: 'failing', where })])
+    await world.store.rows.planDiscoveries([fileSource(world, { name: 'failing', where })])
     const worker = await rowWorker(world, { discoveries: ['failing', 'tag-files'] })
     const claim = await worker.claimOne()
     expect(claim.discovery).toBe('failing')
     await tables.run('UPDATE files SET edited = 1')
     expect(await worker.complete(claim)).toMatchObject({ kind: 'paused' })
-    expect((await world.store.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
-    await world.store.setDiscoveryPaused('failing', false)
+    expect((await world.store.rows.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
+    await world.store.rows.setDiscoveryPaused('failing', false)
     expect(keysOf(await worker.claimAll())).toEqual(['1', '2', '3'])
-    expect((await world.store.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
+    expect((await world.store.rows.listDiscoveries())[0]).toMatchObject({ name: 'failing', paused: true })
   })
 
   specify('a column that comes later is part of the row', async (world) => {
@@ -199,9 +203,9 @@ export const rowsPlanning: Theme = (specify, expect) => {
 
   specify('a discovery that nobody planned is an error', async (world) => {
     const unknown = { code: 'UNKNOWN_DISCOVERY' }
-    await expect(world.store.countRows('nobody')).rejects.toMatchObject(unknown)
-    await expect(world.store.retryRow('nobody', '1')).rejects.toMatchObject(unknown)
-    await expect(world.store.setDiscoveryPaused('nobody', true)).rejects.toMatchObject(unknown)
+    await expect(world.store.rows.countRows('nobody')).rejects.toMatchObject(unknown)
+    await expect(world.store.rows.retryRow('nobody', '1')).rejects.toMatchObject(unknown)
+    await expect(world.store.rows.setDiscoveryPaused('nobody', true)).rejects.toMatchObject(unknown)
   })
 }
 

@@ -61,8 +61,11 @@ export const rowsSettling: Theme = (specify, expect) => {
       const answer = await worker.complete(claim, DONE, 5_000)
       expect(answer).toEqual({ kind: 'changed', times, backsOffMs: times < 3 ? null : 5_000 })
     }
-    expect(await world.store.getRow('tag-files', '1')).toMatchObject({ state: 'backing-off', attempts: 0 })
-    expect((await world.store.getRow('tag-files', '1'))?.error?.message).toContain(
+    expect(await world.store.rows.getRow('tag-files', '1')).toMatchObject({
+      state: 'backing-off',
+      attempts: 0,
+    })
+    expect((await world.store.rows.getRow('tag-files', '1'))?.error?.message).toContain(
       'Does its own handler write it?',
     )
     world.clock.advance(5_000)
@@ -110,7 +113,10 @@ export const rowsSettling: Theme = (specify, expect) => {
     expect(answer).toMatchObject({ kind: 'failed', retryInMs: 2_000, failure: { kind: 'error' } })
     expect(await file(world, 1)).toMatchObject({ needs: 1, bpm: null })
     expect(await worker.claim()).toEqual([])
-    expect(await world.store.getRow('tag-files', '1')).toMatchObject({ state: 'backing-off', attempts: 1 })
+    expect(await world.store.rows.getRow('tag-files', '1')).toMatchObject({
+      state: 'backing-off',
+      attempts: 1,
+    })
   })
 
   specify('no values at all leave the row eligible', async (world) => {
@@ -208,11 +214,14 @@ export const rowsSettling: Theme = (specify, expect) => {
       expect(answer).toMatchObject({ kind: 'paused' })
       expect(await file(world, 1)).toMatchObject({ id: 1, needs: 1 })
       expect(await worker.claim(5)).toEqual([])
-      const [discovery] = await world.store.listDiscoveries()
+      const [discovery] = await world.store.rows.listDiscoveries()
       expect(discovery).toMatchObject({ paused: true })
       expect(discovery?.pausedReason).toContain(Object.keys(values)[1]!)
-      await world.store.setDiscoveryPaused('tag-files', false)
-      expect((await world.store.listDiscoveries())[0]).toMatchObject({ paused: false, pausedReason: null })
+      await world.store.rows.setDiscoveryPaused('tag-files', false)
+      expect((await world.store.rows.listDiscoveries())[0]).toMatchObject({
+        paused: false,
+        pausedReason: null,
+      })
       expect(await worker.claimAll()).toMatchObject([{ key: '1', attempt: 1 }, { key: '2' }])
     })
   }
@@ -253,7 +262,7 @@ export const rowsSettling: Theme = (specify, expect) => {
     )
     await tables.run(`INSERT INTO flags VALUES (1, true, 'a', 0), (2, false, 'b', 0)`)
     const source = { name: 'flags', table: tables.named('flags'), where: 'todo' }
-    await world.store.planDiscoveries([fileSource(world, source)])
+    await world.store.rows.planDiscoveries([fileSource(world, source)])
     const worker = await rowWorker(world, { discoveries: ['flags'] })
     const claims = await worker.claim(5)
     expect(keysOf(claims)).toEqual(['1'])
@@ -268,7 +277,7 @@ export const rowsSettling: Theme = (specify, expect) => {
     await tables.run(`CREATE TABLE flags (id integer PRIMARY KEY, state text NOT NULL)`)
     await tables.run(`INSERT INTO flags VALUES (1, 'new'), (2, 'ready')`)
     const source = { name: 'flags', table: tables.named('flags'), where: `state IN ('new', 'it''s; -- old')` }
-    await world.store.planDiscoveries([fileSource(world, source)])
+    await world.store.rows.planDiscoveries([fileSource(world, source)])
     const worker = await rowWorker(world, { discoveries: ['flags'] })
     expect(await worker.complete(await worker.claimOne(), { state: 'ready' })).toEqual({ kind: 'done' })
     expect(await worker.claim()).toEqual([])
@@ -279,7 +288,9 @@ export const rowsSettling: Theme = (specify, expect) => {
 async function leftovers(world: World) {
   const left = []
   for (const state of ['claimed', 'backing-off', 'quarantined'] as const) {
-    left.push(...(await world.store.listRows('tag-files', { state }, { limit: 100, cursor: null })).items)
+    left.push(
+      ...(await world.store.rows.listRows('tag-files', { state }, { limit: 100, cursor: null })).items,
+    )
   }
   return left
 }

@@ -1,5 +1,5 @@
 import type { Firing } from '../../src/model/schedule.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import type { Theme } from './theme.ts'
 import { counts, newTask, type World } from './world.ts'
 
@@ -10,19 +10,19 @@ export const everyTenSeconds = { name: 'job', every: '10s', timezone: null }
 /** On a full ten seconds, with a schedule that is due ten seconds later. */
 export async function planned({ store, clock }: World): Promise<number> {
   clock.advance(10 * SECOND - (clock.now() % (10 * SECOND)))
-  await store.planSchedules([everyTenSeconds])
+  await store.admin.planSchedules([everyTenSeconds])
   return clock.now()
 }
 
 /** What is due is enqueued, and completed at once. */
 async function fireAndComplete(world: World, worker: Awaited<ReturnType<World['worker']>>): Promise<Firing> {
-  const firing = await world.store.fireSchedules([task])
+  const firing = await world.store.admin.fireSchedules([task])
   for (const claim of await worker.claim(5)) await worker.complete(claim)
   return firing
 }
 
 export async function recordOf(store: Store) {
-  const [record] = await store.listSchedules()
+  const [record] = await store.admin.listSchedules()
   return record
 }
 
@@ -30,7 +30,7 @@ export const schedules: Theme = (specify, expect) => {
   specify('a schedule is not due before its time, and says how long that takes', async (world) => {
     const start = await planned(world)
     world.clock.advance(10 * SECOND - 1)
-    expect(await world.store.fireSchedules([task])).toEqual({ fired: [], nextInMs: 1 })
+    expect(await world.store.admin.fireSchedules([task])).toEqual({ fired: [], nextInMs: 1 })
     expect(await recordOf(world.store)).toEqual({
       ...everyTenSeconds,
       nextAt: start + 10 * SECOND,
@@ -45,7 +45,7 @@ export const schedules: Theme = (specify, expect) => {
     const at = (await planned(world)) + 10 * SECOND
     world.clock.advance(10 * SECOND)
     const given = newTask({ input: '{"a":1}', queue: 'nightly', priority: 7, requires: { gpu: true } })
-    const firing = await world.store.fireSchedules([given])
+    const firing = await world.store.admin.fireSchedules([given])
     expect(firing).toEqual({
       fired: [{ name: 'job', at, task: firing.fired[0]?.task }],
       nextInMs: 10 * SECOND,
@@ -64,7 +64,7 @@ export const schedules: Theme = (specify, expect) => {
       lastTask: firing.fired[0]?.task,
       nextAt: at + 10 * SECOND,
     })
-    expect(await world.store.fireSchedules([given])).toMatchObject({ fired: [] })
+    expect(await world.store.admin.fireSchedules([given])).toMatchObject({ fired: [] })
     expect(await world.counts()).toEqual(counts({ queued: 1 }))
   })
 
@@ -96,10 +96,10 @@ export const schedules: Theme = (specify, expect) => {
     specify(`an occurrence is skipped while the task of the one before is ${state}`, async (world) => {
       const start = await planned(world)
       world.clock.advance(10 * SECOND)
-      const { fired } = await world.store.fireSchedules([task])
+      const { fired } = await world.store.admin.fireSchedules([task])
       await bring(world)
       world.clock.advance(10 * SECOND)
-      expect(await world.store.fireSchedules([task])).toEqual({ fired: [], nextInMs: 10 * SECOND })
+      expect(await world.store.admin.fireSchedules([task])).toEqual({ fired: [], nextInMs: 10 * SECOND })
       expect(await recordOf(world.store)).toMatchObject({
         lastTask: fired[0]?.task,
         nextAt: start + 30 * SECOND,
@@ -116,17 +116,17 @@ export const schedules: Theme = (specify, expect) => {
       const worker = await world.worker()
       await worker.fail(await worker.claimOne())
     },
-    cancelled: ({ store }, id) => store.cancelTask(id),
-    removed: ({ store }, id) => store.removeTask(id),
+    cancelled: ({ store }, id) => store.tasks.cancelTask(id),
+    removed: ({ store }, id) => store.tasks.removeTask(id),
   }
   for (const [state, bring] of Object.entries(finished)) {
     specify(`an occurrence is enqueued when the task of the one before is ${state}`, async (world) => {
       await planned(world)
       world.clock.advance(10 * SECOND)
-      const { fired } = await world.store.fireSchedules([task])
+      const { fired } = await world.store.admin.fireSchedules([task])
       await bring(world, fired[0]!.task)
       world.clock.advance(10 * SECOND)
-      expect((await world.store.fireSchedules([task])).fired).toHaveLength(1)
+      expect((await world.store.admin.fireSchedules([task])).fired).toHaveLength(1)
     })
   }
 
@@ -135,14 +135,14 @@ export const schedules: Theme = (specify, expect) => {
     const tasks = names.map((name) => newTask({ name }))
     const others = [await world.database.open(), await world.database.open(), await world.database.open()]
     const stores = [world.store, ...others]
-    await world.store.planSchedules(names.map((name) => ({ name, every: '10s', timezone: null })))
+    await world.store.admin.planSchedules(names.map((name) => ({ name, every: '10s', timezone: null })))
     const worker = await world.worker({ names })
     const fired: string[] = []
     for (let round = 0; round < 30; round++) {
       world.clock.advance(10 * SECOND)
       const answers = await Promise.all(
         // In another order by each: none must wait for one that waits for it.
-        stores.map((store, i) => store.fireSchedules(i % 2 === 0 ? tasks : [...tasks].reverse())),
+        stores.map((store, i) => store.admin.fireSchedules(i % 2 === 0 ? tasks : [...tasks].reverse())),
       )
       for (const one of answers.flatMap((answer) => answer.fired)) fired.push(`${one.name} ${one.at}`)
       for (const claim of await worker.claim(20)) await worker.complete(claim)
@@ -156,8 +156,8 @@ export const schedules: Theme = (specify, expect) => {
     'stores that plan the same at the same moment agree, and nothing is enqueued for it',
     async (world) => {
       const others = [await world.database.open(), await world.database.open()]
-      await Promise.all([world.store, ...others].map((store) => store.planSchedules([everyTenSeconds])))
-      expect(await world.store.listSchedules()).toHaveLength(1)
+      await Promise.all([world.store, ...others].map((store) => store.admin.planSchedules([everyTenSeconds])))
+      expect(await world.store.admin.listSchedules()).toHaveLength(1)
       expect(await world.counts()).toEqual(counts({}))
     },
   )
@@ -166,9 +166,9 @@ export const schedules: Theme = (specify, expect) => {
     await planned(world)
     world.clock.advance(12 * SECOND)
     const before = await recordOf(world.store)
-    await (await world.database.open()).planSchedules([everyTenSeconds])
+    await (await world.database.open()).admin.planSchedules([everyTenSeconds])
     expect(await recordOf(world.store)).toEqual(before)
-    expect((await world.store.fireSchedules([task])).fired).toHaveLength(1)
+    expect((await world.store.admin.fireSchedules([task])).fired).toHaveLength(1)
   })
 
   specify(
@@ -176,10 +176,10 @@ export const schedules: Theme = (specify, expect) => {
     async (world) => {
       const start = await planned(world)
       world.clock.advance(10 * SECOND)
-      const { fired } = await world.store.fireSchedules([task])
+      const { fired } = await world.store.admin.fireSchedules([task])
       world.clock.advance(15 * SECOND)
       const changed = { name: 'job', every: '30 9 * * *', timezone: 'Asia/Kolkata' }
-      await world.store.planSchedules([changed])
+      await world.store.admin.planSchedules([changed])
       const tomorrow = Math.floor(start / 86_400_000) * 86_400_000 + 4 * 3_600_000
       expect(await recordOf(world.store)).toEqual({
         ...changed,
@@ -188,7 +188,7 @@ export const schedules: Theme = (specify, expect) => {
         lastTask: fired[0]?.task,
         paused: false,
       })
-      expect(await world.store.fireSchedules([task])).toMatchObject({ fired: [] })
+      expect(await world.store.admin.fireSchedules([task])).toMatchObject({ fired: [] })
     },
   )
 
@@ -202,8 +202,8 @@ export const schedules: Theme = (specify, expect) => {
         expect((await fireAndComplete(world, worker)).fired).toHaveLength(1)
         world.clock.advance(-ms)
         const firings = await Promise.all([
-          world.store.fireSchedules([task]),
-          (await world.database.open()).fireSchedules([task]),
+          world.store.admin.fireSchedules([task]),
+          (await world.database.open()).admin.fireSchedules([task]),
         ])
         expect(firings.map(({ fired }) => fired)).toEqual([[], []])
         // The first one was enqueued already.
@@ -234,8 +234,8 @@ export const schedules: Theme = (specify, expect) => {
     await planned(world)
     world.clock.advance(10 * SECOND)
     const other = newTask({ name: 'other' })
-    expect(await world.store.fireSchedules([other])).toEqual({ fired: [], nextInMs: null })
-    expect(await world.store.listSchedules()).toHaveLength(1)
+    expect(await world.store.admin.fireSchedules([other])).toEqual({ fired: [], nextInMs: null })
+    expect(await world.store.admin.listSchedules()).toHaveLength(1)
     expect(await world.counts()).toEqual(counts({}))
   })
 
@@ -243,11 +243,11 @@ export const schedules: Theme = (specify, expect) => {
     'the pause of a queue, or of everything, does not stop a schedule: one task waits',
     async (world) => {
       await planned(world)
-      await world.store.setPaused('default', true)
-      await world.store.setPaused(null, true)
+      await world.store.admin.setPaused('default', true)
+      await world.store.admin.setPaused(null, true)
       for (let n = 0; n < 3; n++) {
         world.clock.advance(10 * SECOND)
-        await world.store.fireSchedules([task])
+        await world.store.admin.fireSchedules([task])
       }
       expect(await world.counts()).toEqual(counts({ queued: 1 }))
     },

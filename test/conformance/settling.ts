@@ -1,6 +1,6 @@
 import type { Outcome } from '../../src/model/outcome.ts'
 import type { FailureKind } from '../../src/model/task.ts'
-import type { Claim } from '../../src/store/contract.ts'
+import type { Claim } from '../../src/store/ports/exchange.ts'
 import type { Theme } from './theme.ts'
 import { counts } from './world.ts'
 

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../src/model/outcome.ts'
 import type { Ordering } from '../../src/model/queue.ts'
-import type { Claim } from '../../src/store/contract.ts'
+import type { Claim } from '../../src/store/ports/exchange.ts'
 import { Draws, seeded } from './draws.ts'
 import type { Theme } from './theme.ts'
 import { idsOf, newTask, type World } from './world.ts'
@@ -16,7 +16,7 @@ const ALL: Ordering[] = [
 ]
 
 export function orderDefault(world: World, strategy: Ordering['strategy'], ageingMs: number | null = null) {
-  return world.store.configureQueues([{ name: 'default', ordering: { strategy, ageingMs } }])
+  return world.store.admin.configureQueues([{ name: 'default', ordering: { strategy, ageingMs } }])
 }
 
 export const strategies: Theme = (specify, expect) => {
@@ -89,7 +89,9 @@ export const strategies: Theme = (specify, expect) => {
 
   specify('weighted: priority 1 goes before 10 in 10 of 11 draws, late comers included', async (world) => {
     const store = await world.database.open({ random: seeded(11) })
-    await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+    await store.admin.configureQueues([
+      { name: 'default', ordering: { strategy: 'weighted', ageingMs: null } },
+    ])
     const draws = new Draws([1, 10])
     const worker = await world.worker({}, store)
     const priorityOf = new Map<string, number>()
@@ -113,7 +115,9 @@ export const strategies: Theme = (specify, expect) => {
 
   specify('weighted: a retry without a delay is drawn anew', async (world) => {
     const store = await world.database.open({ random: seeded(5) })
-    await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+    await store.admin.configureQueues([
+      { name: 'default', ordering: { strategy: 'weighted', ageingMs: null } },
+    ])
     await world.enqueueMany(20, { maxAttempts: 1_000 }, store)
     const worker = await world.worker({}, store)
     const seen = new Set<string>()
@@ -188,7 +192,7 @@ export const strategies: Theme = (specify, expect) => {
     await orderDefault(world, 'lifo')
     const first = await world.enqueue()
     const within = await world.database.transact(async (tx) => {
-      const answers = await world.store
+      const answers = await world.store.tasks
         .within(tx)
         .enqueue([newTask({ priority: 1000 }), newTask({ priority: 1 })])
       return idsOf(answers)

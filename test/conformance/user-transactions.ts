@@ -1,4 +1,4 @@
-import type { Enqueued } from '../../src/store/contract.ts'
+import type { Enqueued } from '../../src/store/ports/new-task.ts'
 import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask } from './world.ts'
 
@@ -7,7 +7,7 @@ export const userTransactions: Theme = (specify, expect) => {
     const { store, database } = world
     const answers: Enqueued[] = await database.transact(async (tx) => {
       await database.notes.write(tx, 'a')
-      return store.within(tx).enqueue([newTask({ key: 'k', input: '"x"' }), newTask({ name: 'other' })])
+      return store.tasks.within(tx).enqueue([newTask({ key: 'k', input: '"x"' }), newTask({ name: 'other' })])
     })
     expect(answers.map(({ created }) => created)).toEqual([true, true])
     expect(await world.task(answers[0]!.id)).toMatchObject({ key: 'k', input: 'x', status: 'queued' })
@@ -20,13 +20,13 @@ export const userTransactions: Theme = (specify, expect) => {
     const mistake = new Error('roll back')
     const failing = database.transact(async (tx) => {
       await database.notes.write(tx, 'a')
-      await store.within(tx).enqueue([newTask({ name: 'never-seen', queue: 'never-seen', key: 'k' })])
+      await store.tasks.within(tx).enqueue([newTask({ name: 'never-seen', queue: 'never-seen', key: 'k' })])
       throw mistake
     })
     await expect(failing).rejects.toBe(mistake)
     expect(await database.notes.all()).toEqual([])
     expect(await world.counts()).toEqual(counts({}))
-    expect(await store.enqueue([newTask({ name: 'never-seen', key: 'k' })])).toMatchObject([
+    expect(await store.tasks.enqueue([newTask({ name: 'never-seen', key: 'k' })])).toMatchObject([
       { created: true },
     ])
   })
@@ -35,7 +35,7 @@ export const userTransactions: Theme = (specify, expect) => {
     const { store, database } = world
     const id = await world.enqueue({ key: 'k' })
     const answers = await database.transact(async (tx) =>
-      store.within(tx).enqueue([newTask({ key: 'k' }), newTask()]),
+      store.tasks.within(tx).enqueue([newTask({ key: 'k' }), newTask()]),
     )
     expect(answers).toMatchObject([{ id, created: false }, { created: true }])
     expect(await world.counts()).toEqual(counts({ queued: 2 }))
@@ -47,7 +47,7 @@ export const userTransactions: Theme = (specify, expect) => {
     expect(await worker.claim(5)).toEqual([])
     const first = await world.enqueue()
     const answers: Enqueued[] = await database.transact(async (tx) =>
-      store.within(tx).enqueue([newTask({ queue: 'fresh' }), newTask({ runAfter: { ms: 50 } })]),
+      store.tasks.within(tx).enqueue([newTask({ queue: 'fresh' }), newTask({ runAfter: { ms: 50 } })]),
     )
     const last = await world.enqueue()
     world.clock.advance(100)
@@ -57,7 +57,7 @@ export const userTransactions: Theme = (specify, expect) => {
 
   specify('what is no transaction is refused', async ({ store }) => {
     for (const nonsense of [null, undefined, {}, 'sqlite', 5]) {
-      const enqueue = async () => store.within(nonsense).enqueue([newTask()])
+      const enqueue = async () => store.tasks.within(nonsense).enqueue([newTask()])
       await expect(enqueue()).rejects.toMatchObject({ code: 'BAD_OPTION' })
     }
   })

@@ -1,5 +1,7 @@
 import { type Counts, TASK_STATUSES, type TaskRecord } from '../../src/model/task.ts'
-import type { NewTask, Store, TaskFilter } from '../../src/store/contract.ts'
+import type { NewTask } from '../../src/store/ports/new-task.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+import type { TaskFilter } from '../../src/store/ports/tasks.ts'
 import { Claimant, type ClaimantOptions } from './claimant.ts'
 import type { MovableClock, TestDatabase } from './database.ts'
 
@@ -26,7 +28,7 @@ export class World {
 
   /** The id of a new task. */
   async enqueue(task: Partial<NewTask> = {}, store: Store = this.store): Promise<string> {
-    const [answer] = await store.enqueue([newTask(task)])
+    const [answer] = await store.tasks.enqueue([newTask(task)])
     if (!answer?.created) throw new Error(`not created: ${JSON.stringify(answer)}`)
     return answer.id
   }
@@ -37,11 +39,11 @@ export class World {
     store: Store = this.store,
   ): Promise<string[]> {
     const tasks = Array.from({ length: count }, () => newTask(task))
-    return (await store.enqueue(tasks)).map(({ id }) => id)
+    return (await store.tasks.enqueue(tasks)).map(({ id }) => id)
   }
 
   async task(id: string): Promise<TaskRecord> {
-    const task = await this.store.getTask(id)
+    const task = await this.store.tasks.getTask(id)
     if (task === null) throw new Error(`there is no task ${id}`)
     return task
   }
@@ -51,7 +53,7 @@ export class World {
     const items: TaskRecord[] = []
     let cursor: string | null = null
     for (let page = 0; page < PAGES_MAX; page++) {
-      const answer = await this.store.listTasks(filter, { limit, cursor })
+      const answer = await this.store.tasks.listTasks(filter, { limit, cursor })
       items.push(...answer.items)
       cursor = answer.next
       if (cursor === null) return items
@@ -61,7 +63,7 @@ export class World {
 
   /** The counts, after making sure that every way to count says the same. */
   async counts(filter: { queue?: string; name?: string } = {}): Promise<Counts> {
-    const counts = await this.store.countTasks(filter)
+    const counts = await this.store.tasks.countTasks(filter)
     const listed = countByStatus(await this.list(filter))
     const perStatus = { ...listed }
     for (const status of TASK_STATUSES) perStatus[status] = (await this.list({ ...filter, status })).length

@@ -39,7 +39,7 @@ test('a small house in order has no violation', () => {
       'src/errors.ts': `import type { Duration } from './duration.ts'\nexport class GleanerError {}`,
       'src/duration.ts': `import { GleanerError } from './errors.ts'\nexport type Duration = number`,
       'src/model/task.ts': `import type { Duration } from '../duration.ts'`,
-      'src/store/contract.ts': `import type { Task } from '../model/task.ts'`,
+      'src/store/ports/tasks.ts': `import type { Task } from '../../model/task.ts'`,
       'src/store/sqlite/store.ts': `import Database from 'better-sqlite3'\nconst sql = 'SELECT 1 FROM task'`,
       'src/engine/open.ts': `const store = await import('../store/sqlite/store.ts')`,
       'src/define/hint.ts': `// import '../http/app.ts'\nexport const hint = "Select a queue. import('../cli/x.ts')"`,
@@ -117,6 +117,12 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       plan: { [`src/${room}/run.ts`]: '', 'src/index.ts': `const run = () => import("./${room}/run.ts")` },
       says: [`src/index.ts:1  imports './${room}/run.ts'  [public-door] index.ts never reaches ${room}`],
     })),
+  ],
+  'ports-alone': [
+    {
+      plan: { 'src/store/sql/sql.ts': '', 'src/store/ports/tasks.ts': 'import type {} from "../sql/sql.ts"' },
+      says: ["src/store/ports/tasks.ts:1  imports '../sql/sql.ts'  [ports-alone]"],
+    },
   ],
   'stores-apart': [
     {

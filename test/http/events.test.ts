@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { EventLog } from '../../src/http/events/event-log.ts'
 import { Hub, type Topic } from '../../src/http/events/hub.ts'
 import { openGleaner } from '../../src/index.ts'
-import type { Change } from '../../src/store/contract.ts'
+import type { Change } from '../../src/store/ports/change.ts'
 import { tempDatabase } from '../temp-database.ts'
 import { until } from '../until.ts'
 import { listen } from './listener.ts'
@@ -213,7 +213,7 @@ function hubOf(read: () => Promise<unknown>, readSlowly?: () => Promise<unknown>
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    getTask: async () => null,
+    tasks: { getTask: async () => null },
   }
   const slow: Record<string, Topic> =
     readSlowly === undefined ? {} : { slow: { read: readSlowly, isSlow: true } }

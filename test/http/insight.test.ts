@@ -229,7 +229,7 @@ test('before what was seen, and of workers of others, a lane tells what was writ
     ['worker:mail:0', [{ from: 3650 * S, to: 3650 * S, health: 'healthy' }], 0],
   ])
   const { gleaner, get } = await openServer({ timeline: seenSince(Date.now()) })
-  await insideOf(gleaner).store.noteHealth(
+  await insideOf(gleaner).store.sessions.noteHealth(
     [5, 3, 1].map((hours) => ({
       component: 'worker:ml:0',
       status: 'healthy',

@@ -53,16 +53,16 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     // Somebody who took both, and is no more.
     const dead = { ...identifySelf(), startTime: 'another' }
     const able = { queues: ['default'], names: ['plain'], capabilities: {} }
-    const session = await store.openSession({ worker: 'worker:gone:0', process: dead, ...able })
+    const session = await store.sessions.openSession({ worker: 'worker:gone:0', process: dead, ...able })
     const nothing = { starts: [], outcomes: [], progress: [], logs: [] }
     const want = { able, start: 2, ahead: 0, empty: false }
-    expect((await store.exchange({ session, ...nothing, want })).claims).toHaveLength(2)
+    expect((await store.tasks.exchange({ session, ...nothing, want })).claims).toHaveLength(2)
     const lost = new Promise((resolve) => gleaner.on('worker-lost', resolve))
     const worker = gleaner.work()
     await lost
     await worker.drained({ includeDelayed: true })
     // As a worker that came too late counts it, in this process or another.
-    const meter = new Meter(store, systemClock, 1_000)
+    const meter = new Meter(store.admin, systemClock, 1_000)
     meter.claimed('rows', 0, 3)
     await meter.close()
     const samples = samplesIn(await get('/metrics'))

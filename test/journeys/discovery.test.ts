@@ -86,7 +86,7 @@ describe.each(BOTH)('discovery on %s', (database, openGround) => {
 
     const store = await openStore(ground.database, { durability: 'normal', postgres: {} })
     onTestFinished(() => store.close())
-    for (const { id } of await store.liveSessions()) await store.endSession(id, 'lease')
+    for (const { id } of await store.sessions.liveSessions()) await store.sessions.endSession(id, 'lease')
     await lost
     goOn.resolve()
     expect(signal.reason).toBeInstanceOf(ClaimLostError)

@@ -70,7 +70,7 @@ test('8 processes complete 10 000 tasks, each exactly once and without an error'
   const TASKS = 10_000
   const PROCESSES = 8
   const store = await place.store()
-  const ids = (await store.enqueue(Array.from({ length: TASKS }, () => newTask()))).map(({ id }) => id)
+  const ids = (await store.tasks.enqueue(Array.from({ length: TASKS }, () => newTask()))).map(({ id }) => id)
   const database = `${place.url}?schema=${place.schema}`
   const contenders = Array.from({ length: PROCESSES }, () => new Program(place, CONTENDER, [STORE, database]))
   // All are up before the first one claims.
@@ -83,7 +83,7 @@ test('8 processes complete 10 000 tasks, each exactly once and without an error'
   const completed = ends.flatMap((end) => end.completed as string[])
   expect(completed).toHaveLength(TASKS)
   expect(completed.sort()).toEqual(ids.sort())
-  expect(await store.countTasks({})).toEqual(counts({ completed: TASKS }))
+  expect(await store.tasks.countTasks({})).toEqual(counts({ completed: TASKS }))
   expect(Math.min(...ends.map((end) => end.completed.length))).toBeGreaterThan(0)
 })
 

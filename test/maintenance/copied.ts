@@ -161,7 +161,7 @@ export async function fill(place: Place, { files, runs, options, tasks, begun }:
   const removed = await gleaner.enqueue(note, 'removed')
   await gleaner.tasks.cancel(removed.id)
   await gleaner.tasks.remove(removed.id)
-  await insideOf(gleaner).store.noteAction({
+  await insideOf(gleaner).store.admin.noteAction({
     action: 'tasks.retry',
     target: gone.id,
     role: 'operator',

@@ -3,7 +3,7 @@ import { defineTask, PermanentError, TaskGone } from '../../src/index.ts'
 import { nextLimit, Pruner } from '../../src/maintenance/pruner.ts'
 import { pruningOf, type RetentionOptions, retentionOf } from '../../src/maintenance/retention.ts'
 import { sizeAfter } from '../../src/model/retention.ts'
-import type { Pruned, PruneStep } from '../../src/store/upkeep.ts'
+import type { Pruned, PruneStep } from '../../src/store/ports/maintenance.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { test } from '../testing/open-test.ts'
 

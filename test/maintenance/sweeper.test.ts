@@ -28,13 +28,13 @@ async function scene() {
     isDead: () => isDead.answer,
   })
   const open = (worker: string) =>
-    store.openSession({ worker, process: identifySelf(), queues: [], names: [], capabilities: {} })
-  await store.advanceLeaseClock(LEASE_MS)
+    store.sessions.openSession({ worker, process: identifySelf(), queues: [], names: [], capabilities: {} })
+  await store.sessions.advanceLeaseClock(LEASE_MS)
   const session = await open('worker:test:0')
-  const live = async () => (await store.liveSessions()).some(({ id }) => id === session)
+  const live = async () => (await store.sessions.liveSessions()).some(({ id }) => id === session)
   /** What a keeper does, at this test's time. */
   const renew = async (id: string) => {
-    const time = await store.advanceLeaseClock(LEASE_MS)
+    const time = await store.sessions.advanceLeaseClock(LEASE_MS)
     raw
       .prepare('UPDATE gleaner_sessions SET renewals = renewals + 1, lease_time = ? WHERE id = ?')
       .run(time, id)
@@ -117,8 +117,8 @@ describe('a session', () => {
       const sweeper = new Sweeper(store, clock, { leaseMs: LEASE_MS, everyMs: EVERY_MS, isDead: () => false })
       sweeper.start()
       // The verbs of the store come in order.
-      await store.advanceLeaseClock(LEASE_MS)
-      await store.liveSessions()
+      await store.sessions.advanceLeaseClock(LEASE_MS)
+      await store.sessions.liveSessions()
       for (let i = 0; i < 5; i++) await turn()
       sweeper.stop()
       ends.push(await live())
@@ -148,9 +148,9 @@ describe('a session', () => {
     }
     app.exec('COMMIT')
     // The worst case: what the sweeper may have wanted to write is written before the worker can renew.
-    await store.setPaused('another', false)
+    await store.admin.setPaused('another', false)
     expect(await live()).toBe(true)
-    const renewer = await openRenewer(store.renewal()!, LEASE_MS)
+    const renewer = await openRenewer(store.sessions.renewal()!, LEASE_MS)
     expect(await renewer.renew([session])).toEqual([session])
     await renewer.close()
     sweeper.stop()

@@ -41,9 +41,9 @@ test('a worker whose process is dead serves nobody, even before it is swept', as
   const store = await openSqliteStore({ path })
   onTestFinished(() => store.close())
   const session = { worker: 'worker:late:0', queues: ['default'], names: ['job'], capabilities: {} }
-  await store.openSession({ ...session, process: { ...identifySelf(), startTime: 'another life' } })
+  await store.sessions.openSession({ ...session, process: { ...identifySelf(), startTime: 'another life' } })
   expect(await last()).toMatchObject({ check: 'worker-serves-queue', ok: false })
-  await store.openSession({ ...session, process: identifySelf() })
+  await store.sessions.openSession({ ...session, process: identifySelf() })
   expect(await last()).toMatchObject({ check: 'worker-has-capabilities', ok: true })
 })
 

@@ -64,7 +64,7 @@ test('how many tasks are unfinished is written down, also when they are cancelle
   await then(() => t.tasks.retry(ids[0]!))
   await then(() => t.tasks.cancelAll({ queue: 'default' }, { dryRun: true }))
   await then(() => t.tasks.cancelAll({ queue: 'default' }))
-  const levels = await insideOf(t).store.readLevels(null, 60 * MINUTE_MS)
+  const levels = await insideOf(t).store.admin.readLevels(null, 60 * MINUTE_MS)
   expect(levels.map(({ left }) => left)).toEqual([6, 5, 4, 5, 0])
 })
 
@@ -116,9 +116,9 @@ test('who asks is told all that was counted before, also while others ask and wr
   const { store } = insideOf(await openTemp({}))
   let written = 0
   const slow = Object.assign(Object.create(store), {
-    async addMetrics(measured: Parameters<typeof store.addMetrics>[0]) {
+    async addMetrics(measured: Parameters<typeof store.admin.addMetrics>[0]) {
       await setImmediate()
-      await store.addMetrics(measured)
+      await store.admin.addMetrics(measured)
       written += 1
     },
   })

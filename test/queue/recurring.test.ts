@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Firing, NamedSchedule } from '../../src/model/schedule.ts'
 import { Recurring } from '../../src/queue/recurring.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { Claimant } from '../conformance/claimant.ts'
 import { newTask } from '../conformance/world.ts'
 import { reckon } from '../model/calendar.ts'
@@ -33,7 +33,10 @@ class Process {
     this.store = store
     const watched: Store = {
       ...store,
-      fireSchedules: (tasks) => this.#look(() => store.fireSchedules(tasks)),
+      admin: {
+        ...store.admin,
+        fireSchedules: (tasks) => this.#look(() => store.admin.fireSchedules(tasks)),
+      },
       ...(deaf ? { onChange: () => () => {} } : {}),
     }
     const occurrences = { schedules: [everyTenMinutes], tasks: [newTask()] }
@@ -91,7 +94,7 @@ describe('what recurs', () => {
     const from = clock.now()
     const schedule: NamedSchedule = { name: 'job', every: '30 2 * * *', timezone: 'Europe/Berlin' }
     const store = await database.open()
-    await store.planSchedules([schedule])
+    await store.admin.planSchedules([schedule])
     const worker = await new Claimant(store, clock).begin()
     // Of the file's changes they would hear in real time, which is not the one that passes here.
     const processes = [
@@ -102,7 +105,7 @@ describe('what recurs', () => {
     await settled(...processes)
     const until = from + 10 * YEAR
     for (;;) {
-      const [record] = await store.listSchedules()
+      const [record] = await store.admin.listSchedules()
       if (record!.nextAt! >= until) break
       expect(record!.nextAt).not.toBe(clock.now())
       clock.advance(record!.nextAt! - clock.now())
@@ -114,13 +117,13 @@ describe('what recurs', () => {
     ])
     const fired = processes.flatMap((process) => process.fired.map(({ at }) => at))
     expect(fired.sort((a, b) => a - b)).toEqual(expected)
-    expect(await store.countTasks({})).toMatchObject({ completed: expected!.length, queued: 0 })
+    expect(await store.tasks.countTasks({})).toMatchObject({ completed: expected!.length, queued: 0 })
   })
 
   test('is looked for when it is due, and not in between', async () => {
     const database = await openDatabase()
     const process = await Process.start(database, { restMs: 60 * MINUTE })
-    await process.store.planSchedules([everyTenMinutes])
+    await process.store.admin.planSchedules([everyTenMinutes])
     database.clock.advance(0)
     await process.settled()
     const before = process.looks
@@ -137,7 +140,7 @@ describe('what recurs', () => {
   test('and is far away, or paused, is looked for once in a while: somebody may have planned it anew', async () => {
     const database = await openDatabase()
     const store = await database.open()
-    await store.planSchedules([{ name: 'job', every: '0 0 1 6 *', timezone: 'UTC' }])
+    await store.admin.planSchedules([{ name: 'job', every: '0 0 1 6 *', timezone: 'UTC' }])
     const process = await Process.start(database, { restMs: MINUTE })
     database.clock.advance(0)
     await process.settled()
@@ -151,11 +154,11 @@ describe('what recurs', () => {
     const database = await openDatabase()
     const process = await Process.start(database)
     const { store } = process
-    await store.planSchedules([everyTenMinutes])
-    await store.setSchedulePaused('job', true)
+    await store.admin.planSchedules([everyTenMinutes])
+    await store.admin.setSchedulePaused('job', true)
     database.clock.advance(60 * MINUTE)
     await process.settled()
-    await store.setSchedulePaused('job', false)
+    await store.admin.setSchedulePaused('job', false)
     database.clock.advance(0)
     await process.settled()
     database.clock.advance(10 * MINUTE)
@@ -166,7 +169,7 @@ describe('what recurs', () => {
   test('and was changed by another process is looked for at once', async () => {
     const database = await openDatabase()
     const other = await database.open()
-    await other.planSchedules([{ name: 'job', every: '7d', timezone: null }])
+    await other.admin.planSchedules([{ name: 'job', every: '7d', timezone: null }])
     const process = await Process.start(database)
     database.clock.advance(0)
     await process.settled()
@@ -176,7 +179,7 @@ describe('what recurs', () => {
         if (change.kind === 'elsewhere' && change.only === 'schedules') resolve()
       }, 'signals')
     })
-    await other.planSchedules([everyTenMinutes])
+    await other.admin.planSchedules([everyTenMinutes])
     await told
     database.clock.advance(0)
     await process.settled()
@@ -188,7 +191,7 @@ describe('what recurs', () => {
   test('is tried again when the database fails, and the trouble is told once', async () => {
     const database = await openDatabase()
     const process = await Process.start(database)
-    await process.store.planSchedules([everyTenMinutes])
+    await process.store.admin.planSchedules([everyTenMinutes])
     process.trouble = new Error('away')
     for (let second = 0; second < 700; second++) {
       database.clock.advance(1_000)
@@ -205,7 +208,7 @@ describe('what recurs', () => {
   test('is not looked for any more by a process that was stopped', async () => {
     const database = await openDatabase()
     const process = await Process.start(database)
-    await process.store.planSchedules([everyTenMinutes])
+    await process.store.admin.planSchedules([everyTenMinutes])
     database.clock.advance(0)
     await process.settled()
     process.stop()

@@ -2,8 +2,8 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import type pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import type { Store } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { newTask, World } from '../conformance/world.ts'
 import { PostgresGround } from '../torture/ground/postgres.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
@@ -105,11 +105,11 @@ async function holdAnother(world: World): Promise<void> {
 describe.each(PLACES)('a check on %s', (_, open) => {
   test('finds whatever is not as it must be, and shows it', async () => {
     const { world, harm } = await open()
-    expect(await world.store.check()).toEqual([])
+    expect(await world.store.maintenance.check()).toEqual([])
     for (const [what, sql] of [...TO_HELD, ...EVERYWHERE]) {
       if (TO_HELD.some(([name]) => name === what)) await holdAnother(world)
       await harm(sql)
-      const finding = (await world.store.check()).find((one) => one.what === what)
+      const finding = (await world.store.maintenance.check()).find((one) => one.what === what)
       expect(finding?.examples.length, what).toBeGreaterThan(0)
     }
   })
@@ -122,10 +122,10 @@ describe.each(PLACES)('a check on %s', (_, open) => {
       while (!isDone) {
         await world.enqueueMany(20)
         await worker.completeAll(await worker.claim(20))
-        await world.store.pruneTasks(EVERYTHING, { limit: 7 })
+        await world.store.maintenance.pruneTasks(EVERYTHING, { limit: 7 })
       }
     })()
-    for (let n = 0; n < 3; n++) expect(await world.store.check()).toEqual([])
+    for (let n = 0; n < 3; n++) expect(await world.store.maintenance.check()).toEqual([])
     isDone = true
     await busy
   })
@@ -150,7 +150,7 @@ describe('a check on SQLite', () => {
       ['a task has no input', 'DELETE FROM gleaner.inputs'],
     ]) {
       await harm(sql!)
-      expect((await world.store.check()).map((finding) => finding.what)).toContain(what)
+      expect((await world.store.maintenance.check()).map((finding) => finding.what)).toContain(what)
     }
   })
 
@@ -164,12 +164,12 @@ describe('a check on SQLite', () => {
         .pluck()
         .get(),
     )
-    await world.store.checkpoint()
+    await world.store.maintenance.checkpoint()
     const file = openSync(database.path, 'r+')
     writeSync(file, Buffer.alloc(4_096), 0, 4_096, (Number(root) - 1) * 4_096)
     closeSync(file)
     const store = await database.open()
-    expect((await store.check())[0]?.what).toMatch(/^SQLite: /)
+    expect((await store.maintenance.check())[0]?.what).toMatch(/^SQLite: /)
   })
 })
 
@@ -187,12 +187,14 @@ describe('a check on PostgreSQL', () => {
 
   test('finds an index that lacks rows', async () => {
     const { ground, store } = await withChecker()
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.check()).toEqual([])
     const ready = (is: boolean) =>
       ground.rows(`UPDATE pg_index SET indisready = ${is} WHERE indexrelid = 'gleaner.tasks_ready'::regclass`)
     await ready(false)
-    await store.enqueue([newTask()])
+    await store.tasks.enqueue([newTask()])
     await ready(true)
-    expect((await store.check()).map(({ examples }) => examples)).toContainEqual([{ index: 'tasks_ready' }])
+    expect((await store.maintenance.check()).map(({ examples }) => examples)).toContainEqual([
+      { index: 'tasks_ready' },
+    ])
   })
 })

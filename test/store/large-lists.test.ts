@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Store, TaskFilter } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+import type { TaskFilter } from '../../src/store/ports/tasks.ts'
 import { timesAsLong } from '../compare-speed.ts'
 import { MANY_TASKS, openLanes, START } from './many-tasks.ts'
 import { test as onPostgres, Place } from './postgres/place.ts'
@@ -40,7 +41,7 @@ const FAR_APART_MAX = 10
 
 async function expectAsFastAsWithFew(few: Store, many: Store): Promise<void> {
   const page = (store: Store, filter: TaskFilter) => () =>
-    store.listTasks(filter, { limit: 50, cursor: null })
+    store.tasks.listTasks(filter, { limit: 50, cursor: null })
   for (const filter of [...INDEXED, ...SCANNED]) {
     const ratio = await timesAsLong(page(many, filter), page(few, filter), TIMES_AS_LONG_MAX)
     expect(ratio, JSON.stringify(filter)).toBeLessThan(TIMES_AS_LONG_MAX)

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { newTask } from '../conformance/world.ts'
 
 export const START = 1_700_000_000_000
@@ -18,9 +18,9 @@ const COLUMNS =
 
 /** The lanes that the rows are in. */
 export async function openLanes(store: Store): Promise<void> {
-  await store.enqueue([newTask(), newTask({ name: 'other' }), newTask({ queue: 'empty' })])
-  for (const { id } of (await store.listTasks({}, { limit: 10, cursor: null })).items)
-    await store.removeTask(id)
+  await store.tasks.enqueue([newTask(), newTask({ name: 'other' }), newTask({ queue: 'empty' })])
+  for (const { id } of (await store.tasks.listTasks({}, { limit: 10, cursor: null })).items)
+    await store.tasks.removeTask(id)
 }
 
 /** What makes a table large, without the engine; `gleaner.` stands before its tables. */

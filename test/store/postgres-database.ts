@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { inject } from 'vitest'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import type { TestDatabase } from '../conformance/index.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { newTask } from '../conformance/world.ts'
 import { testMigrated as onPostgres } from './postgres/place.ts'
@@ -13,10 +13,10 @@ async function expectPruned(store: Store, clock: ManualClock, kept: () => Promis
     Array.from({ length: KEYS }, (_, i) =>
       newTask({ key: `${name}${i}`, whenHeld: { kind: 'throttle', ms: 1_000 } }),
     )
-  await store.enqueue(tasks('old'))
+  await store.tasks.enqueue(tasks('old'))
   expect(await kept()).toBe(KEYS)
   clock.advance(1_000)
-  for (const task of tasks('new')) await store.enqueue([task])
+  for (const task of tasks('new')) await store.tasks.enqueue([task])
   expect(await kept()).toBe(KEYS)
 }
 

@@ -23,7 +23,7 @@ test('a task whose worker is killed runs again in another one in the blink of an
   const [crash] = await gleaner.tasks.attempts(handle.id)
   expect(crash?.error?.message).toContain(`: SIGKILL, pid ${first.pid}, `)
   const { store } = insideOf(gleaner)
-  const rescued = async () => (await store.readTotals()).find(({ name }) => name === 'crash')?.incidents
+  const rescued = async () => (await store.admin.readTotals()).find(({ name }) => name === 'crash')?.incidents
   await until('the rescue is counted', async () => (await rescued()) !== undefined)
   expect(await rescued()).toEqual(new Map(Object.entries({ lost: 1, rescued: 1 })))
 })

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { identifySelf, type ProcessIdentity } from '../../src/process-identity.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { SILENT } from '../../src/supervisor/logger.ts'
 import { takeDefaultOffice } from '../../src/supervisor/office.ts'
@@ -57,12 +57,12 @@ async function take(
 }
 
 const report = (store: Store, name: string, term: number) =>
-  store.report({ name, term, workers: '[]', handled: null, leaving: false })
+  store.sessions.report({ name, term, workers: '[]', handled: null, leaving: false })
 
 test('supervisors in two containers that share a host name have a name each, and end none of the other', async () => {
   const place = await scene()
   const { store } = place
-  const term = (await store.takeOffice('box', elsewhere, null))!
+  const term = (await store.sessions.takeOffice('box', elsewhere, null))!
   const { name, tookMs } = await take(place, () => report(store, 'box', term))
   expect(name).toBe('box-2')
   expect(tookMs).toBeLessThanOrEqual(REPORTS_EVERY_MS + 1_000)
@@ -72,7 +72,7 @@ test('supervisors in two containers that share a host name have a name each, and
 
 test('the name of a supervisor that was killed with its container becomes free', async () => {
   const place = await scene()
-  await place.store.takeOffice('box', elsewhere, null)
+  await place.store.sessions.takeOffice('box', elsewhere, null)
   const { name, tookMs } = await take(place, async () => {})
   expect(name).toBe('box')
   expect(tookMs).toBeLessThanOrEqual(SILENT_MS + 1_000)

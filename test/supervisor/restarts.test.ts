@@ -56,7 +56,7 @@ test('an item that kills its worker is put aside after three times, and the work
   await (await gleaner.enqueue(quick, 1)).result()
   expect((await estate.worker(supervisor, { status: 'running' })).restarts).toEqual({ recent: 0, total: 0 })
   const { store } = insideOf(gleaner)
-  const ofPoison = async () => (await store.readTotals()).find(({ name }) => name === poison.name)
+  const ofPoison = async () => (await store.admin.readTotals()).find(({ name }) => name === poison.name)
   await until('it is counted as failed', async () => (await ofPoison())?.failed === 1)
   expect((await ofPoison())!.incidents).toEqual(new Map([['crash', 1]]))
 })

@@ -101,8 +101,8 @@ describe.each(BOTH)('on %s', (_database, openGround) => {
     const worker = gleaner.work()
     await begun.promise
     const { store } = insideOf(gleaner)
-    const [session] = await store.liveSessions()
-    await store.endSession(session!.id, 'lease')
+    const [session] = await store.sessions.liveSessions()
+    await store.sessions.endSession(session!.id, 'lease')
     // Wakes the worker, who is told then.
     await gleaner.enqueue(greet)
     await worker.drained({ includeDelayed: true })

@@ -297,11 +297,11 @@ export const OPERATIONS: Operation[] = [
     async run({ database, begin, end }) {
       // Planned in 1970, and due ever since.
       const past = await openStore(database, { clock: { ...systemClock, now: () => 0 } })
-      await past.planSchedules([{ name: 'plain', every: '1s', timezone: null }])
+      await past.admin.planSchedules([{ name: 'plain', every: '1s', timezone: null }])
       await past.close()
       const store = await openStore(database, {})
       begin()
-      await store.fireSchedules([newTask({ name: 'plain', input: '"recurring"' })])
+      await store.admin.fireSchedules([newTask({ name: 'plain', input: '"recurring"' })])
       end()
       await store.close()
     },
@@ -312,8 +312,10 @@ export const OPERATIONS: Operation[] = [
     async run({ database, begin, end }) {
       const store = await openStore(database, {})
       begin()
-      await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
-      await store.rerank()
+      await store.admin.configureQueues([
+        { name: 'default', ordering: { strategy: 'weighted', ageingMs: null } },
+      ])
+      await store.maintenance.rerank()
       end()
       await store.close()
     },

@@ -22,7 +22,7 @@ async function withSuspects(count: number) {
     await worker.begin()
   }
   const sourceWith = (cautiousStart: CautiousStart) => {
-    const source = new RowSource(world.store, new Map([['tag-files', {} as never]]), cautiousStart)
+    const source = new RowSource(world.store.rows, new Map([['tag-files', {} as never]]), cautiousStart)
     const asked = async (empty: boolean) => {
       const want = { start: 4, ahead: 9, empty, without: [] }
       const taken = await source.exchange({ ...NOTHING, session: worker.session, want })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Claim } from '../../src/store/contract.ts'
+import type { Claim } from '../../src/store/ports/exchange.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { Executor } from '../../src/worker/executor.ts'
 import { InFlight, type InFlightOptions } from '../../src/worker/in-flight.ts'

@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { openEngine } from '../../src/engine/open.ts'
 import { defineTask } from '../../src/index.ts'
-import type { Exchange, Store } from '../../src/store/contract.ts'
+import type { Exchange } from '../../src/store/ports/exchange.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 import { connect, freshPath, openStore } from '../store/sqlite/folder.ts'
 
 /** The store, whose answers arrive only when they are let through. */
@@ -10,13 +11,17 @@ function slow(store: Store) {
   const heard = Promise.withResolvers<void>()
   const letThrough = Promise.withResolvers<void>()
   const exchange = async (asked: Exchange) => {
-    const answer = await store.exchange(asked)
+    const answer = await store.tasks.exchange(asked)
     if (!answer.suspectsWaiting) return answer
     heard.resolve()
     await letThrough.promise
     return answer
   }
-  return { store: { ...store, exchange }, heard: heard.promise, letThrough: letThrough.resolve }
+  return {
+    store: { ...store, tasks: { ...store.tasks, exchange } },
+    heard: heard.promise,
+    letThrough: letThrough.resolve,
+  }
 }
 
 test('a worker that was told to stop holds nobody back for a suspect of its own', async () => {

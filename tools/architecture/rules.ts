@@ -87,6 +87,13 @@ export const RULES: Record<string, Rule> = {
         ]
       }),
 
+  'ports-alone': eachImport('src/store/ports', (_file, found) => {
+    if (found.target === undefined || found.target.startsWith('src/store/ports/')) return undefined
+    const room = roomOf(found.target)
+    if (room === 'first line' || room === 'model' || room === 'define') return undefined
+    return 'the ports are what the engine asks of a store: they import nothing from its implementations'
+  }),
+
   'stores-apart': eachImport('src/store', (file, found) => {
     const [here, there] = [storeOf(file.path), storeOf(found.target ?? '')]
     if (!here || !there || here === there) return undefined

@@ -832,8 +832,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'ctx.complete is a promise',
     promise: 'Effects and completion survive a power cut once ctx.complete has resolved.',
     file: 'src/store/sqlite/store.ts',
-    find: 'const completed = await write(\n        promised,',
-    replace: "const completed = await write(\n        'normal',",
+    find: 'const completed = await write(\n          promised,',
+    replace: "const completed = await write(\n          'normal',",
     test: {
       file: 'test/torture/durability.test.ts',
       title: 'complete is not answered before its bytes are synced',
@@ -854,8 +854,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'plain completions are not synced',
     promise: 'A worker is not slowed down by syncs that nobody was promised.',
     file: 'src/store/sqlite/store.ts',
-    find: "await write('normal', () => {\n        const effect = exchangeTasks(",
-    replace: "await write('full', () => {\n        const effect = exchangeTasks(",
+    find: "await write('normal', () => {\n          const effect = exchangeTasks(",
+    replace: "await write('full', () => {\n          const effect = exchangeTasks(",
     test: {
       file: 'test/torture/durability.test.ts',
       title: 'plain completions and claims do not wait for the disk',

@@ -63,7 +63,7 @@ export const RESOURCES: readonly Guard[] = [
     'Whoever asks why a task waits hears of the resource that is missing.',
     'src/worker/state/worker-state.ts',
     [
-      'await services.store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
+      'await services.store.sessions.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
       'await Promise.resolve(services)',
     ],
     [AVAILABILITY, 'is told by explain, as long as it is so'],

@@ -16,7 +16,7 @@ export const STATES: readonly Guard[] = [
     'Workers that were given up start again with the next resume, on whichever surface.',
     [
       'src/queue/pausing.ts',
-      "  await store.command({ action: 'revive', worker: null, supervisor: null })\n",
+      "  await store.sessions.command({ action: 'revive', worker: null, supervisor: null })\n",
       '',
     ],
     [

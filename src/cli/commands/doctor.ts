@@ -2,8 +2,8 @@ import type { Config } from '../../config/types.ts'
 import { definitionOf } from '../../define/task.ts'
 import { DiscoveryRegistry } from '../../discovery/registry.ts'
 import { checkPostgres } from '../../engine/settings.ts'
-import type { Store } from '../../store/contract.ts'
 import { diagnose } from '../../store/diagnosis.ts'
+import type { Store } from '../../store/ports/store.ts'
 import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
 import { CONFIG_OPTIONS, type Command, JSON_OPTION, type Values } from '../command.ts'
@@ -151,7 +151,9 @@ async function* discoveries(store: Store, { discoveries = [] }: Config['engine']
   if (discoveries.length === 0) return
   try {
     const sources = new DiscoveryRegistry(discoveries).sources()
-    for (const { name, createIndex, versionTrigger, wakeTrigger } of await store.planDiscoveries(sources)) {
+    for (const { name, createIndex, versionTrigger, wakeTrigger } of await store.rows.planDiscoveries(
+      sources,
+    )) {
       yield createIndex === null
         ? ok(`discovery ${name}`, 'an index finds its rows')
         : note(

@@ -5,8 +5,8 @@ import { checkPostgres } from '../../engine/settings.ts'
 import { restoreBackup } from '../../maintenance/restore.ts'
 import { diagnose } from '../../store/diagnosis.ts'
 import { sqlitePath } from '../../store/open.ts'
+import type { Finding, UpkeepProgress } from '../../store/ports/maintenance.ts'
 import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
-import type { Finding, UpkeepProgress } from '../../store/upkeep.ts'
 import {
   CONFIG_OPTIONS,
   type Command,

@@ -6,7 +6,7 @@ import { openEngine } from '../../engine/open.ts'
 import { GleanerError } from '../../errors.ts'
 import { allDiscoveries } from '../../http/all-discoveries.ts'
 import { readAlerts } from '../../queue/alerts.ts'
-import type { Store } from '../../store/contract.ts'
+import type { Store } from '../../store/ports/store.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
 import { withoutPassword } from '../database-name.ts'
 import type { Operations, Overview } from './contract.ts'
@@ -40,7 +40,7 @@ async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Co
     gleaner.queues.list(),
     allDiscoveries(gleaner),
     readAlerts(store, alerts),
-    store.everythingIsPaused(),
+    store.admin.everythingIsPaused(),
   ])
   return {
     place: withoutPassword(engine.database),

@@ -1,5 +1,5 @@
 import { writeExactly } from '../../exact-json.ts'
-import type { Store } from '../../store/contract.ts'
+import type { Store } from '../../store/ports/store.ts'
 import { Problem } from '../problem.ts'
 import type { Redact } from '../redact.ts'
 import { type Entry, EventLog } from './event-log.ts'
@@ -7,7 +7,7 @@ import { Lookout } from './lookout.ts'
 import { Subscription } from './subscription.ts'
 
 export interface HubOptions {
-  store: Pick<Store, 'onChange' | 'getTask'>
+  store: Pick<Store, 'onChange'> & { tasks: Pick<Store['tasks'], 'getTask'> }
   redact: Redact
   /** How things are now, for each topic. */
   topics: Readonly<Record<string, Topic>>
@@ -163,7 +163,7 @@ export class Hub {
   async #tellTasks(): Promise<void> {
     for (const topic of [...this.#wanted.keys()].filter(isTask)) {
       const id = topic.slice(TASK.length)
-      const task = await this.#options.store.getTask(id).catch(refuseClosed)
+      const task = await this.#options.store.tasks.getTask(id).catch(refuseClosed)
       if (task === undefined) continue
       // They may be large; who wants to see them asks for the task.
       const { input: _input, result: _result, ...rest } = task ?? { input: null, result: null }

@@ -47,7 +47,7 @@ export const discoveryRoutes: readonly Route[] = [
     async handle({ gleaner, inside }, { params: { name }, query: { range } }) {
       if (!(await gleaner.discoveries.list()).some((one) => one.name === name)) throw unknown(name)
       const now = Date.now()
-      return rowHistoryOf(await inside.store.readLevels(name, now - rangeStart(range, now)), range, now)
+      return rowHistoryOf(await inside.store.admin.readLevels(name, now - rangeStart(range, now)), range, now)
     },
   }),
   route({

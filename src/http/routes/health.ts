@@ -24,7 +24,7 @@ export const healthRoutes: readonly Route[] = [
     query: z.strictObject({ component: component.optional(), changes: flag.optional(), ...page }),
     answer: pageOf(healthRecord),
     handle: ({ inside }, { query: { component, changes, limit, cursor } }) =>
-      inside.store.healthHistory({ component, changes }, { limit, cursor: cursor ?? null }),
+      inside.store.sessions.healthHistory({ component, changes }, { limit, cursor: cursor ?? null }),
   }),
 ]
 

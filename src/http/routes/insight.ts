@@ -27,8 +27,8 @@ export const insightRoutes: readonly Route[] = [
       const now = Date.now()
       const windowMs = now - rangeStart(range, now)
       const [readings, levels] = await Promise.all([
-        inside.store.readMetrics(windowMs),
-        inside.store.readLevels(null, windowMs),
+        inside.store.admin.readMetrics(windowMs),
+        inside.store.admin.readLevels(null, windowMs),
       ])
       return historyOf(readings, levels, range)
     },
@@ -109,7 +109,7 @@ async function limitsOf({ gleaner, inside }: Desk, queue: string): Promise<Limit
   const any = await gleaner.tasks.list({ queue, limit: 1 })
   const found = new Map<string, LimitState>()
   for (const { id } of [...running.items, ...waiting.items, ...any.items].slice(0, ASKED_MAX))
-    for (const state of await inside.store.limitsOn(id))
+    for (const state of await inside.store.tasks.limitsOn(id))
       if (state.limit.concurrency !== null || state.limit.rate !== null)
         found.set(JSON.stringify([state.scope, state.key]), state)
   return [...found.values()]

@@ -26,7 +26,7 @@ export const serverRoutes: readonly Route[] = [
       pid: process.pid,
       startedAt,
       now: Date.now(),
-      paused: await inside.store.everythingIsPaused(),
+      paused: await inside.store.admin.everythingIsPaused(),
       role: caller.role,
       user: caller.user,
       signedIn: caller.signedIn,
@@ -53,7 +53,7 @@ export const serverRoutes: readonly Route[] = [
     query: pageQuery,
     answer: pageOf(action),
     handle: ({ inside }, { query: { limit, cursor } }) =>
-      inside.store.listActions({ limit, cursor: cursor ?? null }),
+      inside.store.admin.listActions({ limit, cursor: cursor ?? null }),
   }),
   route({
     method: 'post',

@@ -1,7 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
-import { type Change, type Enqueued, type Exchange, hasNews, type NewTask, type Store } from '../contract.ts'
+import type { Change } from '../ports/change.ts'
+import type { PostgresOptions } from '../ports/database.ts'
+import { type Exchange, hasNews } from '../ports/exchange.ts'
+import type { Enqueued, NewTask } from '../ports/new-task.ts'
+import type { Store } from '../ports/store.ts'
 import { insight } from '../scripts/insight.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
@@ -30,7 +34,6 @@ import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
 import { Listeners } from './server/listeners.ts'
 import { migrate } from './server/migrate.ts'
-import type { PostgresOptions } from './server/options.ts'
 import { driveOn, postgresScripts } from './server/scripts.ts'
 import { serverTime } from './server/server-time.ts'
 import type { Manner } from './server/settings.ts'
@@ -145,123 +148,142 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
   const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
+  const looking = insight(scripts, changing)
+  const { repairRows, ...rows } = postgresRows(shared)
+
   return {
     remote: true,
-    ...postgresUpkeep(shared),
-    ...postgresRows(shared),
-    enqueue: (tasks) => started(() => enqueueing.add(tasks)),
-    within: (transaction) =>
-      withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
+    tasks: {
+      enqueue: (tasks) => started(() => enqueueing.add(tasks)),
+      within: (transaction) =>
+        withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
 
-    async openSession(session) {
-      const { id, life } = await write(async (own) => {
-        await commitDurably(own)
-        return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
-      })
-      memory.life.opened(id, life ?? (await memory.life.begin()))
-      wakeups.neighbours.opened(id)
-      return id
-    },
-    liveSessions: async () => wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
-    // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
-    advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
-    async endSession(id, cause, known) {
-      const which = { id: Number(rowid(id)), cause, known }
-      const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
-      batches.ended(rowid(id))
-      memory.life.ended(id)
-      wakeups.neighbours.ended(id)
-      if (end === null) return null
-      const { ended, freed, ...answer } = end
-      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-      if (answer.returned > 0 || freed) spread({ kind: 'work' })
-      return answer
-    },
-    renewal: () => {
-      const { clock: _, durability: __, random: ___, ...plain } = options
-      return { store: 'postgres', options: plain }
-    },
+      async exchange(asked) {
+        const exchange = { ...asked, session: rowid(asked.session) }
+        const expected = exchange.want !== null && listeners.expected()
+        if (!hasNews(exchange) && !expected) {
+          const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
+          if (answer !== null) return answer
+        }
+        folding.worked()
+        const spent = batches.spent(exchange)
+        const stepByStep = (one: Exchange, over: readonly number[]) =>
+          database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
+        const { answer, ended, requeued, comparedIn, isAwaited } = await started(() =>
+          exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
+        )
+        if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
+        batches.exchanged(exchange, answer, spent)
+        if (ended.length > 0) (isAwaited ? spread : tell)({ kind: 'ended', ids: ended })
+        if (requeued) spread({ kind: 'work' })
+        return answer
+      },
+      async completeWith(session, run, result, effects) {
+        let freed = false
+        const completed = await write(
+          async (own) => {
+            const moment = await liveUntilCommit(own, rowid(session))
+            if (!moment.live) return false
+            const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
+            if (lane === null) return false
+            await advanceRaces(
+              own,
+              queues,
+              rowid(session),
+              memory.runners.begun({ starts: [run], outcomes: [] }),
+            )
+            await effects(ofCallback(own.raw))
+            if (moment.limited) freed = await freeSlot(own, lane)
+            // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
+            await markUseful(own, rowid(session))
+            return true
+          },
+          { durable: promised, runsUserSql: true },
+        )
+        batches.settled(rowid(session), [run])
+        if (completed) spread({ kind: 'ended', ids: [run.id] })
+        if (completed && freed) spread({ kind: 'work' })
+        return completed
+      },
 
-    async exchange(asked) {
-      const exchange = { ...asked, session: rowid(asked.session) }
-      const expected = exchange.want !== null && listeners.expected()
-      if (!hasNews(exchange) && !expected) {
-        const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
-        if (answer !== null) return answer
-      }
-      folding.worked()
-      const spent = batches.spent(exchange)
-      const stepByStep = (one: Exchange, over: readonly number[]) =>
-        database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
-      const { answer, ended, requeued, comparedIn, isAwaited } = await started(() =>
-        exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
-      )
-      if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
-      batches.exchanged(exchange, answer, spent)
-      if (ended.length > 0) (isAwaited ? spread : tell)({ kind: 'ended', ids: ended })
-      if (requeued) spread({ kind: 'work' })
-      return answer
-    },
-    async completeWith(session, run, result, effects) {
-      let freed = false
-      const completed = await write(
-        async (own) => {
-          const moment = await liveUntilCommit(own, rowid(session))
-          if (!moment.live) return false
-          const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
-          if (lane === null) return false
-          await advanceRaces(
-            own,
-            queues,
-            rowid(session),
-            memory.runners.begun({ starts: [run], outcomes: [] }),
-          )
-          await effects(ofCallback(own.raw))
-          if (moment.limited) freed = await freeSlot(own, lane)
-          // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
-          await markUseful(own, rowid(session))
-          return true
-        },
-        { durable: promised, runsUserSql: true },
-      )
-      batches.settled(rowid(session), [run])
-      if (completed) spread({ kind: 'ended', ids: [run.id] })
-      if (completed && freed) spread({ kind: 'work' })
-      return completed
+      ...managingTasks(scripts, changing),
+      ...looking.tasks,
+      limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
     },
 
-    ...managingTasks(scripts, changing),
-    ...supervision(scripts),
-    ...insight(scripts, changing),
-    addMetrics: (measured) => read(() => addMetrics(database, scripts.db, measured, clockMs())),
-    sizes: () => read(() => sizes(sql)),
-    migrations: () => read(() => appliedMigrations(sql)),
+    sessions: {
+      async openSession(session) {
+        const { id, life } = await write(async (own) => {
+          await commitDurably(own)
+          return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
+        })
+        memory.life.opened(id, life ?? (await memory.life.begin()))
+        wakeups.neighbours.opened(id)
+        return id
+      },
+      liveSessions: async () =>
+        wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
+      // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
+      advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
+      async endSession(id, cause, known) {
+        const which = { id: Number(rowid(id)), cause, known }
+        const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
+        batches.ended(rowid(id))
+        memory.life.ended(id)
+        wakeups.neighbours.ended(id)
+        if (end === null) return null
+        const { ended, freed, ...answer } = end
+        if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+        if (answer.returned > 0 || freed) spread({ kind: 'work' })
+        return answer
+      },
+      renewal: () => {
+        const { clock: _, durability: __, random: ___, ...plain } = options
+        return { store: 'postgres', options: plain }
+      },
 
-    ...managingQueues(scripts),
-    async configureQueues(settings) {
-      if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
-      while (!(await write((own) => configureQueues(own, memory, settings)))) {
-        if (await stepInOrder()) continue
-        await read(() => watchAgain(sql))
-        await setTimeout(ERA_AGAIN_MS)
-      }
-      await read(() => queues.refresh())
-      spread({ kind: 'work' })
+      ...supervision(scripts),
+      ...looking.sessions,
     },
-    rerank: stepInOrder,
 
-    async planLimits(planned) {
-      const changed = await read(() => changedLimits(sql, planned))
-      if (changed.length === 0) return
-      await write((own) => planLimits(own, changed))
-      spread({ kind: 'work' })
+    rows,
+
+    admin: {
+      ...managingQueues(scripts),
+      async configureQueues(settings) {
+        if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
+        while (!(await write((own) => configureQueues(own, memory, settings)))) {
+          if (await stepInOrder()) continue
+          await read(() => watchAgain(sql))
+          await setTimeout(ERA_AGAIN_MS)
+        }
+        await read(() => queues.refresh())
+        spread({ kind: 'work' })
+      },
+
+      async planLimits(planned) {
+        const changed = await read(() => changedLimits(sql, planned))
+        if (changed.length === 0) return
+        await write((own) => planLimits(own, changed))
+        spread({ kind: 'work' })
+      },
+      ...recurring(scripts, {
+        prepare: (tasks) => read(() => lanes.learn(tasks)),
+        insert: (task) =>
+          native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
+      }),
+
+      ...looking.admin,
+      addMetrics: (measured) => read(() => addMetrics(database, scripts.db, measured, clockMs())),
     },
-    limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
-    ...recurring(scripts, {
-      prepare: (tasks) => read(() => lanes.learn(tasks)),
-      insert: (task) =>
-        native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
-    }),
+
+    maintenance: {
+      ...postgresUpkeep(shared),
+      rerank: stepInOrder,
+      repairRows,
+      sizes: () => read(() => sizes(sql)),
+      migrations: () => read(() => appliedMigrations(sql)),
+    },
 
     onChange: (listener, hears) => listeners.add(listener, hears),
     async close() {

@@ -1,5 +1,6 @@
-import { type ActionRow, type Actions, actionPage, detailsText } from '../actions.ts'
+import { type ActionRow, actionPage, detailsText } from '../actions.ts'
 import { readCursor } from '../cursor.ts'
+import type { Actions } from '../ports/actions.ts'
 import { change, rows } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { sql } from '../sql/sql.ts'

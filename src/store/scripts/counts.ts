@@ -1,7 +1,7 @@
 import type { QueueRecord } from '../../model/queue.ts'
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
 import { isMatch } from '../lane.ts'
-import type { LaneFilter } from '../managing.ts'
+import type { LaneFilter } from '../ports/tasks.ts'
 import { plainQueue, QUEUE_COLUMNS, type QueueRow, queueOf, queueRecord } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'

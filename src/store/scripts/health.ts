@@ -1,6 +1,7 @@
 import { HEALTH_KEPT_MS, HEALTH_LINES_MAX } from '../../model/health.ts'
 import { readCursor } from '../cursor.ts'
-import { HEALTH_PRUNED_MAX, type HealthBook, type HealthRow, healthPage } from '../health-row.ts'
+import { HEALTH_PRUNED_MAX, type HealthRow, healthPage } from '../health-row.ts'
+import type { HealthBook } from '../ports/health.ts'
 import { change, rows } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { joined, sql } from '../sql/sql.ts'

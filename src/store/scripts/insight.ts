@@ -1,4 +1,9 @@
-import type { Insight } from '../managing.ts'
+import type { Actions } from '../ports/actions.ts'
+import type { AdminStore } from '../ports/admin.ts'
+import type { HealthBook } from '../ports/health.ts'
+import type { Levels } from '../ports/levels.ts'
+import type { SessionStore } from '../ports/sessions.ts'
+import type { TaskStore } from '../ports/tasks.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { rowid } from '../task-row.ts'
 import { actions } from './actions.ts'
@@ -10,21 +15,29 @@ import { holdsAhead } from './prefetched.ts'
 import { noteHoldups } from './sessions.ts'
 import type { ChangingTasks } from './task-changes.ts'
 
-/** Differs because the file or the server knows its size, and because processes on PostgreSQL do not add to the same row of metrics. */
-type OwnVerbs = 'addMetrics' | 'sizes' | 'migrations' | 'changeTasks'
+/** What it adds to the ports. Each database adds to its metrics in its own way, so `addMetrics` is not among them. */
+interface Insight {
+  tasks: Pick<TaskStore, 'circumstancesOf'>
+  sessions: HealthBook & Pick<SessionStore, 'noteHoldups'>
+  admin: Actions & Levels & Pick<AdminStore, 'demand' | 'holdsAhead' | 'readMetrics' | 'readTotals'>
+}
 
 /** The verbs that tell what a database holds and what happened in it. */
-export function insight(scripts: Scripts, changing: ChangingTasks): Omit<Insight, OwnVerbs> {
+export function insight(scripts: Scripts, changing: ChangingTasks): Insight {
   const { db, read, writeCheaply } = scripts
   return {
-    ...actions(scripts),
-    ...healthHistory(scripts),
-    ...levels(scripts),
-    circumstancesOf: (id) => read(() => readCircumstances(db, changing, rowid(id))),
-    noteHoldups: (session, holdups) => writeCheaply(() => noteHoldups(rowid(session), holdups)),
-    demand: () => read(() => readDemand(db)),
-    holdsAhead: (of) => read(() => holdsAhead(of)),
-    readMetrics: (windowMs) => read(() => readMetrics(db, windowMs)),
-    readTotals: () => read(() => readTotals(db)),
+    tasks: { circumstancesOf: (id) => read(() => readCircumstances(db, changing, rowid(id))) },
+    sessions: {
+      ...healthHistory(scripts),
+      noteHoldups: (session, holdups) => writeCheaply(() => noteHoldups(rowid(session), holdups)),
+    },
+    admin: {
+      ...actions(scripts),
+      ...levels(scripts),
+      demand: () => read(() => readDemand(db)),
+      holdsAhead: (of) => read(() => holdsAhead(of)),
+      readMetrics: (windowMs) => read(() => readMetrics(db, windowMs)),
+      readTotals: () => read(() => readTotals(db)),
+    },
   }
 }

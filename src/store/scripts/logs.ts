@@ -1,7 +1,7 @@
 import type { LogLine, Page } from '../../model/task.ts'
 import { readCursor } from '../cursor.ts'
 import { type LogRow, logPage } from '../log-row.ts'
-import type { LogRequest } from '../managing.ts'
+import type { LogRequest } from '../ports/tasks.ts'
 import { rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
 

@@ -1,6 +1,8 @@
-import type { BulkStep, LogRequest, PageRequest, TaskFilter } from '../managing.ts'
+import type { PageRequest } from '../ports/page.ts'
+import type { BulkStep, LaneFilter, LogRequest, TaskFilter } from '../ports/tasks.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { rowid } from '../task-row.ts'
+import { countTasks } from './counts.ts'
 import { readLogs } from './logs.ts'
 import { type ChangingTasks, cancelTask, changeTasks, removeTask, retryTask } from './task-changes.ts'
 import { listTasks } from './task-list.ts'
@@ -11,6 +13,7 @@ export function managingTasks({ db, read, write, tell }: Scripts, changing: Chan
   return {
     getTask: (id: string) => read(() => readTask(db, changing, rowid(id))),
     listTasks: (filter: TaskFilter, page: PageRequest) => read(() => listTasks(db, changing, filter, page)),
+    countTasks: (filter: LaneFilter) => read(() => countTasks(db, filter)),
     taskLogs: (id: string, page: LogRequest) => read(() => readLogs(rowid(id), page)),
     taskAttempts: (id: string) => read(() => readAttempts(rowid(id))),
     endings: (ids: readonly string[]) => read(() => readEndings(db, ids)),

@@ -1,9 +1,9 @@
-import type { Insight } from '../managing.ts'
+import type { AdminStore } from '../ports/admin.ts'
 import { one, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
 
 /** Whether a worker holds something that it has not started. */
-export function* holdsAhead(of: Parameters<Insight['holdsAhead']>[0]): Script<boolean> {
+export function* holdsAhead(of: Parameters<AdminStore['holdsAhead']>[0]): Script<boolean> {
   if (of !== null && 'discovery' in of) return yield* holdsRow(of.discovery)
   const queue = of?.queue ?? null
   const holdsTask = yield* isThere(sql`

@@ -1,10 +1,10 @@
 import { limitsOf, type Retention, sizeAfter } from '../../model/retention.ts'
 import type { FinishedStatus } from '../../model/task.ts'
+import type { Pruned, PruneStep } from '../ports/maintenance.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { type Fragment, sql, verbatim } from '../sql/sql.ts'
-import type { Pruned, PruneStep } from '../upkeep.ts'
 
 /** Lanes that one step reads: there is one for each key of a limit, so there may be many. */
 const LANES_PER_STEP = 500

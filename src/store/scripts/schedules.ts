@@ -7,15 +7,9 @@ import {
   type ScheduleRecord,
 } from '../../model/schedule.ts'
 import type { TaskStatus } from '../../model/task.ts'
-import type { Enqueued, NewTask } from '../contract.ts'
-import {
-  isDue,
-  nextInMs,
-  type Recurring,
-  rowPlannedAnew,
-  type ScheduleRow,
-  scheduleRecord,
-} from '../schedule-row.ts'
+import type { Enqueued, NewTask } from '../ports/new-task.ts'
+import type { Recurring } from '../ports/schedules.ts'
+import { isDue, nextInMs, rowPlannedAnew, type ScheduleRow, scheduleRecord } from '../schedule-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'

@@ -9,9 +9,9 @@ import {
   giveBack,
 } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
-import type { NewSession, SessionEnd } from '../contract.ts'
+import type { LiveSession, NewSession, SessionEnd } from '../ports/sessions.ts'
 import { heldUp } from '../serving-row.ts'
-import { type LiveSession, supervisorOf, supervisorText } from '../session-row.ts'
+import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'

@@ -1,9 +1,15 @@
 import type { ProcessIdentity } from '../../process-identity.ts'
+import type {
+  Command,
+  NewCommand,
+  Supervision,
+  SupervisorReport,
+  SupervisorRow,
+} from '../ports/supervision.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { sql } from '../sql/sql.ts'
-import type { Command, NewCommand, Supervision, SupervisorReport, SupervisorRow } from '../supervision.ts'
 
 /** The verbs for supervisors. */
 export function supervision({ db, read, write, writeCheaply }: Scripts): Supervision {

@@ -8,7 +8,7 @@ import type {
   Refusal,
   RemoveAnswer,
   RetryAnswer,
-} from '../managing.ts'
+} from '../ports/tasks.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'

@@ -1,5 +1,5 @@
 import type { AttemptRecord, TaskRecord } from '../../model/task.ts'
-import type { Ending } from '../managing.ts'
+import type { Ending } from '../ports/tasks.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { one, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../change.ts'
+import type { Change } from '../ports/change.ts'
 import type { Dialect } from './dialect.ts'
 import type { Script } from './script.ts'
 

@@ -1,6 +1,10 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
-import { type Change, type Exchange, type Exchanged, hasNews, type NewTask, type Store } from '../contract.ts'
+import type { Change } from '../ports/change.ts'
+import type { SqliteLibrary } from '../ports/database.ts'
+import { type Exchange, type Exchanged, hasNews } from '../ports/exchange.ts'
+import type { NewTask } from '../ports/new-task.ts'
+import type { Store } from '../ports/store.ts'
 import { insight } from '../scripts/insight.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
@@ -10,7 +14,6 @@ import { endSession, insertSession, readLiveSessions } from '../scripts/sessions
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { rowid } from '../task-row.ts'
-import type { SqliteLibrary } from './drivers/driver.ts'
 import { loadDriver } from './drivers/load.ts'
 import { refuseSecondLibrary } from './drivers/second-library.ts'
 import { Checkpoints } from './file/checkpoints.ts'
@@ -144,119 +147,137 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     write,
   })
 
+  const looking = insight(scripts, changing)
+  const { repairRows, ...rows } = sqliteRows({
+    connection,
+    memory: memory.rows,
+    scripts,
+    ours,
+    now: clock.now,
+    promised,
+    read,
+    write,
+    tell,
+    heed,
+  })
+
   return {
     remote: false,
-    ...upkeep,
-    ...sqliteRows({
-      connection,
-      memory: memory.rows,
-      scripts,
-      ours,
-      now: clock.now,
-      promised,
-      read,
-      write,
-      tell,
-      heed,
-    }),
-    enqueue: (tasks) => intake.add(tasks),
-    within: (transaction) => withinTransaction(transaction, ours, clock.now),
+    tasks: {
+      enqueue: (tasks) => intake.add(tasks),
+      within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
-    // On disk before its first claim: see `reserveFences`.
-    openSession: (session) =>
-      write('full', () => {
-        reserveFences(db)
-        return driveOn(db, insertSession(scripts.db, session))
+      async exchange(exchange: Exchange): Promise<Exchanged> {
+        const looks = !hasNews(exchange)
+        if (looks) {
+          heed(exchange.session, exchange.want, 0)
+          const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
+          if (answer !== null) return answer
+        }
+        const { answer, ended, requeued } = await write('normal', () => {
+          const effect = exchangeTasks(db, memory, exchange, clock.now())
+          heed(exchange.session, exchange.want, effect.answer.claims.length)
+          return effect
+        })
+        if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+        if (requeued) tell({ kind: 'work' })
+        // There was something, until somebody else had the lock.
+        if (looks && answer.claims.length === 0) answer.conflicts = 1
+        return answer
+      },
+      async completeWith(session, run, result, effects) {
+        let moreToDo = false
+        const completed = await write(
+          promised,
+          () => {
+            const now = clock.now()
+            const completion = { ...run, outcome: { kind: 'completed', result } } as const
+            if (!isLive(db, Number(session))) return false
+            if (!complete(db, Number(session), completion, now)) return false
+            advanceRaces(queues, memory.runners.begun({ starts: [run], outcomes: [] }))
+            const enqueued = runEffects(connection, ours, effects)
+            const tally = new Tally()
+            lanes.countCompleted([completion], tally)
+            moreToDo = tally.write(db) || enqueued
+            markUseful(db, Number(session))
+            return true
+          },
+          true,
+        )
+        if (completed) tell({ kind: 'ended', ids: [run.id] })
+        if (completed && moreToDo) tell({ kind: 'work' })
+        return completed
+      },
+
+      ...managingTasks(scripts, changing),
+      ...looking.tasks,
+      limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
+    },
+
+    sessions: {
+      // On disk before its first claim: see `reserveFences`.
+      openSession: (session) =>
+        write('full', () => {
+          reserveFences(db)
+          return driveOn(db, insertSession(scripts.db, session))
+        }),
+      async liveSessions() {
+        const sessions = await scripts.read(() => readLiveSessions(scripts.db))
+        waking.workers = sessions.length
+        return sessions
+      },
+      advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),
+      async endSession(id, cause, known) {
+        const which = { id: rowid(id), cause, known }
+        const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
+        waking.left(id)
+        if (end === null) return null
+        const { ended, freed, ...answer } = end
+        if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+        if (answer.returned > 0 || freed) tell({ kind: 'work' })
+        return answer
+      },
+      renewal: () =>
+        inMemory ? null : { store: 'sqlite', path: options.path, library: connection.driver.library },
+
+      ...supervision(scripts),
+      ...looking.sessions,
+    },
+
+    rows,
+
+    admin: {
+      ...managingQueues(scripts),
+      async configureQueues(settings) {
+        // Looks before it locks: almost every open finds nothing to do.
+        if (!(await read(() => hasNewOrdering(memory, settings)))) return
+        while (!(await write(promised, () => configureQueues(db, memory, settings)))) await stepInOrder()
+      },
+
+      async planLimits(planned) {
+        // Looks before it locks: almost every open finds nothing to do.
+        if ((await read(() => changedLimits(db, planned))).length === 0) return
+        await writeAndTell(
+          () => planLimits(db, planned),
+          (changed) => (changed ? { kind: 'work' } : null),
+        )
+      },
+      ...recurring(scripts, {
+        prepare: async () => {},
+        insert: (task) => native(() => insertTasks(db, [task], clock.now(), intended)[0]!),
       }),
-    async liveSessions() {
-      const sessions = await scripts.read(() => readLiveSessions(scripts.db))
-      waking.workers = sessions.length
-      return sessions
-    },
-    advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),
-    async endSession(id, cause, known) {
-      const which = { id: rowid(id), cause, known }
-      const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
-      waking.left(id)
-      if (end === null) return null
-      const { ended, freed, ...answer } = end
-      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
-      if (answer.returned > 0 || freed) tell({ kind: 'work' })
-      return answer
-    },
-    renewal: () =>
-      inMemory ? null : { store: 'sqlite', path: options.path, library: connection.driver.library },
 
-    async exchange(exchange: Exchange): Promise<Exchanged> {
-      const looks = !hasNews(exchange)
-      if (looks) {
-        heed(exchange.session, exchange.want, 0)
-        const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
-        if (answer !== null) return answer
-      }
-      const { answer, ended, requeued } = await write('normal', () => {
-        const effect = exchangeTasks(db, memory, exchange, clock.now())
-        heed(exchange.session, exchange.want, effect.answer.claims.length)
-        return effect
-      })
-      if (ended.length > 0) tell({ kind: 'ended', ids: ended })
-      if (requeued) tell({ kind: 'work' })
-      // There was something, until somebody else had the lock.
-      if (looks && answer.claims.length === 0) answer.conflicts = 1
-      return answer
-    },
-    async completeWith(session, run, result, effects) {
-      let moreToDo = false
-      const completed = await write(
-        promised,
-        () => {
-          const now = clock.now()
-          const completion = { ...run, outcome: { kind: 'completed', result } } as const
-          if (!isLive(db, Number(session))) return false
-          if (!complete(db, Number(session), completion, now)) return false
-          advanceRaces(queues, memory.runners.begun({ starts: [run], outcomes: [] }))
-          const enqueued = runEffects(connection, ours, effects)
-          const tally = new Tally()
-          lanes.countCompleted([completion], tally)
-          moreToDo = tally.write(db) || enqueued
-          markUseful(db, Number(session))
-          return true
-        },
-        true,
-      )
-      if (completed) tell({ kind: 'ended', ids: [run.id] })
-      if (completed && moreToDo) tell({ kind: 'work' })
-      return completed
+      ...looking.admin,
+      addMetrics: (measured) => write('normal', () => addMetrics(db, scripts.db, measured, clock.now())),
     },
 
-    ...managingTasks(scripts, changing),
-    ...supervision(scripts),
-    ...insight(scripts, changing),
-    addMetrics: (measured) => write('normal', () => addMetrics(db, scripts.db, measured, clock.now())),
-    sizes: () => read(() => sizes(db)),
-    migrations: () => read(() => appliedMigrations(db)),
-
-    ...managingQueues(scripts),
-    async configureQueues(settings) {
-      // Looks before it locks: almost every open finds nothing to do.
-      if (!(await read(() => hasNewOrdering(memory, settings)))) return
-      while (!(await write(promised, () => configureQueues(db, memory, settings)))) await stepInOrder()
+    maintenance: {
+      ...upkeep,
+      rerank: stepInOrder,
+      repairRows,
+      sizes: () => read(() => sizes(db)),
+      migrations: () => read(() => appliedMigrations(db)),
     },
-    rerank: stepInOrder,
-
-    async planLimits(planned) {
-      // Looks before it locks: almost every open finds nothing to do.
-      if ((await read(() => changedLimits(db, planned))).length === 0) return
-      await writeAndTell(
-        () => planLimits(db, planned),
-        (changed) => (changed ? { kind: 'work' } : null),
-      )
-    },
-    limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
-    ...recurring(scripts, {
-      prepare: async () => {},
-      insert: (task) => native(() => insertTasks(db, [task], clock.now(), intended)[0]!),
-    }),
 
     onChange: (listener, hears = 'commits') => waking.listen(listener, hears),
     async close() {

@@ -1,6 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { StoreError } from '../../errors.ts'
-import type { RenewalPlan } from '../../store/renewal.ts'
+import type { RenewalPlan } from '../../store/ports/renewal.ts'
 import type { FromKeeper, Renewing, ToKeeper } from './renewing.ts'
 
 /** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */

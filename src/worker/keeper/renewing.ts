@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { RenewalPlan } from '../../store/renewal.ts'
+import type { RenewalPlan } from '../../store/ports/renewal.ts'
 import { openRenewer } from '../../store/renewer.ts'
 import { messageOf } from '../../thrown.ts'
 

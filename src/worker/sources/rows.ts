@@ -3,7 +3,7 @@ import { checkAgainst } from '../../define/schema.ts'
 import { doneValues } from '../../discovery/done.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
-import type { BrokenDiscovery, RowClaim, RowExchange, RowWant, Store } from '../../store/contract.ts'
+import type { BrokenDiscovery, RowClaim, RowExchange, RowStore, RowWant } from '../../store/ports/rows.ts'
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
@@ -25,14 +25,14 @@ interface RowsAnswer extends SourceAnswer {
 /** Rows of the user's own tables that need work. */
 export class RowSource extends Source {
   readonly kind = 'rows'
-  readonly #store: Store
+  readonly #store: RowStore
   readonly #definitions: ReadonlyMap<string, DiscoveryDefinition>
   readonly #names: readonly string[]
   /** Those that it may work on without some resources. */
   #able: { without: readonly string[]; names: readonly string[] }
 
   constructor(
-    store: Store,
+    store: RowStore,
     definitions: ReadonlyMap<string, DiscoveryDefinition>,
     cautiousStart: CautiousStart | null = null,
   ) {

@@ -1,17 +1,10 @@
 import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
-import type {
-  ClaimProof,
-  Effects,
-  Exchange,
-  Exchanged,
-  Hears,
-  NewSession,
-  Overrides,
-  Run,
-  Want,
-} from '../../store/contract.ts'
+import type { Hears } from '../../store/ports/change.ts'
+import type { ClaimProof, Effects, Exchange, Exchanged, Run, Want } from '../../store/ports/exchange.ts'
+import type { Overrides } from '../../store/ports/new-task.ts'
+import type { NewSession } from '../../store/ports/sessions.ts'
 import type { Attempt, SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { Outbox } from '../outbox.ts'

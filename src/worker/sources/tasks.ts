@@ -4,7 +4,8 @@ import type { TaskDefinition } from '../../define/task.ts'
 import { ClaimLostError } from '../../errors.ts'
 import { readExactly } from '../../exact-json.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { Able, Claim, Exchange, Exchanged, Store } from '../../store/contract.ts'
+import type { Able, Claim, Exchange, Exchanged } from '../../store/ports/exchange.ts'
+import type { TaskStore } from '../../store/ports/tasks.ts'
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportTask } from '../report/report.ts'
@@ -14,14 +15,14 @@ import { type Completing, Source, type SourceExchange, usesOf } from './source.t
 /** Tasks that an app enqueued. */
 export class TaskSource extends Source {
   readonly kind = 'tasks'
-  readonly #store: Store
+  readonly #store: TaskStore
   readonly #fully: Able
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   /** What it may run without some resources. */
   #able: { without: readonly string[]; able: Able }
 
   constructor(
-    store: Store,
+    store: TaskStore,
     able: Able,
     definitions: ReadonlyMap<string, TaskDefinition>,
     cautiousStart: CautiousStart | null = null,

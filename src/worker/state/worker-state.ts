@@ -136,7 +136,7 @@ export class WorkerState {
     const { resources, services } = this.#parts
     const holdups = resources.holdups()
     const pause = this.#pause
-    await services.store.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
+    await services.store.sessions.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
     this.#reported = { session, holdups, pause }
   }
 

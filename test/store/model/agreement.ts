@@ -35,7 +35,7 @@ export async function expectAgreement(model: ModelStore, real: RealStore): Promi
   const counts = Object.fromEntries(
     TASK_STATUSES.map((status) => [status, model.inStatus(status, now).length]),
   )
-  expect(await real.store.countTasks({}), 'the counts').toEqual(counts)
+  expect(await real.store.tasks.countTasks({}), 'the counts').toEqual(counts)
 
   for (const queue of new Set(model.tasks.map((task) => task.queue))) {
     const queued = (await real.listed('queued', queue)).map(({ id }) => id)
@@ -48,7 +48,7 @@ export async function expectAgreement(model: ModelStore, real: RealStore): Promi
 /** At the end of a run, because it asks once for each task. */
 export async function expectSameHistories(model: ModelStore, real: RealStore): Promise<void> {
   for (const task of model.tasks) {
-    const outcomes = (await real.store.taskAttempts(task.id)).map(({ outcome }) => outcome)
+    const outcomes = (await real.store.tasks.taskAttempts(task.id)).map(({ outcome }) => outcome)
     const running = task.holder?.started ? ['running'] : []
     expect(outcomes, `the attempts of task ${task.id}`).toEqual([...task.history, ...running])
   }

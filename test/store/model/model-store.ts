@@ -2,7 +2,7 @@ import type { Outcome } from '../../../src/model/outcome.ts'
 import type { Ordering } from '../../../src/model/queue.ts'
 import type { EndCause } from '../../../src/model/session.ts'
 import type { TaskStatus } from '../../../src/model/task.ts'
-import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../../../src/store/contract.ts'
+import type { CancelAnswer, RemoveAnswer, RetryAnswer } from '../../../src/store/ports/tasks.ts'
 
 export interface ModelTask {
   id: string

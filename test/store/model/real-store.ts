@@ -1,6 +1,7 @@
 import type { TaskStatus } from '../../../src/model/task.ts'
-import type { Claim, Store } from '../../../src/store/contract.ts'
 import { OWN_LINES_MAX } from '../../../src/store/lane.ts'
+import type { Claim } from '../../../src/store/ports/exchange.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import type { MovableClock, TestDatabase } from '../../conformance/index.ts'
 import { newTask } from '../../conformance/world.ts'
@@ -30,9 +31,9 @@ export interface OldClaim {
 /** The tasks of the model are in lanes of this queue that share a line; those of the other queue are not. */
 async function fillLanes(store: Store, queue: string): Promise<void> {
   for (let n = 0; n < OWN_LINES_MAX; n++) {
-    const [task] = await store.enqueue([newTask({ queue, name: `other-${n}` })])
-    await store.cancelTask(task!.id)
-    await store.removeTask(task!.id)
+    const [task] = await store.tasks.enqueue([newTask({ queue, name: `other-${n}` })])
+    await store.tasks.cancelTask(task!.id)
+    await store.tasks.removeTask(task!.id)
   }
 }
 
@@ -67,7 +68,7 @@ export class RealStore {
   }
 
   async listed(status?: TaskStatus, queue?: string) {
-    const page = await this.store.listTasks({ status, queue }, { limit: 1_000, cursor: null })
+    const page = await this.store.tasks.listTasks({ status, queue }, { limit: 1_000, cursor: null })
     return page.items
   }
 }

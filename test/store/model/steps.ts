@@ -3,7 +3,7 @@ import type { Outcome } from '../../../src/model/outcome.ts'
 import type { Ordering } from '../../../src/model/queue.ts'
 import type { EndCause } from '../../../src/model/session.ts'
 import { changeAll } from '../../../src/queue/bulk.ts'
-import type { BulkChange } from '../../../src/store/contract.ts'
+import type { BulkChange } from '../../../src/store/ports/tasks.ts'
 import { newTask } from '../../conformance/world.ts'
 import { type Act, Step } from '../step.ts'
 import { expectAgreement } from './agreement.ts'
@@ -17,7 +17,7 @@ const step = (intent: string, act: Act<ModelStore, RealStore>) => new Step(inten
 export const enqueue = (specs: readonly Spec[]) =>
   step(`enqueue ${specs.map(describe).join(', ')}`, async (model, real) => {
     const now = real.clock.now()
-    const answers = await real.store.enqueue(
+    const answers = await real.store.tasks.enqueue(
       specs.map(({ delayMs, forever, ...spec }) =>
         newTask({
           ...spec,
@@ -104,25 +104,25 @@ export const advance = (ms: number) =>
 
 export const cancel = (pick: number) =>
   withTask(pick, 'cancel', async (model, real, task) => {
-    expect(await real.store.cancelTask(task.id)).toEqual(model.cancel(task))
+    expect(await real.store.tasks.cancelTask(task.id)).toEqual(model.cancel(task))
   })
 
 export const retry = (pick: number) =>
   withTask(pick, 'retry', async (model, real, task) => {
-    expect(await real.store.retryTask(task.id)).toEqual(model.retry(task, real.clock.now()))
+    expect(await real.store.tasks.retryTask(task.id)).toEqual(model.retry(task, real.clock.now()))
   })
 
 export const remove = (pick: number) =>
   withTask(pick, 'remove', async (model, real, task) => {
-    expect(await real.store.removeTask(task.id)).toEqual(model.remove(task))
+    expect(await real.store.tasks.removeTask(task.id)).toEqual(model.remove(task))
   })
 
 /** All of one name: first as a dry run, which must say the same. */
 export const changeEvery = (change: BulkChange, name: string) =>
   step(`${change} all of ${name}`, async (model, real) => {
     const query = { name }
-    const dry = await changeAll(real.store, change, query, { dryRun: true })
-    const answer = await changeAll(real.store, change, query)
+    const dry = await changeAll(real.store.tasks, change, query, { dryRun: true })
+    const answer = await changeAll(real.store.tasks, change, query)
     expect({ ...answer, dryRun: true }, 'the dry run').toEqual(dry)
     const now = real.clock.now()
     const ours = model.tasks.filter((task) => task.name === name)
@@ -153,7 +153,7 @@ export const changeEvery = (change: BulkChange, name: string) =>
 
 export const pause = (queue: string | null, paused: boolean) =>
   step(`${paused ? 'pause' : 'resume'} ${queue ?? 'everything'}`, async (model, real) => {
-    await real.store.setPaused(queue, paused)
+    await real.store.admin.setPaused(queue, paused)
     if (queue === null) model.everythingPaused = paused
     else if (paused) model.paused.add(queue)
     else model.paused.delete(queue)
@@ -162,8 +162,8 @@ export const pause = (queue: string | null, paused: boolean) =>
 
 export const order = (queue: string, ordering: Ordering) =>
   step(`order ${queue} by ${describeOrdering(ordering)}`, async (model, real) => {
-    await real.store.configureQueues([{ name: queue, ordering }])
-    for (let steps = 0; steps < 100 && (await real.store.rerank()); steps++);
+    await real.store.admin.configureQueues([{ name: queue, ordering }])
+    for (let steps = 0; steps < 100 && (await real.store.maintenance.rerank()); steps++);
     model.order(queue, ordering)
     return `order ${queue} by ${describeOrdering(ordering)}`
   })

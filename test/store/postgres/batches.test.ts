@@ -7,7 +7,7 @@ import { type Place, testMigrated as test } from './place.ts'
 async function busy(place: Place, tasks: number) {
   const clock = new ManualClock(Date.now())
   const store = await place.store({ clock })
-  await store.enqueue(Array.from({ length: tasks }, () => newTask()))
+  await store.tasks.enqueue(Array.from({ length: tasks }, () => newTask()))
   const worker = await new Claimant(store, clock).begin()
   return { store, clock, worker }
 }
@@ -59,7 +59,7 @@ test('a completion stays on its page and touches no index', async ({ place }) =>
   }
   // Whoever reads for long elsewhere keeps old versions from being tidied away; then there is no room, and it is tried again.
   await place.until('most of them stay', async () => {
-    await store.enqueue(Array.from({ length: 300 }, () => newTask()))
+    await store.tasks.enqueue(Array.from({ length: 300 }, () => newTask()))
     const claims = await worker.claim(300)
     const before = await counting()
     await worker.completeAll(claims)
@@ -80,7 +80,7 @@ test('the last to finish come first, page by page, within a row and beyond it', 
   const seen: string[] = []
   let cursor: string | null = null
   for (let n = 0; n < 3; n++) {
-    const page = await store.listTasks({ status: 'completed' }, { limit: 30, cursor })
+    const page = await store.tasks.listTasks({ status: 'completed' }, { limit: 30, cursor })
     seen.push(...page.items.map(({ id }) => id))
     cursor = page.next
   }
@@ -91,11 +91,11 @@ test('a task that was retried is listed once when it has ended again', async ({ 
   const { store, worker } = await busy(place, 3)
   const claims = await worker.claim(3)
   await worker.completeAll(claims)
-  expect(await store.retryTask(claims[1]!.id)).toBe('retried')
+  expect(await store.tasks.retryTask(claims[1]!.id)).toBe('retried')
   await worker.completeAll(await worker.claim(1))
-  const { items } = await store.listTasks({ status: 'completed' }, { limit: 10, cursor: null })
+  const { items } = await store.tasks.listTasks({ status: 'completed' }, { limit: 10, cursor: null })
   expect(items.map(({ id }) => id)).toEqual(claims.map(({ id }) => id).reverse())
-  expect(await store.removeTask(claims[2]!.id)).toBe('removed')
+  expect(await store.tasks.removeTask(claims[2]!.id)).toBe('removed')
   expect(await place.rows('SELECT unnest(tasks)::text AS id FROM gleaner.finished ORDER BY 1')).toEqual(
     claims.slice(0, 2).map(({ id }) => ({ id })),
   )
@@ -105,7 +105,7 @@ test('hundreds that were never started go back in one statement, each to its pla
   const proxy = await place.proxy()
   const clock = new ManualClock(Date.now())
   const store = await place.store({ clock, url: proxy.url })
-  await store.enqueue(Array.from({ length: 300 }, (_, n) => newTask({ priority: (n % 7) + 1 })))
+  await store.tasks.enqueue(Array.from({ length: 300 }, (_, n) => newTask({ priority: (n % 7) + 1 })))
   const worker = await new Claimant(store, clock).begin()
   const { claims } = await worker.take(0, 300)
   const before = proxy.seen.flatMap(({ statements }) => statements).length

@@ -6,12 +6,12 @@ test('who removes many waits for nobody who has one of them in hand, and says th
   place,
 }) => {
   const store = await place.store({ lockTimeoutMs: 200 })
-  const [, second] = await store.enqueue(Array.from({ length: 3 }, () => newTask()))
+  const [, second] = await store.tasks.enqueue(Array.from({ length: 3 }, () => newTask()))
   const other = await place.client()
   await other.query('BEGIN')
   await other.query(`SELECT 1 FROM "${place.schema}".tasks WHERE id = $1 FOR UPDATE`, [second!.id])
   const remove = () =>
-    store.changeTasks({
+    store.tasks.changeTasks({
       change: 'remove',
       filter: { status: 'queued' },
       page: { limit: 10, cursor: null },

@@ -186,7 +186,7 @@ describe('poolSize', () => {
   test('of 1 is enough for each verb: none holds a connection and waits for another', async ({ place }) => {
     const store = await place.store({ poolSize: 1, connectTimeoutMs: 5_000, notify: false })
     const other = await place.store()
-    const session = await store.openSession({
+    const session = await store.sessions.openSession({
       worker: 'worker:small:0',
       process: { host: 'far', boot: 'far', pid: 1, startTime: null },
       queues: ['default', 'new'],
@@ -197,35 +197,35 @@ describe('poolSize', () => {
     const able = { queues: ['default', 'new'], names: ['job'], capabilities: {} }
     const want = { able, start: 1, ahead: 0, empty: true }
     // A lane that this store does not know yet, in the transaction that claims from it.
-    await other.enqueue([newTask({ queue: 'new' })])
-    const { claims } = await store.exchange({ ...exchange, holding: [], want })
+    await other.tasks.enqueue([newTask({ queue: 'new' })])
+    const { claims } = await store.tasks.exchange({ ...exchange, holding: [], want })
     expect(claims).toHaveLength(1)
     const run = { id: claims[0]!.id, fence: claims[0]!.fence, startedAt: 1 }
-    expect(await store.completeWith(session, run, null, () => {})).toBe(true)
+    expect(await store.tasks.completeWith(session, run, null, () => {})).toBe(true)
     // One that nobody knows, in the transaction that locks a key.
-    const [keyed] = await store.enqueue([newTask({ queue: 'newer', key: 'k' })])
-    expect(await store.cancelTask(keyed!.id)).toBe('cancelled')
-    expect(await store.retryTask(keyed!.id)).toBe('retried')
-    expect((await store.listTasks({}, { limit: 10, cursor: null })).items).toHaveLength(2)
-    await store.configureQueues([{ name: 'newer', ordering: { strategy: 'weighted', ageingMs: null } }])
-    expect(await store.rerank()).toBe(false)
-    expect(await store.endSession(session, 'stop')).toMatchObject({ returned: 0 })
+    const [keyed] = await store.tasks.enqueue([newTask({ queue: 'newer', key: 'k' })])
+    expect(await store.tasks.cancelTask(keyed!.id)).toBe('cancelled')
+    expect(await store.tasks.retryTask(keyed!.id)).toBe('retried')
+    expect((await store.tasks.listTasks({}, { limit: 10, cursor: null })).items).toHaveLength(2)
+    await store.admin.configureQueues([{ name: 'newer', ordering: { strategy: 'weighted', ageingMs: null } }])
+    expect(await store.maintenance.rerank()).toBe(false)
+    expect(await store.sessions.endSession(session, 'stop')).toMatchObject({ returned: 0 })
   })
 
   test('that all is taken for longer than connectTimeout is STORE_BUSY, and says what to do', async ({
     place,
   }) => {
     const store = await place.store({ poolSize: 1, connectTimeoutMs: 200, notify: false })
-    const [task] = await store.enqueue([newTask()])
+    const [task] = await store.tasks.enqueue([newTask()])
     await whileLocked(place, 'tasks', async () => {
-      const waiting = store.getTask(task!.id)
-      await expect(store.countTasks({})).rejects.toMatchObject({
+      const waiting = store.tasks.getTask(task!.id)
+      await expect(store.tasks.countTasks({})).rejects.toMatchObject({
         code: 'STORE_BUSY',
         hint: expect.stringContaining('poolSize'),
       })
       waiting.catch(() => {})
     })
-    expect(await store.countTasks({})).toEqual(counts({ queued: 1 }))
+    expect(await store.tasks.countTasks({})).toEqual(counts({ queued: 1 }))
   })
 })
 

@@ -14,7 +14,7 @@ async function rested(place: Place) {
   const proxy = await place.proxy()
   const clock = new ManualClock(Date.now())
   const store = await place.store({ url: proxy.url, clock, poolSize: 10 })
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   const worker = await new Claimant(store, clock).begin()
   expect(await worker.claim(1)).toHaveLength(1)
   expect(await worker.claim(1)).toEqual([])
@@ -24,8 +24,8 @@ async function rested(place: Place) {
 test('exchanges go by one connection, whatever else the store is asked for meanwhile', async ({ place }) => {
   const { proxy, store, worker } = await rested(place)
   for (let n = 0; n < 5; n++) {
-    await store.enqueue([newTask()])
-    const others = [store.countTasks({}), store.countTasks({}), store.listQueues()]
+    await store.tasks.enqueue([newTask()])
+    const others = [store.tasks.countTasks({}), store.tasks.countTasks({}), store.admin.listQueues()]
     await worker.completeAll(await worker.claim(1))
     await Promise.all(others)
   }
@@ -67,7 +67,7 @@ test('a kept connection that breaks while it rests is replaced', async ({ place 
   const before = proxy.open
   expect(proxy.cut(CLAIMING)).toBe(1)
   await place.until('the connection is gone', () => proxy.open < before)
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   expect(await worker.claim(1)).toHaveLength(1)
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Strategy } from '../../../src/model/queue.ts'
-import type { Claim } from '../../../src/store/contract.ts'
+import type { Claim } from '../../../src/store/ports/exchange.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
@@ -24,7 +24,7 @@ async function watched(place: Place) {
   const enqueue = async (count: number) => {
     // Later than whatever was there before.
     clock.advance(1)
-    await store.enqueue(Array.from({ length: count }, () => newTask()))
+    await store.tasks.enqueue(Array.from({ length: count }, () => newTask()))
   }
   return { clock, store, worker, enqueue }
 }
@@ -60,7 +60,7 @@ test('a claim from the end steps over no more of them', ({ place }) => expectDea
 
 async function expectDeadRowsKeptOff(place: Place, strategy: Strategy = 'priority') {
   const { clock, store, worker, enqueue } = await watched(place)
-  await store.configureQueues([{ name: 'default', ordering: { strategy, ageingMs: null } }])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy, ageingMs: null } }])
   for (let n = 0; n < 31; n++) await enqueue(1_000)
   await place.rows('ANALYZE gleaner.tasks')
   const atFirst = await pagesOf(() => worker.claim(10))
@@ -80,7 +80,7 @@ describe('behind many dead rows', () => {
     place,
   }) => {
     const { worker, store, enqueue } = await watched(place)
-    await store.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
+    await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
     for (let n = 0; n < 13; n++) await enqueue(1_000)
     await passThrough(worker, MANY)
     await enqueue(3)
@@ -103,7 +103,7 @@ describe('behind many dead rows', () => {
     const { worker, store, enqueue } = await watched(place)
     await enqueue(MANY + 1_000)
     await passThrough(worker, MANY)
-    const [urgent] = await store.enqueue([newTask({ priority: 1 })])
+    const [urgent] = await store.tasks.enqueue([newTask({ priority: 1 })])
     expect((await worker.claimOne()).id).toBe(urgent!.id)
   })
 
@@ -112,7 +112,7 @@ describe('behind many dead rows', () => {
     const both = await new Claimant(store, clock, { queues: ['default', 'other'] }).begin()
     await enqueue(MANY)
     await passThrough(worker, MANY)
-    const [task] = await store.enqueue([newTask({ queue: 'other' })])
+    const [task] = await store.tasks.enqueue([newTask({ queue: 'other' })])
     expect((await both.claimOne()).id).toBe(task!.id)
   })
 
@@ -120,12 +120,12 @@ describe('behind many dead rows', () => {
     'a task that was committed late, before all that were claimed meanwhile, is the next within a second, %s',
     async (way, { place }) => {
       const { clock, store, worker, enqueue } = await watched(place)
-      if (way === 'step by step') await store.setPaused('another', true)
+      if (way === 'step by step') await store.admin.setPaused('another', true)
       const slow = await place.client()
       await slow.query('BEGIN')
       await enqueue(MANY)
       clock.advance(1)
-      const [late] = await store.within(slow).enqueue([newTask()])
+      const [late] = await store.tasks.within(slow).enqueue([newTask()])
       await enqueue(2 * BATCH)
       await passThrough(worker, MANY + BATCH)
       await slow.query('COMMIT')

@@ -13,11 +13,11 @@ testMigrated(
   async ({ place }) => {
     const clock = new ManualClock()
     const store = await place.store({ clock })
-    await store.planLimits([{ task: 'job', limit: { concurrency: 1, rate: null } }])
-    await store.enqueue(Array.from({ length: KEYS }, (_, n) => newTask({ limitKey: `tenant-${n}` })))
+    await store.admin.planLimits([{ task: 'job', limit: { concurrency: 1, rate: null } }])
+    await store.tasks.enqueue(Array.from({ length: KEYS }, (_, n) => newTask({ limitKey: `tenant-${n}` })))
     const changes = async () => (await place.rows('SELECT gate FROM gleaner.gate_news')).length
 
-    await store.enqueue([newTask({ name: 'other' })])
+    await store.tasks.enqueue([newTask({ name: 'other' })])
     const other = await new Claimant(store, clock, { names: ['other'], worker: 'worker:test:1' }).begin()
     expect(await other.claim()).toHaveLength(1)
     const left = await changes()

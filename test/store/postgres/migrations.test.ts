@@ -55,7 +55,7 @@ test('while workers of the old version live nothing is changed: STORE_MIGRATION 
   place,
 }) => {
   const store = await place.store()
-  const id = await store.openSession(session)
+  const id = await store.sessions.openSession(session)
   const database = openDatabase(place)
   const migrating = migrate(database, [...migrations, next])
   await expect(migrating).rejects.toMatchObject({
@@ -63,14 +63,14 @@ test('while workers of the old version live nothing is changed: STORE_MIGRATION 
     message: expect.stringContaining(`worker:old:0 (pid ${process.pid}`),
   })
   expect(await applied(place)).toEqual(migrations.map(({ version }) => version))
-  await store.endSession(id, 'stop')
+  await store.sessions.endSession(id, 'stop')
   await migrate(database, [...migrations, next])
   expect(await place.rows('SELECT * FROM gleaner.next')).toEqual([])
 })
 
 test('a worker that is proved dead does not hold a migration up', async ({ place }) => {
   const store = await place.store()
-  await store.openSession({ ...session, process: { ...session.process, startTime: 'another life' } })
+  await store.sessions.openSession({ ...session, process: { ...session.process, startTime: 'another life' } })
   await migrate(openDatabase(place), [...migrations, next])
   expect(await applied(place)).toContain(next.version)
 })

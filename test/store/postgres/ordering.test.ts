@@ -8,9 +8,9 @@ import { testMigrated as test } from './place.ts'
 test('who enqueues by an order that has changed re-ranks it himself', async ({ place }) => {
   const store = await place.store({ notify: false })
   const other = await place.store({ notify: false })
-  await other.enqueue([newTask()])
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
-  await other.enqueue([newTask(), newTask()])
+  await other.tasks.enqueue([newTask()])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
+  await other.tasks.enqueue([newTask(), newTask()])
   await place.until('all are in the new order', async () => {
     const [{ first }] = await place.rows('SELECT min(rank)::text AS first FROM gleaner.tasks')
     return Number(first) >= 2 ** 52
@@ -23,12 +23,12 @@ test('a race that has come far begins anew, in another era, and everybody in it 
   const clock = new ManualClock(Date.now())
   const store = await place.store({ clock })
   const worker = await new Claimant(store, clock).begin()
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
-  while (await store.rerank());
-  await store.enqueue([newTask(), newTask(), newTask()])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+  while (await store.maintenance.rerank());
+  await store.tasks.enqueue([newTask(), newTask(), newTask()])
   await worker.claim(1)
   await place.rows(`UPDATE gleaner.races SET moment = ${2 ** 51}`)
-  while (await store.rerank());
+  while (await store.maintenance.rerank());
   const [{ era }] = await place.rows('SELECT era FROM gleaner.queues')
   const found = await place.rows('SELECT rank::text AS rank FROM gleaner.tasks')
   expect(era).toBe(2)
@@ -38,11 +38,11 @@ test('a race that has come far begins anew, in another era, and everybody in it 
 
 test('a queue is watched for a while after a change, and then no more', async ({ place }) => {
   const store = await place.store()
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
   const watched = async () => (await place.rows('SELECT unranked FROM gleaner.queues'))[0].unranked !== null
-  expect(await store.rerank()).toBe(false)
+  expect(await store.maintenance.rerank()).toBe(false)
   expect(await watched()).toBe(true)
   await place.rows('UPDATE gleaner.queues SET unranked = unranked - 3600000')
-  expect(await store.rerank()).toBe(false)
+  expect(await store.maintenance.rerank()).toBe(false)
   expect(await watched()).toBe(false)
 })

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, vi } from 'vitest'
-import type { Claim, Exchanged, Store } from '../../../src/store/contract.ts'
 import { LOG_LINES_MAX } from '../../../src/store/log-row.ts'
+import type { Claim, Exchanged } from '../../../src/store/ports/exchange.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
@@ -19,7 +20,7 @@ async function usual(place: Place) {
   const proxy = await place.proxy()
   const store = await place.store({ url: proxy.url, clock })
   const other = await place.store({ clock })
-  await store.enqueue(Array.from({ length: 10 }, (_, n) => newTask({ input: String(n) })))
+  await store.tasks.enqueue(Array.from({ length: 10 }, (_, n) => newTask({ input: String(n) })))
   const worker = await new Claimant(store, clock, { names: ['job', 'late'] }).begin()
   let held = await worker.claim(1)
   for (let n = 0; n < 3; n++) held = (await handIn(worker, held)).claims
@@ -44,7 +45,7 @@ function handIn(worker: Claimant, claims: readonly Claim[], start = 1): Promise<
 }
 
 const inputsOf = ({ claims }: Exchanged) => claims.map(({ input }) => input)
-const statusOf = async (store: Store, { id }: Claim) => (await store.getTask(id))!.status
+const statusOf = async (store: Store, { id }: Claim) => (await store.tasks.getTask(id))!.status
 
 test('what is completed is handed in, and the next is claimed, in one journey', async ({ place }) => {
   const { clock, other, held, trade } = await usual(place)
@@ -52,8 +53,8 @@ test('what is completed is handed in, and the next is claimed, in one journey', 
   const answer = await trade(2)
   expect(inputsOf(answer)).toEqual(['4', '5'])
   expect(answer).toMatchObject({ refused: [], cancels: [], sessionEnded: false, nextDueInMs: null })
-  expect(await other.getTask(held.id)).toMatchObject({ status: 'completed', finishedAt: clock.now() })
-  expect(await other.getTask(answer.claims[0]!.id)).toMatchObject({
+  expect(await other.tasks.getTask(held.id)).toMatchObject({ status: 'completed', finishedAt: clock.now() })
+  expect(await other.tasks.getTask(answer.claims[0]!.id)).toMatchObject({
     status: 'running',
     attempts: 1,
     startedAt: clock.now(),
@@ -63,7 +64,7 @@ test('what is completed is handed in, and the next is claimed, in one journey', 
 describe('what has changed since the last exchange counts all the same', () => {
   test('a pause of everything', async ({ place }) => {
     const { other, held, trade } = await usual(place)
-    await other.setPaused(null, true)
+    await other.admin.setPaused(null, true)
     expect(await trade()).toMatchObject({ claims: [], refused: [] })
     expect(await statusOf(other, held)).toBe('completed')
     expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL')).toEqual([])
@@ -71,35 +72,35 @@ describe('what has changed since the last exchange counts all the same', () => {
 
   test('a pause of its queue', async ({ place }) => {
     const { store, other, held, trade } = await usual(place)
-    await other.setPaused('default', true)
+    await other.admin.setPaused('default', true)
     // The first notices that settings have changed, the second knows them: only the pause itself is left to be seen.
-    for (let n = 0; n < 2; n++) await store.enqueue([newTask()])
+    for (let n = 0; n < 2; n++) await store.tasks.enqueue([newTask()])
     expect((await trade()).claims).toEqual([])
     expect(await statusOf(other, held)).toBe('completed')
   })
 
   test('the order of its queue', async ({ place }) => {
     const { other, trade } = await usual(place)
-    await other.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
-    while (await other.rerank());
+    await other.admin.configureQueues([{ name: 'default', ordering: { strategy: 'lifo', ageingMs: null } }])
+    while (await other.maintenance.rerank());
     expect(inputsOf(await trade(2))).toEqual(['9', '8'])
   })
 
   test('a limit', async ({ place }) => {
     const { other, trade } = await usual(place)
-    await other.planLimits([{ queue: 'default', limit: { concurrency: 2, rate: null } }])
+    await other.admin.planLimits([{ queue: 'default', limit: { concurrency: 2, rate: null } }])
     expect((await trade(5)).claims).toHaveLength(2)
   })
 
   test('a name that nobody had enqueued before', async ({ place }) => {
     const { other, trade } = await usual(place)
-    await other.enqueue([newTask({ name: 'late', input: '"late"', priority: 1 })])
+    await other.tasks.enqueue([newTask({ name: 'late', input: '"late"', priority: 1 })])
     expect(inputsOf(await trade())).toEqual(['"late"'])
   })
 
   test('a task that has become due', async ({ place }) => {
     const { clock, other, trade } = await usual(place)
-    await other.enqueue([newTask({ input: '"due"', priority: 1, runAfter: { ms: 1_000 } })])
+    await other.tasks.enqueue([newTask({ input: '"due"', priority: 1, runAfter: { ms: 1_000 } })])
     clock.advance(1_000)
     expect(inputsOf(await trade())).toEqual(['"due"'])
   })
@@ -115,14 +116,14 @@ describe('what has changed since the last exchange counts all the same', () => {
 
   test('the end of its session', async ({ place }) => {
     const { other, worker, held, trade } = await usual(place)
-    await other.endSession(worker.session, 'lease')
+    await other.sessions.endSession(worker.session, 'lease')
     expect(await trade()).toMatchObject({ claims: [], refused: [held.id], sessionEnded: true })
     expect(await statusOf(other, held)).toBe('queued')
   })
 
   test('a cancel, which is told', async ({ place }) => {
     const { other, held, worker } = await usual(place)
-    await other.cancelTask(held.id)
+    await other.tasks.cancelTask(held.id)
     const want = { able: worker.able, start: 1, ahead: 0, empty: false }
     expect(await worker.exchange({ want })).toMatchObject({ cancels: [held.id], claims: [{}] })
   })
@@ -137,7 +138,7 @@ test('who ends the session while it is asked for waits for it, and finds what it
   await client.query(`SELECT 1 FROM ${place.schema}.tasks WHERE id = $1 FOR UPDATE`, [held.id])
   const trading = trade()
   await place.until('its completion waits for us', async () => (await waiting(place)) === 1)
-  const ending = other.endSession(worker.session, 'lease')
+  const ending = other.sessions.endSession(worker.session, 'lease')
   await place.until('the end waits for its commit', async () => (await waiting(place)) === 2)
   await client.query('COMMIT')
   const { claims } = await trading
@@ -190,8 +191,14 @@ test('starts, progress and log lines go along in the same journey', async ({ pla
   })
   expect(transaction).not.toHaveBeenCalled()
   expect(answer).toMatchObject({ refused: [], claims: [{}] })
-  expect(await other.getTask(held.id)).toMatchObject({ status: 'completed', progress: { fraction: 0.5 } })
-  expect(await other.getTask(prefetched!.id)).toMatchObject({ status: 'running', startedAt: clock.now() })
+  expect(await other.tasks.getTask(held.id)).toMatchObject({
+    status: 'completed',
+    progress: { fraction: 0.5 },
+  })
+  expect(await other.tasks.getTask(prefetched!.id)).toMatchObject({
+    status: 'running',
+    startedAt: clock.now(),
+  })
   expect(await linesOf(other, held)).toEqual(['one', 'two'])
   expect(await linesOf(other, prefetched!)).toEqual(['first'])
 })
@@ -207,13 +214,13 @@ test('reports of a task that another worker holds now change nothing, and its st
     logs: [logOf(late, clock, ['late'])],
   })
   expect(answer.refused).toEqual([late.id])
-  expect(await other.getTask(held.id)).toMatchObject({ status: 'running', progress: null })
+  expect(await other.tasks.getTask(held.id)).toMatchObject({ status: 'running', progress: null })
   expect(await linesOf(other, held)).toEqual([])
 })
 
 test('reports of a journey that does nothing are handed in step by step, once', async ({ place }) => {
   const { clock, other, worker, held } = await usual(place)
-  await other.setPaused(null, true)
+  await other.admin.setPaused(null, true)
   await worker.exchange({ logs: [logOf(held, clock, ['said once'])] })
   expect(await linesOf(other, held)).toEqual(['said once'])
 })
@@ -241,7 +248,7 @@ test('a task whose failure never arrives stays within reach of the end of its se
   const exchange = { outcomes: [{ ...proofOf(held, clock), outcome: failed }] }
   await expect(worker.exchange(exchange)).rejects.toThrow('cut')
   expect(transaction).toHaveBeenCalledOnce()
-  expect(await other.endSession(worker.session, 'lease')).toMatchObject({ returned: 1 })
+  expect(await other.sessions.endSession(worker.session, 'lease')).toMatchObject({ returned: 1 })
   expect(await statusOf(other, held)).toBe('queued')
 })
 
@@ -279,6 +286,6 @@ function logOf({ id, fence }: Claim, clock: ManualClock, messages: string[]) {
 }
 
 async function linesOf(store: Store, { id }: Claim): Promise<string[]> {
-  const { items } = await store.taskLogs(id, { limit: LOG_LINES_MAX, cursor: null })
+  const { items } = await store.tasks.taskLogs(id, { limit: LOG_LINES_MAX, cursor: null })
   return items.map(({ message }) => message)
 }

@@ -21,9 +21,11 @@ async function crowded(place: Place) {
   const store = await place.store({ clock })
   const worker = await new Claimant(store, clock, { names: ['a', 'b'] }).begin()
   for (const name of ['a', 'b']) {
-    await store.enqueue(Array.from({ length: 2_000 }, () => newTask({ name, priority: 1 })))
-    await store.enqueue(Array.from({ length: 2_000 }, () => newTask({ name, runAfter: { ms: 3_600_000 } })))
-    await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name })))
+    await store.tasks.enqueue(Array.from({ length: 2_000 }, () => newTask({ name, priority: 1 })))
+    await store.tasks.enqueue(
+      Array.from({ length: 2_000 }, () => newTask({ name, runAfter: { ms: 3_600_000 } })),
+    )
+    await store.tasks.enqueue(Array.from({ length: 5_000 }, () => newTask({ name })))
   }
   for (const claim of await worker.claim(500)) await worker.complete(claim)
   await worker.claim(1_500)
@@ -87,8 +89,8 @@ test('a claim from queues of different strategies walks the one index, forwards 
   place,
 }) => {
   const { store } = await crowded(place)
-  await store.configureQueues([{ name: 'newest', ordering: { strategy: 'lifo', ageingMs: null } }])
-  await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'a', queue: 'newest' })))
+  await store.admin.configureQueues([{ name: 'newest', ordering: { strategy: 'lifo', ageingMs: null } }])
+  await store.tasks.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'a', queue: 'newest' })))
   await place.rows('ANALYZE gleaner.tasks')
   const nodes = await planOfClaim(place, 2, ['default', 'newest'])
   const scans = nodes.filter((node) => node['Relation Name'] === 'tasks')
@@ -121,7 +123,7 @@ test('an idle worker looks into indexes only, also before the planner knows what
   const store = await place.store({ clock })
   const worker = await new Claimant(store, clock).begin()
   await worker.claim(1)
-  await store.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'of others' })))
+  await store.tasks.enqueue(Array.from({ length: 5_000 }, () => newTask({ name: 'of others' })))
   // The first has been told of something, and claims; those after it look.
   await worker.claim(1)
   const isLook = (text: string) => text.includes('"entriesBefore"') || text.includes('AS ready')

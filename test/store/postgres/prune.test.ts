@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { type Answer, Journey } from '../../../src/store/postgres/server/journey.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
@@ -12,7 +12,7 @@ const NONE = { ageMs: 0, count: null }
 const EVERYTHING = { completed: NONE, failed: NONE, cancelled: NONE }
 
 async function complete(store: Store, count: number): Promise<string[]> {
-  const answers = await store.enqueue(Array.from({ length: count }, () => newTask()))
+  const answers = await store.tasks.enqueue(Array.from({ length: count }, () => newTask()))
   const worker = await new Claimant(store, { ...systemClock, advance() {} }).begin()
   await worker.completeAll(await worker.claim(count))
   return answers.map(({ id }) => id)
@@ -53,13 +53,13 @@ test('a task that is retried while it is about to be pruned stays', async ({ pla
   const other = await place.store()
   const [id] = await complete(store, 1)
   before(/FOR UPDATE OF t/, async () => {
-    await other.retryTask(id!)
+    await other.tasks.retryTask(id!)
     const worker = await new Claimant(other, { ...systemClock, advance() {} }).begin()
     await worker.complete(await worker.claimOne())
   })
-  expect((await store.pruneTasks(EVERYTHING, { limit: 10 })).removed).toBe(0)
-  expect((await store.getTask(id!))?.status).toBe('completed')
-  expect(await store.check()).toEqual([])
+  expect((await store.maintenance.pruneTasks(EVERYTHING, { limit: 10 })).removed).toBe(0)
+  expect((await store.tasks.getTask(id!))?.status).toBe('completed')
+  expect(await store.maintenance.check()).toEqual([])
 })
 
 test('who prunes by hand waits for who is at it, and who does it in the background does not', async ({
@@ -71,15 +71,24 @@ test('who prunes by hand waits for who is at it, and who does it in the backgrou
   await other.query('BEGIN')
   await other.query(`SELECT 1 FROM ${place.schema}.tasks WHERE id = $1 FOR UPDATE`, [first])
   const turn = { held: null, forMs: 10_000 }
-  expect(await store.pruneTasks(EVERYTHING, { limit: 1, turn })).toMatchObject({ removed: 0, more: false })
-  const byHand = store.pruneTasks(EVERYTHING, { limit: 1 })
+  expect(await store.maintenance.pruneTasks(EVERYTHING, { limit: 1, turn })).toMatchObject({
+    removed: 0,
+    more: false,
+  })
+  const byHand = store.maintenance.pruneTasks(EVERYTHING, { limit: 1 })
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${place.schema}".%FOR UPDATE OF t%'`
   await until('it waits', async () => (await place.rows(waiting)).length > 0)
   await other.query(`DELETE FROM ${place.schema}.tasks WHERE id = $1`, [first])
   await other.query('COMMIT')
   expect(await byHand).toMatchObject({ removed: 0, more: true })
-  expect(await store.pruneTasks(EVERYTHING, { limit: 9 })).toMatchObject({ removed: 4, more: true })
-  expect(await store.pruneTasks(EVERYTHING, { limit: 9 })).toMatchObject({ removed: 0, more: false })
+  expect(await store.maintenance.pruneTasks(EVERYTHING, { limit: 9 })).toMatchObject({
+    removed: 4,
+    more: true,
+  })
+  expect(await store.maintenance.pruneTasks(EVERYTHING, { limit: 9 })).toMatchObject({
+    removed: 0,
+    more: false,
+  })
 })
 
 test('a step reads no more because of what the steps before it removed', async ({ place }) => {
@@ -91,12 +100,12 @@ test('a step reads no more because of what the steps before it removed', async (
   await place.rows(
     'INSERT INTO gleaner.finished SELECT lane, status, finished_at, ARRAY[id] FROM gleaner.tasks ORDER BY id',
   )
-  expect(await store.check()).toEqual([])
+  expect(await store.maintenance.check()).toEqual([])
   // Somebody looks at an old state: nothing that is removed can be cleaned away.
   const reader = await place.client()
   await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
   await reader.query('SELECT 1')
-  const step = (limit: number) => store.pruneTasks(EVERYTHING, { limit })
+  const step = (limit: number) => store.maintenance.pruneTasks(EVERYTHING, { limit })
   const atFirst = await pagesOf(() => step(10))
   for (let n = 0; n < 3; n++) expect((await step(1_000)).removed).toBe(1_000)
   const atLast = await pagesOf(() => step(10))

@@ -94,9 +94,9 @@ test.for(Object.entries(KEYS))(
     await place.rows(`CREATE TABLE gleaner.files (${columns}, needs boolean NOT NULL)`)
     await place.rows(`INSERT INTO gleaner.files SELECT ${nth}, n % 2 = 0 FROM generate_series(1, 5000) n`)
     const declared = source(place, { key })
-    const [planned] = await store.planDiscoveries([declared])
+    const [planned] = await store.rows.planDiscoveries([declared])
     await place.rows(planned!.createIndex!)
-    await store.planDiscoveries([declared])
+    await store.rows.planDiscoveries([declared])
     const worker = await rowWorker(store)
     const [first] = await worker.claim(200)
     // In front of what others hold it is told where they are.
@@ -209,17 +209,17 @@ test('without an index a look reads so many rows at a time, and finds everything
 
 test('an index that comes later is told of no more, and used', async ({ place }) => {
   const store = await withFiles(place, 10)
-  const [planned] = await store.planDiscoveries([source(place)])
+  const [planned] = await store.rows.planDiscoveries([source(place)])
   expect(planned!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("id") WHERE needs`)
   await place.rows(planned!.createIndex!)
-  expect((await store.planDiscoveries([source(place)]))[0]!.createIndex).toBe(null)
+  expect((await store.rows.planDiscoveries([source(place)]))[0]!.createIndex).toBe(null)
 })
 
 test('a condition that no index can hold is offered one for its order, if it has one', async ({ place }) => {
   const store = await place.store()
   await place.rows('CREATE TABLE gleaner.files (id integer PRIMARY KEY, due timestamptz NOT NULL)')
   const where = 'due < now()'
-  const [plain, ordered] = await store.planDiscoveries([
+  const [plain, ordered] = await store.rows.planDiscoveries([
     source(place, { where }),
     source(place, { name: 'ordered', where, orderBy: 'due' }),
   ])
@@ -227,7 +227,7 @@ test('a condition that no index can hold is offered one for its order, if it has
   expect(ordered!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("due", "id")`)
   await place.rows(ordered!.createIndex!)
   const declared = source(place, { name: 'ordered', where, orderBy: 'due' })
-  expect((await store.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
+  expect((await store.rows.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
 })
 
 test('a condition that hangs on the moment is offered an index by what else it asks', async ({ place }) => {
@@ -236,10 +236,10 @@ test('a condition that hangs on the moment is offered an index by what else it a
     'CREATE TABLE gleaner.files (id integer PRIMARY KEY, needs integer NOT NULL, due timestamptz NOT NULL)',
   )
   const declared = source(place, { where: 'due < now() AND needs = 1' })
-  const [planned] = await store.planDiscoveries([declared])
+  const [planned] = await store.rows.planDiscoveries([declared])
   expect(planned!.createIndex).toBe(`CREATE INDEX ON "${place.schema}"."files" ("needs", "id")`)
   await place.rows(planned!.createIndex!)
-  expect((await store.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
+  expect((await store.rows.planDiscoveries([declared]))[0]!.createIndex).toBe(null)
 })
 
 test('words of a condition that look like ours are the app’s', async ({ place }) => {
@@ -259,7 +259,7 @@ test('a condition that writes is refused, also by a function of the app’s own'
   await place.rows(`CREATE FUNCTION gleaner.sly() RETURNS boolean LANGUAGE plpgsql AS
     'BEGIN DELETE FROM ${place.schema}.files; RETURN true; END'`)
   for (const where of [`nextval('${place.schema}.counter') > 0`, `${place.schema}.sly()`]) {
-    await expect(store.planDiscoveries([source(place, { where })])).rejects.toMatchObject({
+    await expect(store.rows.planDiscoveries([source(place, { where })])).rejects.toMatchObject({
       code: 'BAD_DISCOVERY',
       message: expect.stringContaining('it writes'),
     })
@@ -281,7 +281,7 @@ test('a table of parts is a table; a materialized view and a foreign table are n
   }
   await place.rows('INSERT INTO gleaner.files SELECT n, true FROM generate_series(5, 14) n')
   await place.rows('CREATE MATERIALIZED VIEW gleaner.seen AS SELECT * FROM gleaner.files')
-  await store.planDiscoveries([source(place)])
+  await store.rows.planDiscoveries([source(place)])
   const worker = await rowWorker(store)
   const claims = await worker.claimAll()
   expect(claims).toHaveLength(10)
@@ -296,7 +296,7 @@ test('a table of parts is a table; a materialized view and a foreign table are n
     ['abroad', 'foreign table'],
   ]) {
     await expect(
-      store.planDiscoveries([source(place, { table: `${place.schema}.${table}` })]),
+      store.rows.planDiscoveries([source(place, { table: `${place.schema}.${table}` })]),
     ).rejects.toMatchObject({
       code: 'BAD_DISCOVERY',
       message: expect.stringContaining(kind!),
@@ -308,6 +308,6 @@ test('a condition that fails on some row pauses the discovery, and says why', as
   const store = await withFiles(place, 3, { where: 'needs AND 1 / (id - 2) < 5' })
   const worker = await rowWorker(store)
   expect(await worker.claim(5)).toEqual([])
-  const [discovery] = await store.listDiscoveries()
+  const [discovery] = await store.rows.listDiscoveries()
   expect(discovery).toMatchObject({ paused: true, pausedReason: expect.stringContaining('division by zero') })
 })

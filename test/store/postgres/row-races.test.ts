@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { defineDiscovery } from '../../../src/index.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { waitForTurn } from '../../../src/store/postgres/rows/turn.ts'
 import { type Place, testMigrated as test } from './place.ts'
 import type { Loss } from './proxy.ts'
@@ -69,7 +69,7 @@ test('who is ended after it handed in, while it waits for its turn to claim, hea
   const turn = await takeTurn(place)
   const traded = trade(worker, [claim!], 1)
   await untilItsTurnIsWaitedFor(place)
-  await store.endSession(worker.session, 'lease')
+  await store.sessions.endSession(worker.session, 'lease')
   await turn.query('COMMIT')
   expect(await traded).toMatchObject({ sessionEnded: true, answers: [{ kind: 'done' }], claims: [] })
   expect(await place.rows('SELECT id FROM gleaner.files WHERE NOT needs')).toEqual([
@@ -170,7 +170,7 @@ test('a session that ends while it claims and hands in leaves no claim behind', 
         claims = answer.claims
       }
     })()
-    const [, end] = await Promise.all([trading, other.endSession(worker.session, 'lease')])
+    const [, end] = await Promise.all([trading, other.sessions.endSession(worker.session, 'lease')])
     expect(end).not.toBe(null)
     expect(await place.rows('SELECT 1 FROM gleaner.claims')).toEqual([])
   }

@@ -22,9 +22,12 @@ test('a rescan does not let go of what is quarantined or backs off, an edit does
   await worker.fail(one!, null)
   await worker.fail(two!, 3_600_000)
   await place.rows('UPDATE gleaner.files SET path = path')
-  await store.repairRows({ limit: 100, after: JSON.stringify({ table: 'ledger', discovery: '', key: '' }) })
+  await store.maintenance.repairRows({
+    limit: 100,
+    after: JSON.stringify({ table: 'ledger', discovery: '', key: '' }),
+  })
   expect(await worker.claim(5)).toEqual([])
-  expect(await store.countRows('files')).toMatchObject({ quarantined: 1, backingOff: 1, waiting: 0 })
+  expect(await store.rows.countRows('files')).toMatchObject({ quarantined: 1, backingOff: 1, waiting: 0 })
   await place.rows(`UPDATE gleaner.files SET path = 'new' WHERE id = 1`)
   expect((await worker.claim(5)).map(({ key, attempt }) => [key, attempt])).toEqual([['1', 1]])
 })
@@ -121,8 +124,8 @@ test('columns may be retyped, dropped and renamed while rows are claimed, handed
     const answers = await worker.settleAll(others, completed({ needs: false, bpm: 1 }))
     for (const kind of kindsOf(answers)) expect(['done', 'changed']).toContain(kind)
     expect((await worker.completeWith(one!, () => {}, { needs: false })).kind).toMatch(/done|changed/)
-    expect(await store.countRows('files')).toMatchObject({ claimed: 0 })
-    expect(await store.listDiscoveries()).toMatchObject([{ paused: false, pausedReason: null }])
+    expect(await store.rows.countRows('files')).toMatchObject({ claimed: 0 })
+    expect(await store.rows.listDiscoveries()).toMatchObject([{ paused: false, pausedReason: null }])
   }
 })
 
@@ -138,7 +141,7 @@ test('a trigger of the app that is broken fails the row, and pauses nothing', as
   expect(await worker.settleAll(claims, completed())).toMatchObject([
     { kind: 'failed', failure: { message: expect.stringContaining('missing') } },
   ])
-  expect(await store.listDiscoveries()).toMatchObject([{ paused: false }])
+  expect(await store.rows.listDiscoveries()).toMatchObject([{ paused: false }])
 })
 
 test('values of every type are read and written as they are', async ({ place }) => {
@@ -148,7 +151,7 @@ test('values of every type are read and written as they are', async ({ place }) 
     local timestamp, tags jsonb, raw bytea, flag boolean, words text[], mood gleaner.mood, short varchar(3), n int)`)
   await place.rows(`INSERT INTO gleaner.files (id, needs, big, exact, tags, words, flag) VALUES
     ('0e0e0e0e-0000-4000-8000-000000000001', 'yes', 9007199254740993, 1.50000, '{"a": [1]}', '{x,y}', false)`)
-  await store.planDiscoveries([source(place, { where: `needs = 'yes'` })])
+  await store.rows.planDiscoveries([source(place, { where: `needs = 'yes'` })])
   const worker = await rowWorker(store)
   const claim = await worker.claimOne()
   expect(claim.row).toMatchObject({

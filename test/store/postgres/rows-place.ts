@@ -1,6 +1,7 @@
 import { systemClock } from '../../../src/clock.ts'
 import type { RowAnswer, RowOutcome, RowValues } from '../../../src/model/row.ts'
-import type { DiscoverySource, RowClaim, RowsExchanged, Store } from '../../../src/store/contract.ts'
+import type { DiscoverySource, RowClaim, RowsExchanged } from '../../../src/store/ports/rows.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { RowWorker } from '../../conformance/row-worker.ts'
 import type { Place } from './place.ts'
@@ -33,7 +34,7 @@ export async function withFiles(
   await place.rows('INSERT INTO gleaner.files (id, needs) SELECT n, true FROM generate_series(1, $1) n', [
     count,
   ])
-  await store.planDiscoveries([source(place, some)])
+  await store.rows.planDiscoveries([source(place, some)])
   return store
 }
 

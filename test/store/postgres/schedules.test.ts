@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { NewTask } from '../../../src/store/contract.ts'
+import type { NewTask } from '../../../src/store/ports/new-task.ts'
 import { QueueBook } from '../../../src/store/postgres/order/queue-book.ts'
 import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
@@ -31,7 +31,7 @@ const hourly = { name: 'job', every: '1h', timezone: null }
 /** A schedule that is due, since long ago. */
 async function dueAt(place: Place): Promise<number> {
   const past = await place.store({ clock: { ...systemClock, now: () => 0 } })
-  await past.planSchedules([hourly])
+  await past.admin.planSchedules([hourly])
   return 3_600_000
 }
 
@@ -42,12 +42,12 @@ test('a process that is lost between taking an occurrence and enqueuing its task
   const proxy = await place.proxy()
   const victim = await place.store({ url: proxy.url })
   const lost = proxy.lose('question', /INSERT INTO .*tasks/s, /UPDATE .*schedules/s)
-  const firing = victim.fireSchedules([task])
+  const firing = victim.admin.fireSchedules([task])
   await lost
   await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
   const other = await place.store()
-  expect(await other.listSchedules()).toMatchObject([{ nextAt: at, lastTask: null }])
-  expect((await other.fireSchedules([task])).fired).toMatchObject([{ at }])
+  expect(await other.admin.listSchedules()).toMatchObject([{ nextAt: at, lastTask: null }])
+  expect((await other.admin.fireSchedules([task])).fired).toMatchObject([{ at }])
 })
 
 test('an occurrence whose commit went unanswered is not enqueued again', async ({ place }) => {
@@ -55,13 +55,13 @@ test('an occurrence whose commit went unanswered is not enqueued again', async (
   const proxy = await place.proxy()
   const victim = await place.store({ url: proxy.url })
   const lost = proxy.lose('answer', /^COMMIT/, /UPDATE .*schedules/s)
-  const firing = victim.fireSchedules([task])
+  const firing = victim.admin.fireSchedules([task])
   await lost
   await expect(firing).rejects.toMatchObject({ code: 'STORE_AWAY' })
   const other = await place.store()
-  expect((await other.fireSchedules([task])).fired).toEqual([])
-  expect(await other.countTasks({})).toMatchObject({ queued: 1 })
-  expect(await other.listSchedules()).toMatchObject([{ lastAt: at, lastTask: '1' }])
+  expect((await other.admin.fireSchedules([task])).fired).toEqual([])
+  expect(await other.tasks.countTasks({})).toMatchObject({ queued: 1 })
+  expect(await other.admin.listSchedules()).toMatchObject([{ lastAt: at, lastTask: '1' }])
 })
 
 test("a schedule goes by the server's clock, not by that of the process", async ({ place }) => {
@@ -70,12 +70,12 @@ test("a schedule goes by the server's clock, not by that of the process", async 
   onTestFinished(() => {
     vi.useRealTimers()
   })
-  await store.planSchedules([hourly])
+  await store.admin.planSchedules([hourly])
   const [{ now }] = await place.rows('SELECT gleaner.now_ms()::float8 AS now')
-  const [planned] = await store.listSchedules()
+  const [planned] = await store.admin.listSchedules()
   expect(planned!.nextAt! - now).toBeLessThanOrEqual(3_600_000)
   expect(planned!.nextAt).toBeGreaterThan(now)
-  expect((await store.fireSchedules([task])).nextInMs).toBeLessThanOrEqual(3_600_000)
+  expect((await store.admin.fireSchedules([task])).nextInMs).toBeLessThanOrEqual(3_600_000)
 })
 
 /** A schedule that a process has seen to be due; it is about to write when something else happens. */
@@ -122,20 +122,20 @@ describe('an occurrence that was seen to be due', () => {
   test('is enqueued', async ({ place }) => {
     const { store, write } = await scene(place)
     expect(await write()).toHaveLength(1)
-    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: 1 })
   })
 
   test('and was enqueued, and even ended, meanwhile, is not enqueued again', async ({ place }) => {
     const { store, write } = await scene(place)
-    const { fired } = await store.fireSchedules([task])
-    await store.cancelTask(fired[0]!.task)
+    const { fired } = await store.admin.fireSchedules([task])
+    await store.tasks.cancelTask(fired[0]!.task)
     expect(await write()).toEqual([])
-    expect(await store.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
   })
 
   test('and was paused meanwhile is not enqueued', async ({ place }) => {
     const { store, write } = await scene(place)
-    await store.setSchedulePaused('job', true)
+    await store.admin.setSchedulePaused('job', true)
     expect(await write()).toEqual([])
   })
 

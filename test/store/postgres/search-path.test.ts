@@ -71,19 +71,19 @@ const both = defineTask({
 async function crashWithRows(place: Place, url: string): Promise<void> {
   const store = await place.store({ url })
   const where = { table: 'public.crashes', key: ['id'], where: 'NOT done' }
-  await store.planDiscoveries([source(place, { ...where, name: 'crashes' })])
+  await store.rows.planDiscoveries([source(place, { ...where, name: 'crashes' })])
   for (let crash = 0; crash < 2; crash++) {
     const worker = await rowWorker(store, ['crashes'])
     const { claims } = await trade(worker, [], 2)
     expect(claims).not.toEqual([])
-    await store.endSession(worker.session, 'crash')
+    await store.sessions.endSession(worker.session, 'crash')
   }
   for (const state of ['claimed', 'backing-off', 'waiting'] as const)
-    await store.listRows('crashes', { state }, { limit: 10, cursor: null })
-  await store.rowCircumstances('crashes', 'a')
+    await store.rows.listRows('crashes', { state }, { limit: 10, cursor: null })
+  await store.rows.rowCircumstances('crashes', 'a')
   for (const table of ['claims', 'ledger']) {
     const after = JSON.stringify({ table, discovery: '', key: '' })
-    await store.repairRows({ limit: 10, after })
+    await store.maintenance.repairRows({ limit: 10, after })
   }
 }
 

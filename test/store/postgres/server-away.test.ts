@@ -125,14 +125,14 @@ test('a session that nobody renews is ended by the clock of the server, and its 
   const engine = await place.open({ tasks: [job], timings: { lease: '2s', sweep: '50ms' } })
   const handle = await engine.enqueue(job)
   // A worker of another machine, of which nothing is heard any more.
-  const session = await store.openSession({
+  const session = await store.sessions.openSession({
     worker: 'worker:far:0',
     process: { host: 'far', boot: 'far', pid: 1, startTime: null },
     queues: ['default'],
     names: [],
     capabilities: {},
   })
-  const { claims } = await store.exchange({
+  const { claims } = await store.tasks.exchange({
     session,
     starts: [],
     outcomes: [],

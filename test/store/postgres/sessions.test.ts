@@ -1,12 +1,13 @@
 import { expect } from 'vitest'
-import type { Exchange, Store } from '../../../src/store/contract.ts'
+import type { Exchange } from '../../../src/store/ports/exchange.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const able = { queues: ['default'], names: ['job'], capabilities: {} }
 
 function openSession(store: Store): Promise<string> {
-  return store.openSession({
+  return store.sessions.openSession({
     worker: 'worker:far:0',
     process: { host: 'far', boot: 'far', pid: 1, startTime: null },
     queues: ['default'],
@@ -40,16 +41,16 @@ async function waitingOrDone(place: Place, kind: string, begun: Promise<unknown>
 
 test('a session that is ended while it claims gives back what it claims, too', async ({ place }) => {
   const store = await place.store()
-  await store.enqueue([newTask(), newTask()])
+  await store.tasks.enqueue([newTask(), newTask()])
   const session = await openSession(store)
   // The claim stops in the middle of its transaction: it has seen its session alive, and nothing is claimed yet.
   const client = await place.client()
   await client.query(`BEGIN; LOCK TABLE ${place.schema}.tasks IN EXCLUSIVE MODE`)
-  const claiming = store.exchange(
+  const claiming = store.tasks.exchange(
     exchange(session, { holding: [], want: { able, start: 2, ahead: 0, empty: true } }),
   )
   await waitingOrDone(place, 'relation', claiming)
-  const ending = store.endSession(session, 'lease')
+  const ending = store.sessions.endSession(session, 'lease')
   await waitingOrDone(place, 'transactionid', ending)
   await client.query('COMMIT')
   expect((await claiming).claims).toHaveLength(2)
@@ -61,15 +62,15 @@ test('the keeper does not wait for a transaction of its worker, however long tha
   place,
 }) => {
   const store = await place.store()
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   const session = await openSession(store)
-  const { claims } = await store.exchange(
+  const { claims } = await store.tasks.exchange(
     exchange(session, { want: { able, start: 1, ahead: 0, empty: true } }),
   )
   const gate = Promise.withResolvers<void>()
   const inside = Promise.withResolvers<void>()
   const run = { id: claims[0]!.id, fence: claims[0]!.fence, startedAt: 1 }
-  const completing = store.completeWith(session, run, null, async () => {
+  const completing = store.tasks.completeWith(session, run, null, async () => {
     inside.resolve()
     await gate.promise
   })
@@ -89,17 +90,17 @@ test('the keeper does not wait for a transaction of its worker, however long tha
 test('who ends a session waits for effects that are under way, and they are kept', async ({ place }) => {
   const store = await place.store()
   const other = await place.store()
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   const session = await openSession(store)
   const want = { able, start: 1, ahead: 0, empty: true }
-  const { claims } = await store.exchange(exchange(session, { want }))
+  const { claims } = await store.tasks.exchange(exchange(session, { want }))
   const { id, fence } = claims[0]!
   let ending: Promise<unknown> = Promise.resolve()
-  const completed = await store.completeWith(session, { id, fence, startedAt: 1 }, null, async () => {
-    ending = other.endSession(session, 'lease')
+  const completed = await store.tasks.completeWith(session, { id, fence, startedAt: 1 }, null, async () => {
+    ending = other.sessions.endSession(session, 'lease')
     await waitingOrDone(place, 'transactionid', ending)
   })
   expect(completed).toBe(true)
   expect(await ending).toMatchObject({ returned: 0 })
-  expect(await store.getTask(id)).toMatchObject({ status: 'completed' })
+  expect(await store.tasks.getTask(id)).toMatchObject({ status: 'completed' })
 })

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import type { Claim, Exchanged } from '../../../src/store/contract.ts'
+import type { Claim, Exchanged } from '../../../src/store/ports/exchange.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
@@ -16,7 +16,7 @@ async function busy(place: Place) {
   const proxy = await place.proxy()
   const store = await place.store({ url: proxy.url, clock })
   const other = await place.store({ clock })
-  await store.enqueue(Array.from({ length: 3 * MANY + 2 }, () => newTask()))
+  await store.tasks.enqueue(Array.from({ length: 3 * MANY + 2 }, () => newTask()))
   const worker = await new Claimant(store, clock).begin()
   let held = await worker.claim(1)
   for (const next of [1, MANY]) held = (await handIn(worker, held, next)).claims
@@ -98,14 +98,14 @@ test('where another session lives it goes by one connection', async ({ place }) 
   expect(answer.claims).toHaveLength(MANY)
   expect(await statuses(place, ids)).toEqual(['completed'])
   expect(connections).toBe(1)
-  await store.endSession(worker.session, 'stop')
+  await store.sessions.endSession(worker.session, 'stop')
 })
 
 test('what was handed in before something changed counts, and what is claimed then is claimed as it is now', async ({
   place,
 }) => {
   const { other, ids, trade } = await busy(place)
-  oneAfterTheOther(2, () => other.setPaused(null, true))
+  oneAfterTheOther(2, () => other.admin.setPaused(null, true))
   expect(await trade()).toMatchObject({ claims: [], refused: [], paused: true })
   expect(await statuses(place, ids)).toEqual(['completed'])
   expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL')).toEqual([])
@@ -116,25 +116,25 @@ test('what was claimed before something changed counts, and what is handed in th
 }) => {
   const { other, ids, trade, worker } = await busy(place)
   oneAfterTheOther(1, () =>
-    other.planLimits([{ queue: 'default', limit: { concurrency: MANY, rate: null } }]),
+    other.admin.planLimits([{ queue: 'default', limit: { concurrency: MANY, rate: null } }]),
   )
   const { claims, refused } = await trade()
   expect([claims.length, refused]).toEqual([MANY, []])
   expect(await statuses(place, ids)).toEqual(['completed'])
   await worker.completeAll(claims)
-  expect(await other.countTasks({})).toEqual(counts({ completed: 2 * MANY + 2, queued: MANY }))
+  expect(await other.tasks.countTasks({})).toEqual(counts({ completed: 2 * MANY + 2, queued: MANY }))
 })
 
 test('a session that ends between the two loses what it has claimed, and what it did not hand in', async ({
   place,
 }) => {
   const { other, ids, trade, worker } = await busy(place)
-  oneAfterTheOther(1, () => other.endSession(worker.session, 'lease'))
+  oneAfterTheOther(1, () => other.sessions.endSession(worker.session, 'lease'))
   const { sessionEnded, refused } = await trade()
   expect(sessionEnded).toBe(true)
   expect([...refused].sort()).toEqual([...ids].sort())
   expect(await place.rows('SELECT 1 FROM gleaner.tasks WHERE fence IS NOT NULL')).toEqual([])
-  expect(await other.countTasks({})).toEqual(counts({ completed: 2, queued: 3 * MANY }))
+  expect(await other.tasks.countTasks({})).toEqual(counts({ completed: 2, queued: 3 * MANY }))
 })
 
 test('should one of them fail, the other is over when that is told, and the next exchange puts it right', async ({
@@ -157,5 +157,5 @@ test('should one of them fail, the other is over when that is told, and the next
   const outcomes = held.map(({ id, fence }) => ({ id, fence, startedAt: worker.clock.now(), outcome }))
   expect(await worker.exchange({ outcomes, holding: [] })).toMatchObject({ refused: [] })
   expect(await statuses(place, ids)).toEqual(['completed'])
-  expect(await other.countTasks({})).toEqual(counts({ completed: MANY + 2, queued: 2 * MANY }))
+  expect(await other.tasks.countTasks({})).toEqual(counts({ completed: MANY + 2, queued: 2 * MANY }))
 })

@@ -12,22 +12,25 @@ async function populated(place: Place) {
   const store = await place.store({ clock })
   const openedAt = clock.now()
   const worker = await new Claimant(store, clock, { names: ['a', 'b'], queues: ['x'] }).begin()
-  await store.enqueue([newTask({ name: 'a', queue: 'x' }), newTask({ name: 'b', queue: 'x' })])
+  await store.tasks.enqueue([newTask({ name: 'a', queue: 'x' }), newTask({ name: 'b', queue: 'x' })])
   const [done, failing] = await worker.claim(2)
   await worker.complete(done!)
   clock.advance(MINUTE_MS)
   await worker.fail(failing!, null, 'permanent')
   const since = clock.now()
-  await store.enqueue([
+  await store.tasks.enqueue([
     newTask({ name: 'a', queue: 'x', priority: 500 }),
     newTask({ name: 'a', queue: 'x', runAfter: { ms: 100 } }),
     newTask({ name: 'a', queue: 'x', runAfter: { ms: 3_600_000 } }),
     newTask({ name: 'a', queue: 'y' }),
   ])
-  const [cancelled] = await store.enqueue([newTask({ name: 'a', queue: 'x' })])
-  await store.cancelTask(cancelled!.id)
+  const [cancelled] = await store.tasks.enqueue([newTask({ name: 'a', queue: 'x' })])
+  await store.tasks.cancelTask(cancelled!.id)
   clock.advance(10)
-  await store.enqueue([newTask({ name: 'a', queue: 'x', priority: 1 }), newTask({ name: 'b', queue: 'x' })])
+  await store.tasks.enqueue([
+    newTask({ name: 'a', queue: 'x', priority: 1 }),
+    newTask({ name: 'b', queue: 'x' }),
+  ])
   return { store, clock, worker, openedAt, since, failing: failing! }
 }
 
@@ -46,12 +49,12 @@ describe('the views', () => {
   test('queue_depth says what listQueues says, also of a pause of everything', async ({ place }) => {
     const { store, clock, worker } = await populated(place)
     await worker.claim(1, 1)
-    await store.setPaused('y', true)
+    await store.admin.setPaused('y', true)
     // From here on both clocks agree on what is due.
     clock.advance(Date.now() - clock.now())
     const seen = async () => numbers(await place.rows('SELECT * FROM gleaner.queue_depth ORDER BY queue'))
     const expected = async () =>
-      (await store.listQueues()).map(({ name, strategy: _, ageingMs: __, ...rest }) => ({
+      (await store.admin.listQueues()).map(({ name, strategy: _, ageingMs: __, ...rest }) => ({
         queue: name,
         ...rest,
       }))
@@ -69,7 +72,7 @@ describe('the views', () => {
       },
       { queue: 'y', paused: true, queued: 1 },
     ])
-    await store.setPaused(null, true)
+    await store.admin.setPaused(null, true)
     expect(await seen()).toEqual(await expected())
   })
 
@@ -85,14 +88,14 @@ describe('the views', () => {
              sum(completed) AS completed, sum(failed) AS failed, sum(cancelled) AS cancelled FROM gleaner.lane_counts`,
         ),
       )[0]
-    const before = await store.countTasks({})
+    const before = await store.tasks.countTasks({})
     expect(await sums()).toEqual(before)
     await place.until(
       'the tallies are summed up',
       async () => (await place.rows('SELECT 1 FROM gleaner.tallies')).length === 0,
     )
     expect(await sums()).toEqual(before)
-    expect(await store.countTasks({})).toEqual(before)
+    expect(await store.tasks.countTasks({})).toEqual(before)
   })
 
   test('throughput counts what finished in each minute of the last hour', async ({ place }) => {
@@ -125,12 +128,12 @@ describe('the views', () => {
     const clock = new ManualClock(Date.now() - MINUTE_MS)
     const store = await place.store({ clock })
     const worker = await new Claimant(store, clock, { names: ['a'], queues: ['x'] }).begin()
-    await store.enqueue([newTask({ name: 'a', queue: 'x' })])
+    await store.tasks.enqueue([newTask({ name: 'a', queue: 'x' })])
     const [claim] = await worker.claim(1)
     const failure = { kind: 'error', message: 'a\0b', stack: null } as const
     await worker.settle(claim!, { kind: 'failed', failure, retryAfterMs: null })
     expect(await place.rows('SELECT message FROM gleaner.failures')).toEqual([{ message: 'a?b' }])
-    expect((await store.getTask(claim!.id))?.error).toMatchObject({ message: 'a\0b' })
+    expect((await store.tasks.getTask(claim!.id))?.error).toMatchObject({ message: 'a\0b' })
   })
 
   test('oldest says since when the longest waiting one of each queue waits, whatever its priority', async ({

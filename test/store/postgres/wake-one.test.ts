@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type Gleaner } from '../../../src/index.ts'
-import type { NewTask } from '../../../src/store/contract.ts'
+import type { NewTask } from '../../../src/store/ports/new-task.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const NEW_TASK: NewTask = {
@@ -68,7 +68,7 @@ test('a worker that is gone without a word keeps no task from the others', async
   const store = await place.store({ notify: false })
   // Sessions that nobody answers for: notifications of their turns are heard by nobody.
   for (let n = 0; n < 10; n++) {
-    await store.openSession({
+    await store.sessions.openSession({
       worker: `gone:${n}`,
       process: { host: 'far-away', boot: 'b', pid: n + 1, startTime: 's' },
       capabilities: {},
@@ -77,7 +77,10 @@ test('a worker that is gone without a word keeps no task from the others', async
       discoveries: [],
     })
   }
-  await place.until('the others see these sessions', async () => (await store.liveSessions()).length === 12)
+  await place.until(
+    'the others see these sessions',
+    async () => (await store.sessions.liveSessions()).length === 12,
+  )
   const producer = await place.open({ tasks: [greet] })
   const handles = []
   for (let n = 0; n < 10; n++) handles.push(await producer.enqueue(greet, 'you'))
@@ -88,7 +91,7 @@ test('one task is told to one worker that is free, and several to several', asyn
   const told: string[] = []
   const stores = await Promise.all(Array.from({ length: 4 }, () => place.store()))
   for (const [n, store] of stores.entries()) {
-    await store.openSession({
+    await store.sessions.openSession({
       worker: `w:${n}`,
       process: { host: 'here', boot: 'b', pid: n + 1, startTime: 's' },
       capabilities: {},
@@ -101,18 +104,18 @@ test('one task is told to one worker that is free, and several to several', asyn
       return n > 0
     }, 'signals')
   }
-  for (const store of stores) await store.liveSessions()
+  for (const store of stores) await store.sessions.liveSessions()
   const producer = await place.store()
   const free = () => told.filter((worker) => worker !== 'w:0').length
   let tasks = 0
   while (tasks < 12 || !told.includes('w:0')) {
-    await producer.enqueue([NEW_TASK])
+    await producer.tasks.enqueue([NEW_TASK])
     tasks += 1
     await place.until('a free worker is told', () => free() >= tasks)
   }
   expect(free()).toBe(tasks)
   told.splice(0)
-  await producer.enqueue([NEW_TASK, NEW_TASK, NEW_TASK, NEW_TASK])
+  await producer.tasks.enqueue([NEW_TASK, NEW_TASK, NEW_TASK, NEW_TASK])
   await place.until('all are told', () => new Set(told).size === 4)
 })
 

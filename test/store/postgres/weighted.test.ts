@@ -8,7 +8,7 @@ import { type Place, testMigrated as test } from './place.ts'
 async function weightedQueue(place: Place) {
   const clock = new ManualClock(Date.now())
   const store = await place.store({ clock, random: seeded(7) })
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
   return { clock, store, worker: await new Claimant(store, clock).begin() }
 }
 
@@ -18,7 +18,7 @@ test('5 000 draws, half of them among late comers, come as 1 / priority says', a
   const draws = new Draws(priorities)
   const priorityOf = new Map<string, number>()
   const enqueue = async (some: readonly number[]) => {
-    const answers = await store.enqueue(some.map((priority) => newTask({ priority })))
+    const answers = await store.tasks.enqueue(some.map((priority) => newTask({ priority })))
     for (const [i, { id }] of answers.entries()) {
       priorityOf.set(id, some[i]!)
       draws.join(some[i]!)
@@ -40,19 +40,19 @@ test('5 000 draws, half of them among late comers, come as 1 / priority says', a
 test('who claims from a weighted queue waits for nobody else who does', async ({ place }) => {
   const { clock, store, worker } = await weightedQueue(place)
   const other = await new Claimant(store, clock).begin()
-  await store.enqueue(Array.from({ length: 10 }, () => newTask()))
+  await store.tasks.enqueue(Array.from({ length: 10 }, () => newTask()))
   await worker.claim(1)
   await other.claim(1)
   await place.rows('BEGIN')
   await place.rows('SELECT * FROM gleaner.races WHERE session IN ($1, 0) FOR UPDATE', [worker.session])
   expect(await other.claim(1)).toHaveLength(1)
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   await place.rows('ROLLBACK')
 })
 
 test('how far a race has come outlives those who took part in it', async ({ place }) => {
   const { store, worker } = await weightedQueue(place)
-  await store.enqueue(Array.from({ length: 10 }, () => newTask()))
+  await store.tasks.enqueue(Array.from({ length: 10 }, () => newTask()))
   await worker.completeAll(await worker.claim(5))
   const moments = () =>
     place.rows('SELECT max(moment)::text AS moment, count(*)::int AS rows FROM gleaner.races')

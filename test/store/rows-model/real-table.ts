@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { RowClaim, Store } from '../../../src/store/contract.ts'
+import type { RowClaim } from '../../../src/store/ports/rows.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import type { TestDatabase } from '../../conformance/index.ts'
 import { FILES, fileSource, RowWorker } from '../../conformance/row-worker.ts'
 import { World } from '../../conformance/world.ts'
@@ -28,7 +29,7 @@ export class RealTable {
   static async open(database: TestDatabase, version: string | null): Promise<RealTable> {
     const world = new World(database, await database.open())
     await database.tables.run(FILES)
-    await world.store.planDiscoveries([fileSource(world, { version, maxAttempts: MAX_ATTEMPTS })])
+    await world.store.rows.planDiscoveries([fileSource(world, { version, maxAttempts: MAX_ATTEMPTS })])
     const real = new RealTable(world)
     for (let n = 0; n < WORKERS; n++) {
       // One of them on a store of its own.
@@ -54,7 +55,7 @@ export class RealTable {
     expect(rows as ModelRow[], 'the table').toEqual(expected)
     const now = this.world.clock.now()
     for (const id of model.rows.keys()) {
-      const record = await this.world.store.getRow('tag-files', String(id))
+      const record = await this.world.store.rows.getRow('tag-files', String(id))
       expect(record?.state ?? null, `the state of row ${id}`).toBe(model.state(id, now))
       if (record === null || model.claims.has(id)) continue
       const entry = model.entry(id)

@@ -105,7 +105,7 @@ async function expectAllDone(model: ModelTable, real: RealTable): Promise<void> 
   const { store, clock } = real.world
   for (const { worker } of real.lives) await worker.end('stop')
   clock.advance(1_000_000)
-  await store.releaseRows('tag-files', { limit: 1_000, after: null })
+  await store.rows.releaseRows('tag-files', { limit: 1_000, after: null })
   const { worker } = await real.newLife(store)
   const eligible = [...model.rows.keys()].filter((row) => model.isEligible(row))
   const done = new Set<string>()
@@ -120,7 +120,7 @@ async function expectAllDone(model: ModelTable, real: RealTable): Promise<void> 
     }
   }
   expect([...done].toSorted(), 'each that needed work').toEqual(eligible.map(String).toSorted())
-  expect(await store.countRows('tag-files')).toMatchObject({
+  expect(await store.rows.countRows('tag-files')).toMatchObject({
     waiting: 0,
     claimed: 0,
     backingOff: 0,

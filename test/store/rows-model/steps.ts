@@ -132,14 +132,14 @@ export const advance = (ms: number) =>
 
 export const retry = (id: number) =>
   step(`retry ${id}`, async (model, real) => {
-    const answer = await real.world.store.retryRow('tag-files', String(id))
+    const answer = await real.world.store.rows.retryRow('tag-files', String(id))
     expect(answer, `the retry of row ${id}`).toBe(model.retry(id, real.world.clock.now()))
     return `retry ${id}: ${answer}`
   })
 
 export const release = () =>
   step('release all', async (model, real) => {
-    await real.world.store.releaseRows('tag-files', { limit: 1_000, after: null })
+    await real.world.store.rows.releaseRows('tag-files', { limit: 1_000, after: null })
     model.releaseAll()
     return 'release all'
   })
@@ -147,7 +147,7 @@ export const release = () =>
 export const repair = () =>
   step('repair', async (model, real) => {
     let after: string | null = null
-    do after = (await real.world.store.repairRows({ limit: 3, after })).next
+    do after = (await real.world.store.maintenance.repairRows({ limit: 3, after })).next
     while (after !== null)
     model.repair()
     return 'repair'

@@ -11,17 +11,21 @@ const LOCK_HOLDER = import.meta.resolve('./children/lock-holder.ts')
 test('a write lock that another process holds for a while costs waiting, and no error', async () => {
   const path = freshPath()
   const store = await openStore(path)
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   const worker = await new Claimant(store, { ...systemClock, advance() {} }).begin()
   const holder = new Child(LOCK_HOLDER, path)
   await holder.says('locked')
 
   const turns = countTurns()
-  const writes = [store.enqueue([newTask()]), worker.claim(1), store.setPaused('other', true)] as const
+  const writes = [
+    store.tasks.enqueue([newTask()]),
+    worker.claim(1),
+    store.admin.setPaused('other', true),
+  ] as const
   let written = 0
   for (const write of writes) void write.then(() => (written += 1))
   // Readers do not wait for a writer.
-  expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+  expect(await store.tasks.countTasks({})).toMatchObject({ queued: 1 })
   // Waiting leaves the event loop to others.
   await until('it has turned many times', () => turns() > 20)
   expect(written).toBe(0)
@@ -41,14 +45,14 @@ describe('a write lock that is held for longer than anybody wants to wait', () =
     await holder.says('locked')
     const refused = { code: 'STORE_BUSY', hint: expect.stringMatching(/keep transactions short/) }
     await Promise.all([
-      expect(store.enqueue([newTask()])).rejects.toMatchObject(refused),
-      expect(store.setPaused(null, true)).rejects.toMatchObject(refused),
+      expect(store.tasks.enqueue([newTask()])).rejects.toMatchObject(refused),
+      expect(store.admin.setPaused(null, true)).rejects.toMatchObject(refused),
     ])
     holder.letGo()
     await holder.says('released')
-    expect(await store.enqueue([newTask({ key: 'after' })])).toMatchObject([{ created: true }])
-    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
-    expect(await store.listQueues()).toMatchObject([{ name: 'default', paused: false }])
+    expect(await store.tasks.enqueue([newTask({ key: 'after' })])).toMatchObject([{ created: true }])
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: 1 })
+    expect(await store.admin.listQueues()).toMatchObject([{ name: 'default', paused: false }])
   })
 
   test('is let go by a process that dies', async () => {
@@ -56,7 +60,7 @@ describe('a write lock that is held for longer than anybody wants to wait', () =
     const store = await openStore(path)
     const holder = new Child(LOCK_HOLDER, path)
     await holder.says('locked')
-    const enqueued = store.enqueue([newTask()])
+    const enqueued = store.tasks.enqueue([newTask()])
     await holder.kill()
     expect(await enqueued).toMatchObject([{ created: true }])
   })
@@ -70,7 +74,7 @@ test('a file that is locked while it is opened for the first time is waited for'
   const opening = openStore(path)
   holder.letGo()
   const store = await opening
-  expect(await store.enqueue([newTask()])).toMatchObject([{ created: true }])
+  expect(await store.tasks.enqueue([newTask()])).toMatchObject([{ created: true }])
 })
 
 /** How often the event loop has turned since. */

@@ -15,7 +15,7 @@ function manyTasks() {
 test('the write-ahead log stays bounded, whatever passes through it', async () => {
   const path = freshPath()
   const store = await openStore(path, { durability: 'normal' })
-  for (let commit = 0; commit < 100; commit++) await store.enqueue(manyTasks())
+  for (let commit = 0; commit < 100; commit++) await store.tasks.enqueue(manyTasks())
   expect(statSync(path).size).toBeGreaterThan(50 * MEGABYTE)
   expect(statSync(`${path}-wal`).size).toBeLessThan(45 * MEGABYTE)
 })
@@ -28,7 +28,7 @@ test('the write-ahead log stays bounded while somebody else always writes', asyn
   other.pragma('wal_autocheckpoint = 0')
   other.exec('CREATE TABLE notes (n INTEGER)')
   for (let commit = 0; commit < 100; commit++) {
-    await store.enqueue(manyTasks())
+    await store.tasks.enqueue(manyTasks())
     // He is there before we get round to the log.
     other.exec('BEGIN IMMEDIATE; INSERT INTO notes VALUES (1)')
     await setImmediate()

@@ -15,7 +15,7 @@ describe('a full disk', () => {
   async function nearlyFull() {
     const path = freshPath()
     const store = await openStore(path)
-    await store.enqueue([newTask({ key: 'held' }), newTask(), newTask()])
+    await store.tasks.enqueue([newTask({ key: 'held' }), newTask(), newTask()])
     const worker = await new Claimant(store, { ...systemClock, advance() {} }).begin()
     const claims = await worker.claim(2)
     const raw = connect(path)
@@ -30,27 +30,29 @@ describe('a full disk', () => {
 
   test('is answered with STORE_FULL, nothing is half-written, and the store goes on when there is room', async () => {
     const { store, raw, makeRoom } = await nearlyFull()
-    const before = await store.countTasks({})
+    const before = await store.tasks.countTasks({})
     const many = Array.from({ length: 50 }, (_, i) => newTask({ input: LARGE, key: `k${i}`, queue: `q${i}` }))
     for (let round = 0; round < 3; round++) {
-      const answer = store.enqueue(many)
+      const answer = store.tasks.enqueue(many)
       await expect(answer).rejects.toBeInstanceOf(StoreError)
       await expect(answer).rejects.toMatchObject({
         code: 'STORE_FULL',
         hint: expect.stringMatching(/Make room/),
       })
-      expect(await store.countTasks({})).toEqual(before)
+      expect(await store.tasks.countTasks({})).toEqual(before)
     }
-    expect(await store.listQueues()).toMatchObject([{ name: 'default' }])
+    expect(await store.admin.listQueues()).toMatchObject([{ name: 'default' }])
     await makeRoom()
-    expect((await store.enqueue(many)).every(({ created }) => created)).toBe(true)
-    expect(await store.countTasks({})).toMatchObject({ queued: before.queued + 50 })
+    expect((await store.tasks.enqueue(many)).every(({ created }) => created)).toBe(true)
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: before.queued + 50 })
     expect(raw.pragma('integrity_check', { simple: true })).toBe('ok')
   })
 
   test('does not keep workers from handing in and taking small things', async () => {
     const { store, worker } = await nearlyFull()
-    await expect(store.enqueue([newTask({ input: LARGE })])).rejects.toMatchObject({ code: 'STORE_FULL' })
+    await expect(store.tasks.enqueue([newTask({ input: LARGE })])).rejects.toMatchObject({
+      code: 'STORE_FULL',
+    })
     const [claim] = await worker.claim(1)
     expect((await worker.complete(claim!)).refused).toEqual([])
   })
@@ -71,7 +73,9 @@ describe('a damaged file', () => {
   test('that was overwritten in its middle is answered with STORE_CORRUPT', async () => {
     const path = freshPath()
     const store = await openStore(path)
-    await store.enqueue(Array.from({ length: 500 }, () => newTask({ input: `${LARGE.slice(0, 500)}"` })))
+    await store.tasks.enqueue(
+      Array.from({ length: 500 }, () => newTask({ input: `${LARGE.slice(0, 500)}"` })),
+    )
     await store.close()
     const raw = connect(path)
     const pageSize = raw.pragma('page_size', { simple: true }) as number
@@ -84,7 +88,7 @@ describe('a damaged file', () => {
     writeSync(file, Buffer.alloc(pageSize, 0xee), 0, pageSize, (root - 1) * pageSize)
     closeSync(file)
     const again = await openStore(path)
-    const answers = [again.listTasks({}, { limit: 10, cursor: null }), again.enqueue([newTask()])]
+    const answers = [again.tasks.listTasks({}, { limit: 10, cursor: null }), again.tasks.enqueue([newTask()])]
     for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
   })
 })

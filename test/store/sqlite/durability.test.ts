@@ -25,7 +25,7 @@ async function prepared(durability?: Durability) {
   const store = await openStore(freshPath(), { durability })
   const clock = { ...systemClock, advance() {} }
   const worker = await new Claimant(store, clock).begin()
-  const answers = await store.enqueue(Array.from({ length: 6 }, () => newTask()))
+  const answers = await store.tasks.enqueue(Array.from({ length: 6 }, () => newTask()))
   const claims = await worker.claim(3)
   // The last of all was a commit that syncs nothing, so that what follows must ask for it.
   await worker.complete(claims[2]!)
@@ -35,13 +35,13 @@ async function prepared(durability?: Durability) {
 type Prepared = Awaited<ReturnType<typeof prepared>>
 
 const promised: Record<string, (on: Prepared) => Promise<unknown>> = {
-  enqueue: ({ store }) => store.enqueue([newTask()]),
+  enqueue: ({ store }) => store.tasks.enqueue([newTask()]),
   'a completion with effects': ({ worker, claims }) => worker.completeWith(claims[0]!, () => undefined),
-  'a cancellation': ({ store, ids }) => store.cancelTask(ids[4]!),
-  'a retry by hand': ({ store, ids }) => store.retryTask(ids[2]!),
-  'a removal': ({ store, ids }) => store.removeTask(ids[5]!),
-  'a pause': ({ store }) => store.setPaused('default', true),
-  'a pause of everything': ({ store }) => store.setPaused(null, true),
+  'a cancellation': ({ store, ids }) => store.tasks.cancelTask(ids[4]!),
+  'a retry by hand': ({ store, ids }) => store.tasks.retryTask(ids[2]!),
+  'a removal': ({ store, ids }) => store.tasks.removeTask(ids[5]!),
+  'a pause': ({ store }) => store.admin.setPaused('default', true),
+  'a pause of everything': ({ store }) => store.admin.setPaused(null, true),
 }
 
 describe.each(Object.entries(promised))('%s', (_, act) => {
@@ -68,7 +68,11 @@ test('claims and plain completions are not synced: losing one means running it a
 
 test('what shares a commit with a promise is synced with it', async () => {
   const { store, worker, claims, commits } = await prepared()
-  await Promise.all([worker.complete(claims[0]!), store.enqueue([newTask()]), worker.complete(claims[1]!)])
+  await Promise.all([
+    worker.complete(claims[0]!),
+    store.tasks.enqueue([newTask()]),
+    worker.complete(claims[1]!),
+  ])
   // The completion came first and was on its way when the promise was asked for.
   expect(commits.length).toBeLessThanOrEqual(2)
   expect(commits.at(-1)).toBe(FULL)
@@ -83,7 +87,7 @@ describe('enqueues at the same time', () => {
     const path = freshPath()
     const store = await openStore(path)
     const before = commitsInLog(path)
-    const answers = await Promise.all(Array.from({ length: callers }, () => store.enqueue([newTask()])))
+    const answers = await Promise.all(Array.from({ length: callers }, () => store.tasks.enqueue([newTask()])))
     expect(answers.flat()).toHaveLength(callers)
     const commits = commitsInLog(path) - before
     expect(commits).toBeGreaterThan(0)
@@ -93,9 +97,9 @@ describe('enqueues at the same time', () => {
   test('share commits, as all that is asked for in one turn does: 100 cancels need 1', async () => {
     const path = freshPath()
     const store = await openStore(path)
-    const tasks = await store.enqueue(Array.from({ length: 100 }, () => newTask()))
+    const tasks = await store.tasks.enqueue(Array.from({ length: 100 }, () => newTask()))
     const before = commitsInLog(path)
-    await Promise.all(tasks.map(({ id }) => store.cancelTask(id)))
+    await Promise.all(tasks.map(({ id }) => store.tasks.cancelTask(id)))
     expect(commitsInLog(path) - before).toBe(1)
   })
 
@@ -104,7 +108,7 @@ describe('enqueues at the same time', () => {
     const store = await openStore(path)
     const before = commitsInLog(path)
     const caller = async () => {
-      for (let i = 0; i < 5; i++) await store.enqueue([newTask()])
+      for (let i = 0; i < 5; i++) await store.tasks.enqueue([newTask()])
     }
     await Promise.all(Array.from({ length: 100 }, caller))
     expect(commitsInLog(path) - before).toBe(5)
@@ -118,7 +122,7 @@ describe('enqueues at the same time', () => {
       setImmediate(() => {
         turned = true
       })
-      for (let i = 0; i < 10_000 && !turned; i++) await store.enqueue([newTask()])
+      for (let i = 0; i < 10_000 && !turned; i++) await store.tasks.enqueue([newTask()])
       expect(turned).toBe(true)
     },
   )
@@ -127,7 +131,7 @@ describe('enqueues at the same time', () => {
     const path = freshPath()
     const store = await openStore(path)
     const before = commitsInLog(path)
-    for (let i = 0; i < 10; i++) await store.enqueue([newTask()])
+    for (let i = 0; i < 10; i++) await store.tasks.enqueue([newTask()])
     expect(commitsInLog(path) - before).toBe(10)
   })
 })

@@ -11,7 +11,7 @@ test('a fence that a power cut took back is not given out again', async () => {
   const [path, afterwards] = [join(folder, 'app.db'), join(folder, 'afterwards.db')]
   const before = await openSqliteStore({ path })
   try {
-    await before.enqueue([newTask()])
+    await before.tasks.enqueue([newTask()])
     const first = await new Claimant(before, { now: () => Date.now() } as never).begin()
     // What a power cut leaves: all that was synced. The claim that follows is not.
     for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, afterwards + end)
@@ -19,7 +19,7 @@ test('a fence that a power cut took back is not given out again', async () => {
 
     const store = await openSqliteStore({ path: afterwards })
     const second = await new Claimant(store, { now: () => Date.now() } as never).begin()
-    await store.endSession(first.session, 'crash')
+    await store.sessions.endSession(first.session, 'crash')
     const again = await second.claimOne()
     await store.close()
     expect(again.id).toBe(lost.id)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { openSqliteStore, type SqliteOptions } from '../../../src/store/sqlite/store.ts'
 
 /** A place for a database, gone when the test is over. */

@@ -13,7 +13,7 @@ test('a reader that holds the log open is warned of, and the log is short again 
   onTestFinished(() => warned.mockRestore())
   const path = freshPath()
   const store = await openStore(path, { durability: 'normal' })
-  await store.enqueue([newTask(), newTask()])
+  await store.tasks.enqueue([newTask(), newTask()])
   const reader = connect(path)
   const rows = reader.prepare('SELECT id FROM gleaner_tasks').iterate()
   rows.next()
@@ -21,7 +21,7 @@ test('a reader that holds the log open is warned of, and the log is short again 
   other.pragma('wal_autocheckpoint = 0')
   other.exec(`CREATE TABLE photos (photo BLOB); INSERT INTO photos VALUES (zeroblob(${60 * MEGABYTE}))`)
 
-  for (let commit = 0; commit < COMMITS; commit++) await store.enqueue([newTask()])
+  for (let commit = 0; commit < COMMITS; commit++) await store.tasks.enqueue([newTask()])
   await until('the process warns', () => warned.mock.calls.length > 0)
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(60 * MEGABYTE)
   expect(warned.mock.calls.map(([warning]) => warning)).toEqual([

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import type { NewTask, Store } from '../../../src/store/contract.ts'
 import { OWN_LINES_MAX } from '../../../src/store/lane.ts'
+import type { NewTask } from '../../../src/store/ports/new-task.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { migrate } from '../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
@@ -54,7 +55,7 @@ async function scene() {
 }
 
 async function oneForEach(store: Store, task: (n: number) => Partial<NewTask>): Promise<void> {
-  await store.enqueue(Array.from({ length: MANY }, (_, n) => newTask(task(n))))
+  await store.tasks.enqueue(Array.from({ length: MANY }, (_, n) => newTask(task(n))))
 }
 
 const named = (words: string) => Array.from({ length: MANY }, (_, n) => `${words}-${n}`)
@@ -72,7 +73,7 @@ test.each<[string, (n: number) => Partial<NewTask>, ClaimantOptions]>([
   'a claim over thousands of %s takes a bounded number of statements, and so does a look',
   async (_, task, able) => {
     const { store, counting, worker } = await scene()
-    await store.planLimits([{ task: 'job', limit: { concurrency: 5, rate: null } }])
+    await store.admin.planLimits([{ task: 'job', limit: { concurrency: 5, rate: null } }])
     await oneForEach(store, task)
     const claimant = await worker(able)
     await claimant.claim(1)
@@ -89,14 +90,14 @@ test.each(['claimed', 'cancelled'])(
   'a task behind thousands of limit keys whose tasks were all %s is found by the next claim',
   async (how) => {
     const { store, worker } = await scene()
-    await store.planLimits([{ task: 'job', limit: { concurrency: 5, rate: null } }])
+    await store.admin.planLimits([{ task: 'job', limit: { concurrency: 5, rate: null } }])
     await oneForEach(store, (n) => ({ limitKey: `key-${n}` }))
-    const [last] = await store.enqueue([newTask({ limitKey: `key-${MANY - 1}` })])
+    const [last] = await store.tasks.enqueue([newTask({ limitKey: `key-${MANY - 1}` })])
     const claimant = await worker({})
     if (how === 'claimed') expect(await claimant.claim(MANY)).toHaveLength(MANY)
-    else for (let id = 1; id <= MANY; id++) await store.cancelTask(String(id))
+    else for (let id = 1; id <= MANY; id++) await store.tasks.cancelTask(String(id))
     expect(await claimant.claim(5)).toMatchObject([{ id: last!.id }])
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.check()).toEqual([])
   },
 )
 
@@ -112,7 +113,7 @@ test('what thousands of names have finished is counted in a bounded number of st
   }))
   const { statements } = await counting.of(() => claimant.exchange({ outcomes }))
   expect(statements).toBeLessThan(STATEMENTS_MAX)
-  expect(await store.check()).toEqual([])
+  expect(await store.maintenance.check()).toEqual([])
 })
 
 test('a database of thousands of names that an older version left is claimed from in order', async () => {
@@ -133,7 +134,7 @@ test('a database of thousands of names that an older version left is claimed fro
     UPDATE gleaner_meta SET value = 30 WHERE key = 'counted_through'`)
   connection.close()
   const store = await openStore(path)
-  expect(await store.check()).toEqual([])
+  expect(await store.maintenance.check()).toEqual([])
   const worker = await new Claimant(store, new ManualClock(), { names: named('name') }).begin()
   const claims = await worker.claim(40)
   expect(claims.map(({ name }) => name)).toEqual(Array.from({ length: 30 }, (_, n) => `name-${29 - n}`))
@@ -147,12 +148,12 @@ test('a database of thousands of names that an older version left is claimed fro
 test('check moves a task that stands in another line than its lane to the right one', async () => {
   const path = freshPath()
   const store = await openStore(path)
-  await store.enqueue(Array.from({ length: 20 }, (_, n) => newTask({ name: `name-${n}` })))
+  await store.tasks.enqueue(Array.from({ length: 20 }, (_, n) => newTask({ name: `name-${n}` })))
   connect(path).exec(
     'UPDATE gleaner_tasks SET line = NULL WHERE id = 15; UPDATE gleaner_tasks SET line = 3 WHERE id = 16',
   )
-  expect((await store.check()).map(({ repaired }) => repaired)).toEqual([true])
+  expect((await store.maintenance.check()).map(({ repaired }) => repaired)).toEqual([true])
   const worker = await new Claimant(store, new ManualClock(), { names: named('name') }).begin()
   expect(await worker.claim(30)).toHaveLength(20)
-  expect(await store.check()).toEqual([])
+  expect(await store.maintenance.check()).toEqual([])
 })

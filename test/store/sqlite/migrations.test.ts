@@ -44,7 +44,7 @@ describe('a migration that is killed half-way', () => {
   test('leaves the old version, with everything in it', async () => {
     const path = freshPath()
     const store = await openStore(path)
-    const [task] = await store.enqueue([newTask({ input: '"precious"' })])
+    const [task] = await store.tasks.enqueue([newTask({ input: '"precious"' })])
     await store.close()
     const before = ownObjects(path)
 
@@ -56,7 +56,7 @@ describe('a migration that is killed half-way', () => {
     expect(ownObjects(path)).toEqual(before)
     expect(connect(path).pragma('integrity_check', { simple: true })).toBe('ok')
     const again = await openStore(path)
-    expect(await again.getTask(task!.id)).toMatchObject({ input: 'precious', status: 'queued' })
+    expect(await again.tasks.getTask(task!.id)).toMatchObject({ input: 'precious', status: 'queued' })
   })
 
   test.each(migrations.map(({ version }) => version))(
@@ -68,7 +68,7 @@ describe('a migration that is killed half-way', () => {
       await migrator.kill()
       expect(ownObjects(path)).toEqual([])
       const store = await openStore(path)
-      expect(await store.enqueue([newTask()])).toMatchObject([{ created: true }])
+      expect(await store.tasks.enqueue([newTask()])).toMatchObject([{ created: true }])
       expect(versionOf(path)).toBe(LATEST)
     },
   )
@@ -148,8 +148,8 @@ describe('a database from an older version', () => {
 test('stores that open a new file at the same time all find it ready', async () => {
   const path = freshPath()
   const stores = await Promise.all(Array.from({ length: 5 }, () => openStore(path)))
-  for (const store of stores) await store.enqueue([newTask()])
-  expect(await stores[0]!.countTasks({})).toMatchObject({ queued: 5 })
+  for (const store of stores) await store.tasks.enqueue([newTask()])
+  expect(await stores[0]!.tasks.countTasks({})).toMatchObject({ queued: 5 })
 })
 
 test("an app's own tables, user_version and application_id in the same file are untouched", async () => {
@@ -160,7 +160,7 @@ test("an app's own tables, user_version and application_id in the same file are 
   raw.pragma('user_version = 7')
   raw.pragma('application_id = 4242')
   const store = await openStore(path)
-  await store.enqueue([newTask()])
+  await store.tasks.enqueue([newTask()])
   expect(raw.prepare('SELECT t FROM loud').pluck().all()).toEqual(['BLUE'])
   expect(raw.pragma('user_version', { simple: true })).toBe(7)
   expect(raw.pragma('application_id', { simple: true })).toBe(4242)

@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTask, openGleaner } from '../../../src/index.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { newTask } from '../../conformance/world.ts'
 import { freshPath, openStore } from './folder.ts'
@@ -21,7 +21,7 @@ async function atWork(): Promise<{ path: string; store: Store; id: string; warne
   const warned = warnings()
   const path = freshPath()
   const store = await openStore(path)
-  const [task] = await store.enqueue([newTask()])
+  const [task] = await store.tasks.enqueue([newTask()])
   return { path, store, id: task!.id, warned }
 }
 
@@ -49,16 +49,18 @@ const meddling: Record<string, (path: string) => void> = {
 test.for(Object.entries(meddling))('nothing is acknowledged any more when %s', async ([, meddle]) => {
   const { path, store, id, warned } = await atWork()
   meddle(path)
-  await expect(store.enqueue([newTask()])).rejects.toMatchObject(MOVED)
+  await expect(store.tasks.enqueue([newTask()])).rejects.toMatchObject(MOVED)
   // Also not what needs no write.
-  await expect(store.getTask(id)).rejects.toMatchObject(MOVED)
+  await expect(store.tasks.getTask(id)).rejects.toMatchObject(MOVED)
   expect(warned()).toEqual([expect.stringContaining('another program removed or replaced')])
 })
 
 test('what was acknowledged before its log was removed is in the database file, also after a kill', async () => {
   const { path, store, id } = await atWork()
   rmSync(`${path}-wal`)
-  await expect(store.enqueue([newTask()])).rejects.toThrow('All that was committed is in the database file')
+  await expect(store.tasks.enqueue([newTask()])).rejects.toThrow(
+    'All that was committed is in the database file',
+  )
   // As the next process would find it, if this one was killed.
   const copy = `${path}-copy`
   copyFileSync(path, copy)
@@ -72,7 +74,7 @@ test('nothing is written to the database file when another process may have open
   rmSync(`${path}-wal`)
   rmSync(`${path}-shm`)
   const before = readFileSync(path)
-  await expect(store.enqueue([newTask()])).rejects.toMatchObject(MOVED)
+  await expect(store.tasks.enqueue([newTask()])).rejects.toMatchObject(MOVED)
   expect(readFileSync(path).equals(before)).toBe(true)
 })
 
@@ -110,7 +112,7 @@ test('a store that was closed warns of nothing', async () => {
   for (const commits of [6, 7, 8, 9, 10]) {
     const path = freshPath()
     const store = await openStore(path)
-    for (let n = 0; n < commits; n++) await store.enqueue([newTask()])
+    for (let n = 0; n < commits; n++) await store.tasks.enqueue([newTask()])
     await store.close()
     // As the last connection does that closes it.
     rmSync(`${path}-wal`, { force: true })

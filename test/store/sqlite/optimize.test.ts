@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
@@ -18,15 +18,15 @@ const some = (count: number, input = '1') => Array.from({ length: count }, () =>
 async function statements(path: string): Promise<string[]> {
   const prepare = vi.spyOn(Database.prototype, 'prepare')
   const store = await openStore(path)
-  await store.enqueue([...some(3), newTask({ key: 'k', runAfter: { ms: 1 } })])
+  await store.tasks.enqueue([...some(3), newTask({ key: 'k', runAfter: { ms: 1 } })])
   const claimant = await worker(store)
   const [first, second] = await claimant.claim(2)
   await claimant.complete(first!)
   await claimant.fail(second!)
-  await store.countTasks({})
+  await store.tasks.countTasks({})
   for (const status of ['queued', 'completed'] as const)
-    await store.listTasks({ status }, { limit: 5, cursor: null })
-  await store.pruneTasks(EVERYTHING, { limit: 1 })
+    await store.tasks.listTasks({ status }, { limit: 5, cursor: null })
+  await store.maintenance.pruneTasks(EVERYTHING, { limit: 1 })
   await claimant.end('crash')
   const asked = new Set(prepare.mock.calls.map(([sql]) => sql))
   prepare.mockRestore()
@@ -50,14 +50,14 @@ test.for([
 ] as const)('when %s, statistics lead no statement astray', async ([, finished, waiting]) => {
   const path = freshPath()
   const store = await openStore(path)
-  await store.enqueue(some(finished))
+  await store.tasks.enqueue(some(finished))
   const claimant = await worker(store)
   await claimant.completeAll(await claimant.claim(finished))
-  await store.enqueue(some(waiting))
+  await store.tasks.enqueue(some(waiting))
   const sources = await statements(path)
   expect(sources.length).toBeGreaterThan(10)
   const before = plansOf(path, sources)
-  await store.optimize({})
+  await store.maintenance.optimize({})
   expect(connect(path).prepare('SELECT count(*) FROM sqlite_stat1').pluck().get()).toBeGreaterThan(0)
   expect(plansOf(path, sources)).toEqual(before)
 })
@@ -68,30 +68,30 @@ test('free space is given back unasked where that is quick and nothing of the ap
     const path = freshPath()
     const store = await openStore(path)
     if (isShared) connect(path).exec('CREATE TABLE notes (text)')
-    await store.enqueue(some(250, input))
+    await store.tasks.enqueue(some(250, input))
     const claimant = await worker(store)
     await claimant.completeAll(await claimant.claim(250))
-    await store.pruneTasks(EVERYTHING, { limit: 1_000 })
-    const { vacuumed, freeBytes } = await store.optimize({})
+    await store.maintenance.pruneTasks(EVERYTHING, { limit: 1_000 })
+    const { vacuumed, freeBytes } = await store.maintenance.optimize({})
     expect(vacuumed).toBe(!isShared)
     if (isShared) expect(freeBytes).toBeGreaterThan(8_000_000)
     else expect(statSync(path).size).toBeLessThan(1_000_000)
-    expect(await store.optimize({ vacuum: true })).toMatchObject({ vacuumed: true, freeBytes: 0 })
-    expect(await store.check()).toEqual([])
+    expect(await store.maintenance.optimize({ vacuum: true })).toMatchObject({ vacuumed: true, freeBytes: 0 })
+    expect(await store.maintenance.check()).toEqual([])
   }
 })
 
 test('a checkpoint leaves the log empty, and says when somebody still reads it', async () => {
   const path = freshPath()
   const store = await openStore(path)
-  await store.enqueue(some(100))
-  expect(await store.checkpoint()).toEqual({ complete: true })
+  await store.tasks.enqueue(some(100))
+  expect(await store.maintenance.checkpoint()).toEqual({ complete: true })
   expect(statSync(`${path}-wal`).size).toBe(0)
   const reader = connect(path)
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM gleaner_tasks').get()
-  await store.enqueue(some(100))
-  expect(await store.checkpoint()).toEqual({ complete: false })
+  await store.tasks.enqueue(some(100))
+  expect(await store.maintenance.checkpoint()).toEqual({ complete: false })
   reader.exec('ROLLBACK')
-  expect(await store.checkpoint()).toEqual({ complete: true })
+  expect(await store.maintenance.checkpoint()).toEqual({ complete: true })
 })

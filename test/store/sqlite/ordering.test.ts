@@ -9,14 +9,14 @@ test('what another store enqueues after a change needs no re-ranking', async () 
   onTestFinished(() => database.destroy())
   const store = await database.open()
   const other = await database.open()
-  await other.enqueue([newTask()])
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
-  while (await store.rerank());
-  await other.enqueue([newTask(), newTask()])
-  await other.enqueue([newTask({ key: 'k' })])
-  await database.transact(async (tx) => other.within(tx).enqueue([newTask()]))
+  await other.tasks.enqueue([newTask()])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'fifo', ageingMs: null } }])
+  while (await store.maintenance.rerank());
+  await other.tasks.enqueue([newTask(), newTask()])
+  await other.tasks.enqueue([newTask({ key: 'k' })])
+  await database.transact(async (tx) => other.tasks.within(tx).enqueue([newTask()]))
   // It would say that there was something to do, and do it.
-  const ranked = await store.listTasks({ status: 'queued' }, { limit: 10, cursor: null })
+  const ranked = await store.tasks.listTasks({ status: 'queued' }, { limit: 10, cursor: null })
   expect(ranked.items).toHaveLength(5)
   const { default: Database } = await import('better-sqlite3')
   const db = new Database(database.path, { readonly: true })
@@ -35,16 +35,16 @@ test('a race that has come far begins anew, in another era, and everybody in it 
   const database = await openSqliteDatabase()
   onTestFinished(() => database.destroy())
   const store = await database.open()
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
-  while (await store.rerank());
-  await store.enqueue([newTask(), newTask()])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+  while (await store.maintenance.rerank());
+  await store.tasks.enqueue([newTask(), newTask()])
   const { default: Database } = await import('better-sqlite3')
   const db = new Database(database.path)
   onTestFinished(() => {
     db.close()
   })
   db.exec(`UPDATE gleaner_queues SET race = ${2 ** 51}`)
-  while (await store.rerank());
+  while (await store.maintenance.rerank());
   expect(db.prepare('SELECT era, race, unranked FROM gleaner_queues').get()).toEqual({
     era: 2,
     race: 0,

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RowValues, rowId } from '../../../src/model/row.ts'
-import type { DiscoverySource } from '../../../src/store/contract.ts'
+import type { DiscoverySource } from '../../../src/store/ports/rows.ts'
 import type { SqliteDatabase } from '../../../src/store/sqlite/drivers/driver.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
@@ -131,7 +131,7 @@ test.for(['the same', 'their own'])(
       await database.tables.run(
         `INSERT INTO files VALUES (${3 * n}, 1, 1, 0), (${3 * n + 1}, 1, 1, 0), (${3 * n + 2}, 1, 1, 0)`,
       )
-    await world.store.planDiscoveries([fileSource(world)])
+    await world.store.rows.planDiscoveries([fileSource(world)])
     const worker = await rowWorker(world)
     for (const data of KINDS) {
       const values = { needs: 0, data }
@@ -168,7 +168,7 @@ test.for(['together', 'one by one'])('late ones that go in %s write nothing', as
   if (how === 'one by one') await database.tables.run('ANALYZE')
   await database.tables.run('INSERT INTO files VALUES (2, 1, 1), (3, 1, 1)')
   const world = new World(database, await database.open())
-  await world.store.planDiscoveries([fileSource(world)])
+  await world.store.rows.planDiscoveries([fileSource(world)])
   const late = await rowWorker(world, { worker: 'worker:late:0' })
   const lost = await late.claim(2)
   for (const claim of lost) await late.giveBack(claim)

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import type { DiscoverySource } from '../../../src/store/contract.ts'
+import type { DiscoverySource } from '../../../src/store/ports/rows.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
@@ -176,7 +176,7 @@ test('an index that is dropped while rows are worked on is not missed', async ()
   )
   await tables.run('CREATE INDEX own ON files (needs, valid)')
   await tables.run('INSERT INTO files VALUES (1, 1, 1), (2, 1, 1)')
-  await world.store.planDiscoveries([fileSource(world)])
+  await world.store.rows.planDiscoveries([fileSource(world)])
   const worker = await rowWorker(world)
   await worker.complete(await worker.claimOne(), { needs: 0 })
   await tables.run('DROP INDEX own')
@@ -189,7 +189,7 @@ test('a value that SQLite cannot hold fails its row alone', async () => {
   const world = new World(database, await database.open())
   await database.tables.run('CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer, data)')
   await database.tables.run('INSERT INTO files VALUES (1, 1, 1, NULL), (2, 1, 1, NULL), (3, 1, 1, NULL)')
-  await world.store.planDiscoveries([fileSource(world)])
+  await world.store.rows.planDiscoveries([fileSource(world)])
   const worker = await rowWorker(world)
   const [one, two, three] = await worker.claim(3)
   expect(await worker.complete(one!, { needs: 0, data: { a: 1 } as never })).toMatchObject({ kind: 'failed' })
@@ -219,7 +219,7 @@ test.each([
   )
   await database.tables.run(more)
   await database.tables.run('INSERT INTO files VALUES (1, 1, 1, NULL), (2, 1, 1, NULL), (3, 1, 1, NULL)')
-  await world.store.planDiscoveries([fileSource(world)])
+  await world.store.rows.planDiscoveries([fileSource(world)])
   const worker = await rowWorker(world)
   const outcomes = (await worker.claim(3)).map(({ id, fence, key }) => {
     const values = { needs: 0, genre: key === '2' ? 7 : null }
@@ -227,7 +227,11 @@ test.each([
   })
   const { answers } = await worker.exchange({ outcomes })
   expect(answers).toMatchObject([{ kind: 'done' }, { kind: 'failed', retryInMs: 1_000 }, { kind: 'done' }])
-  expect(await world.store.countRows('tag-files')).toMatchObject({ backingOff: 1, waiting: 0, claimed: 0 })
+  expect(await world.store.rows.countRows('tag-files')).toMatchObject({
+    backingOff: 1,
+    waiting: 0,
+    claimed: 0,
+  })
 })
 
 test.each([
@@ -241,7 +245,7 @@ test.each([
   const world = new World(database, await database.open())
   await database.tables.run(`CREATE TABLE files (${columns})`)
   await database.tables.run('CREATE UNIQUE INDEX part ON files (id) WHERE needs = 1')
-  await expect(world.store.planDiscoveries([fileSource(world)])).rejects.toMatchObject({
+  await expect(world.store.rows.planDiscoveries([fileSource(world)])).rejects.toMatchObject({
     code: 'BAD_DISCOVERY',
   })
 })
@@ -253,13 +257,13 @@ test('whole rows are counted exactly, aside, when they are many', async () => {
   await database.tables.run('CREATE TABLE files (id integer PRIMARY KEY, needs integer, valid integer)')
   await database.tables.run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
     INSERT INTO files SELECT i, 1, 1 FROM n`)
-  await world.store.planDiscoveries([fileSource(world)])
+  await world.store.rows.planDiscoveries([fileSource(world)])
   const worker = await rowWorker(world)
   const [first] = await worker.claim(5)
   await worker.fail(first!, null)
   const [one, other] = await Promise.all([
-    world.store.countRows('tag-files'),
-    world.store.countRows('tag-files'),
+    world.store.rows.countRows('tag-files'),
+    world.store.rows.countRows('tag-files'),
   ])
   expect(one).toMatchObject({ waiting: 29_995, claimed: 4, quarantined: 1, backingOff: 0 })
   expect(other).toEqual(one)

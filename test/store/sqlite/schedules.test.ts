@@ -20,7 +20,7 @@ async function scene() {
   const clock = new ManualClock()
   const store = await openSqliteStore({ path, clock })
   onTestFinished(() => store.close())
-  await store.planSchedules([{ name: 'job', every: '10s', timezone: null }])
+  await store.admin.planSchedules([{ name: 'job', every: '10s', timezone: null }])
   clock.advance(10_000)
   const db = new Statements(connect(path), loadDriver())
   const dialect = sqliteDialect(clock.now)
@@ -39,20 +39,20 @@ describe('an occurrence that was seen to be due', () => {
   test('is enqueued', async () => {
     const { store, write } = await scene()
     expect(write()).toHaveLength(1)
-    expect(await store.countTasks({})).toMatchObject({ queued: 1 })
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: 1 })
   })
 
   test('and was enqueued, and even ended, meanwhile, is not enqueued again', async () => {
     const { store, write } = await scene()
-    const { fired } = await store.fireSchedules([task])
-    await store.cancelTask(fired[0]!.task)
+    const { fired } = await store.admin.fireSchedules([task])
+    await store.tasks.cancelTask(fired[0]!.task)
     expect(write()).toEqual([])
-    expect(await store.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
+    expect(await store.tasks.countTasks({})).toMatchObject({ queued: 0, cancelled: 1 })
   })
 
   test('and was paused meanwhile is not enqueued', async () => {
     const { store, write } = await scene()
-    await store.setSchedulePaused('job', true)
+    await store.admin.setSchedulePaused('job', true)
     expect(write()).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { newTask } from '../../conformance/world.ts'
 import { connect, freshPath, openStore } from './folder.ts'
@@ -34,26 +34,26 @@ function before(words: string, act: () => void): void {
 function enqueueElsewhere(store: Store, path: string, count: number): void {
   const db = connect(path)
   const tasks = Array.from({ length: count }, () => newTask())
-  db.transaction(() => store.within(db).enqueue(tasks)).immediate()
+  db.transaction(() => store.tasks.within(db).enqueue(tasks)).immediate()
 }
 
 test('counts are of one moment: what others commit meanwhile is counted as a whole, or not', async () => {
   const path = freshPath()
   const store = await openStore(path)
-  await store.enqueue(Array.from({ length: 500 }, () => newTask()))
+  await store.tasks.enqueue(Array.from({ length: 500 }, () => newTask()))
   before('counted_through', () => enqueueElsewhere(store, path, 600))
-  expect([500, 1_100]).toContain((await store.countTasks({})).queued)
-  expect((await store.countTasks({})).queued).toBe(1_100)
+  expect([500, 1_100]).toContain((await store.tasks.countTasks({})).queued)
+  expect((await store.tasks.countTasks({})).queued).toBe(1_100)
 })
 
 test('a task that is removed while it is read is read as it was', async () => {
   const path = freshPath()
   const store = await openStore(path)
   const input = 'x'.repeat(5_000)
-  const [task] = await store.enqueue([newTask({ input: JSON.stringify(input) })])
+  const [task] = await store.tasks.enqueue([newTask({ input: JSON.stringify(input) })])
   before('gleaner_inputs', () => {
     connect(path).exec('DELETE FROM gleaner_inputs; DELETE FROM gleaner_tasks')
   })
-  expect(await store.getTask(task!.id)).toMatchObject({ input })
-  expect(await store.getTask(task!.id)).toBe(null)
+  expect(await store.tasks.getTask(task!.id)).toMatchObject({ input })
+  expect(await store.tasks.getTask(task!.id)).toBe(null)
 })

@@ -16,33 +16,36 @@ async function populated() {
   const raw = connect(path)
   const all = (sql: string) => raw.prepare(sql).all()
 
-  await store.enqueue([newTask({ name: 'a', queue: 'x' }), newTask({ name: 'b', queue: 'x' })])
+  await store.tasks.enqueue([newTask({ name: 'a', queue: 'x' }), newTask({ name: 'b', queue: 'x' })])
   const [done, failing] = await worker.claim(2)
   await worker.complete(done!)
   clock.advance(MINUTE_MS)
   await worker.fail(failing!, null, 'permanent')
   const since = clock.now()
-  await store.enqueue([
+  await store.tasks.enqueue([
     newTask({ name: 'a', queue: 'x', priority: 500 }),
     newTask({ name: 'a', queue: 'x', runAfter: { ms: 100 } }),
     newTask({ name: 'a', queue: 'x', runAfter: { ms: 3_600_000 } }),
     newTask({ name: 'a', queue: 'y' }),
   ])
-  const [cancelled] = await store.enqueue([newTask({ name: 'a', queue: 'x' })])
-  await store.cancelTask(cancelled!.id)
+  const [cancelled] = await store.tasks.enqueue([newTask({ name: 'a', queue: 'x' })])
+  await store.tasks.cancelTask(cancelled!.id)
   clock.advance(10)
-  await store.enqueue([newTask({ name: 'a', queue: 'x', priority: 1 }), newTask({ name: 'b', queue: 'x' })])
+  await store.tasks.enqueue([
+    newTask({ name: 'a', queue: 'x', priority: 1 }),
+    newTask({ name: 'b', queue: 'x' }),
+  ])
   return { store, clock, worker, openedAt, since, all, failing: failing! }
 }
 
 test('gleaner_queue_depth says what listQueues says', async () => {
   const { store, clock, worker, all } = await populated()
   await worker.claim(1, 1)
-  await store.setPaused('y', true)
+  await store.admin.setPaused('y', true)
   // From here on both clocks agree on what is due.
   clock.advance(Date.now() - clock.now())
   const expected = async () =>
-    (await store.listQueues()).map(({ name, paused, strategy: _, ageingMs: __, ...counts }) => ({
+    (await store.admin.listQueues()).map(({ name, paused, strategy: _, ageingMs: __, ...counts }) => ({
       queue: name,
       paused: paused ? 1 : 0,
       ...counts,
@@ -52,7 +55,7 @@ test('gleaner_queue_depth says what listQueues says', async () => {
     { queue: 'x', scheduled: 1, queued: 3, running: 1, completed: 1, failed: 1, cancelled: 1 },
     { queue: 'y', paused: 1, queued: 1 },
   ])
-  await store.setPaused(null, true)
+  await store.admin.setPaused(null, true)
   expect(all('SELECT * FROM gleaner_queue_depth ORDER BY queue')).toEqual(await expected())
 })
 
@@ -102,8 +105,8 @@ test.each([
   ['weighted', null],
 ] as const)('gleaner_oldest tells it of a queue by %s (ageing %s), too', async (strategy, ageingMs) => {
   const { store, since, all } = await populated()
-  await store.configureQueues([{ name: 'x', ordering: { strategy, ageingMs } }])
-  while (await store.rerank());
+  await store.admin.configureQueues([{ name: 'x', ordering: { strategy, ageingMs } }])
+  while (await store.maintenance.rerank());
   expect(all('SELECT queue, waiting_since FROM gleaner_oldest ORDER BY queue')).toEqual([
     { queue: 'x', waiting_since: since },
     { queue: 'y', waiting_since: since },

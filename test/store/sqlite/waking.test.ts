@@ -66,8 +66,8 @@ test('commits that bring no new work wake no other process', async () => {
   const worker = await world.worker()
   const claim = await worker.claimOne()
   await worker.complete(claim)
-  await world.store.advanceLeaseClock(30_000)
-  await world.store.addMetrics([
+  await world.store.sessions.advanceLeaseClock(30_000)
+  await world.store.admin.addMetrics([
     { queue: 'default', name: 'job', enqueued: 1, completed: 1, failed: 0, retried: 0, durations: new Map() },
   ])
   await worker.end('stop')
@@ -159,8 +159,8 @@ test('what is enqueued in a transaction of the user wakes workers when it is com
   other.onChange(({ kind }) => elsewhere.push(kind), 'signals')
   const db = connect(path)
   db.exec('BEGIN IMMEDIATE')
-  store.within(db).enqueue([newTask()])
-  store.within(db).enqueue([newTask()])
+  store.tasks.within(db).enqueue([newTask()])
+  store.tasks.within(db).enqueue([newTask()])
   await new Promise((resolve) => setImmediate(resolve))
   expect(here).toEqual([])
   db.exec('COMMIT')
@@ -175,7 +175,7 @@ test('a connection that is closed in its transaction harms nobody', async () => 
   store.onChange(({ kind }) => here.push(kind), 'signals')
   const db = new DatabaseSync(path)
   db.exec('BEGIN IMMEDIATE')
-  store.within(db).enqueue([newTask()])
+  store.tasks.within(db).enqueue([newTask()])
   db.close()
   await until('it is over', () => here.length > 0)
 })

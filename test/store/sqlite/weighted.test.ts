@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Outcome } from '../../../src/model/outcome.ts'
-import type { Exchange, NewTask, Store } from '../../../src/store/contract.ts'
+import type { Exchange } from '../../../src/store/ports/exchange.ts'
+import type { NewTask } from '../../../src/store/ports/new-task.ts'
+import type { Store } from '../../../src/store/ports/store.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
@@ -20,7 +22,7 @@ async function weightedQueue(seed: number) {
     random: seeded(seed),
   })
   onTestFinished(() => store.close())
-  await store.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
+  await store.admin.configureQueues([{ name: 'default', ordering: { strategy: 'weighted', ageingMs: null } }])
   const worker = await new Claimant(store, clock).begin()
   return { clock, store, worker }
 }
@@ -42,7 +44,7 @@ class Field {
   }
 
   async enqueue(priorities: readonly number[], task: Partial<NewTask> = {}): Promise<void> {
-    const answers = await this.#store.enqueue(
+    const answers = await this.#store.tasks.enqueue(
       priorities.map((priority) => newTask({ priority, maxAttempts: 1_000, ...task })),
     )
     for (const [i, { id }] of answers.entries()) this.#priorityOf.set(id, priorities[i]!)
@@ -111,7 +113,9 @@ test('who is merely held ahead does not move the race on: a late comer has his c
   const first = new Draws([99, 100])
   const late = new Set<string>()
   const enqueue = async (count: number) =>
-    (await store.enqueue(Array.from({ length: count }, () => newTask({ priority: 100 })))).map(({ id }) => id)
+    (await store.tasks.enqueue(Array.from({ length: count }, () => newTask({ priority: 100 })))).map(
+      ({ id }) => id,
+    )
   await enqueue(9)
   for (let round = 0; round < 3_000; round++) {
     const [begun, ...ahead] = await worker.claim(1, 8)
@@ -140,9 +144,11 @@ test('who is merely held ahead does not move the race on: a late comer has his c
 
 test('nobody starves: each of twenty of priority 100 has its turn among those of priority 1 that never end', async () => {
   const { store, worker } = await weightedQueue(4)
-  await store.enqueue(Array.from({ length: 10 }, () => newTask({ priority: 1 })))
+  await store.tasks.enqueue(Array.from({ length: 10 }, () => newTask({ priority: 1 })))
   const patient = new Set(
-    (await store.enqueue(Array.from({ length: 20 }, () => newTask({ priority: 100 })))).map(({ id }) => id),
+    (await store.tasks.enqueue(Array.from({ length: 20 }, () => newTask({ priority: 100 })))).map(
+      ({ id }) => id,
+    ),
   )
   let draws = 0
   while (patient.size > 0) {
@@ -150,7 +156,7 @@ test('nobody starves: each of twenty of priority 100 has its turn among those of
     const urgent = claims.filter(({ id }) => !patient.delete(id))
     draws += claims.length
     await worker.completeAll(claims)
-    await store.enqueue(urgent.map(() => newTask({ priority: 1 })))
+    await store.tasks.enqueue(urgent.map(() => newTask({ priority: 1 })))
   }
   // Each waits for 1 000 draws on average.
   expect(draws).toBeLessThan(10_000)

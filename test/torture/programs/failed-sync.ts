@@ -18,7 +18,7 @@ const letNextSyncFail = () => writeSync(shared, Buffer.from([1, 0, 0, 0]), 0, 4,
 
 const store = await openSqliteStore({ path: join(folder, 'app.db') })
 const enqueue = async () => {
-  const [task] = await store.enqueue([newTask()])
+  const [task] = await store.tasks.enqueue([newTask()])
   writeSync(marks, `enqueued ${task!.id}`)
 }
 const outcomes: string[] = []
@@ -37,6 +37,6 @@ for (let n = 0; n < 10; n++) await worker.claim(1)
 letNextSyncFail()
 await tried(enqueue)
 for (let n = 0; n < 5; n++) await tried(enqueue)
-await tried(() => store.countTasks({}))
+await tried(() => store.tasks.countTasks({}))
 say('outcomes', { outcomes })
 await store.close()

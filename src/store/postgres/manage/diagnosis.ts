@@ -1,9 +1,9 @@
 import type { Diagnosis } from '../../diagnosis.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 import { migrations } from '../migrations/index.ts'
 import { quoted } from '../rows/shape.ts'
 import { Database } from '../server/database.ts'
 import { OLDEST_SERVER, versionOf } from '../server/migrate.ts'
-import type { PostgresOptions } from '../server/options.ts'
 import type { Sql } from '../server/sql.ts'
 
 type Trouble = Diagnosis['troubles'][number]

@@ -1,5 +1,5 @@
-import type { Exchange } from '../../contract.ts'
 import { LOG_LINES_MAX } from '../../log-row.ts'
+import type { Exchange } from '../../ports/exchange.ts'
 import { numberList, type Sql, storable, textList } from '../server/sql.ts'
 import { momentOf } from '../tasks/moment.ts'
 import { rowid } from '../tasks/rowid.ts'

@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { isFixed, orderOf } from '../../source.ts'
 import type { Ask } from '../server/database.ts'
 import { quoted, type Shape } from './shape.ts'

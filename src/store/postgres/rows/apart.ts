@@ -1,6 +1,6 @@
 import { readRowId, rowId } from '../../../model/row.ts'
-import type { Run } from '../../contract.ts'
-import type { RowExchange } from '../../rows.ts'
+import type { Run } from '../../ports/exchange.ts'
+import type { RowExchange } from '../../ports/rows.ts'
 import type { Sql } from '../server/sql.ts'
 import { type Answers, endOurs, type HandedIn } from './handing-in.ts'
 import { judgeAll, lockSession, settling } from './judging.ts'

@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../server/database.ts'
 import { claimSql, type Look } from './claim-sql.ts'

@@ -1,5 +1,5 @@
 import { rowId } from '../../../model/row.ts'
-import type { RowClaim, RowWant } from '../../rows.ts'
+import type { RowClaim, RowWant } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { LEAD, type Look, TOLD_MIN } from './claim-sql.ts'

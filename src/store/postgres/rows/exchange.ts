@@ -1,5 +1,5 @@
 import type { RowAnswer } from '../../../model/row.ts'
-import type { RowExchange, RowsExchanged } from '../../rows.ts'
+import type { RowExchange, RowsExchanged } from '../../ports/rows.ts'
 import { handInApart, NOTHING_TOLD, type Wrong } from './apart.ts'
 import { type Group, groupOf, knownFor, valuesOf } from './completing.ts'
 import { type Answers, type HandedIn, handedIn } from './handing-in.ts'

@@ -1,7 +1,7 @@
 import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
 import { readRowId } from '../../../model/row.ts'
 import type { GiveBack } from '../../../model/session.ts'
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import type { Sql } from '../server/sql.ts'
 import type { DiscoveryBook } from './book.ts'
 import { lookAt } from './handing-in.ts'

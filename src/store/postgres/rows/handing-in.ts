@@ -8,7 +8,7 @@ import {
 import { decide, type Held } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
-import type { Run } from '../../contract.ts'
+import type { Run } from '../../ports/exchange.ts'
 import type { Sql } from '../server/sql.ts'
 import { type EndedClaim, endClaims, heldRow, type Remembered, readEntries, remember } from './ledger.ts'
 import type { RowSource } from './source.ts'

@@ -1,6 +1,8 @@
 import type { RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
-import type { Change, Rows } from '../../contract.ts'
+import type { Change } from '../../ports/change.ts'
+import type { MaintenanceStore } from '../../ports/maintenance.ts'
+import type { RowStore } from '../../ports/rows.ts'
 import { areSameWaits } from '../../row-waits.ts'
 import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
 import type { Scripts } from '../../sql/scripts.ts'
@@ -43,7 +45,7 @@ export interface RowsOf {
 }
 
 /** The verbs for work found in the user's own tables. */
-export function postgresRows(shared: RowsOf): Rows {
+export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 'repairRows'> {
   const { database, scripts, clockMs, now, read, write, spread } = shared
   const book = shared.memory.discoveries
   const { sql, ofUser } = database

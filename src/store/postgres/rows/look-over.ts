@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { badDiscovery, checkCondition, realColumns } from '../../source.ts'
 import type { Database } from '../server/database.ts'
 import { type Advice, adviceFor } from './advice.ts'

@@ -1,5 +1,5 @@
 import { keysAmong } from '../../../model/row.ts'
-import type { BrokenDiscovery, RowClaim, RowWant } from '../../rows.ts'
+import type { BrokenDiscovery, RowClaim, RowWant } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'

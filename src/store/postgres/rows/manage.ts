@@ -1,5 +1,5 @@
 import { entryReleased } from '../../../model/ledger.ts'
-import type { RetryRowAnswer } from '../../rows.ts'
+import type { RetryRowAnswer } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../server/sql.ts'
 import type { Known } from './book.ts'

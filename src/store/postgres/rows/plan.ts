@@ -1,4 +1,4 @@
-import type { DiscoveryRecord, DiscoverySource, PlannedDiscovery } from '../../rows.ts'
+import type { DiscoveryRecord, DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../server/sql.ts'
 import type { LookedOver } from './look-over.ts'

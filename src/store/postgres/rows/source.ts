@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { type OrderColumn, orderOf } from '../../source.ts'
 import { type Column, quoted, type Shape } from './shape.ts'
 

@@ -1,4 +1,4 @@
-import type { Change } from '../../contract.ts'
+import type { Change } from '../../ports/change.ts'
 import type { Database } from './database.ts'
 
 /** What somebody waits for is notified for so long; whoever still waits says so again in time. */

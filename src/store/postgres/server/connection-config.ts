@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { InputError } from '../../../errors.ts'
-import type { PostgresOptions } from './options.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 import { readServerUrl } from './server-url.ts'
 import { startupSettings } from './settings.ts'
 import { withTls } from './tls.ts'

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { InputError } from '../../../errors.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 import { Connections } from './connections.ts'
 import { type Answer, Journey, type Value } from './journey.ts'
 import { Network } from './network.ts'
-import type { PostgresOptions } from './options.ts'
 import { ServerConnection } from './server-connection.ts'
 import { schemaIn } from './server-url.ts'
 import {

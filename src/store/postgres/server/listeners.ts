@@ -1,7 +1,7 @@
-import type { Change, Hears, Listener } from '../../contract.ts'
+import type { Change, Hears, Listener } from '../../ports/change.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 import { Awaited } from './awaited.ts'
 import type { Database } from './database.ts'
-import type { PostgresOptions } from './options.ts'
 import { isWork } from './wakeups.ts'
 
 /** Those in this process who want to know what changed. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import type { PostgresOptions } from '../../ports/database.ts'
 import { connectionConfig } from './connection-config.ts'
-import type { PostgresOptions } from './options.ts'
 import { readServerUrl } from './server-url.ts'
 import { type Address, Servers } from './servers.ts'
 import { timeoutsOf } from './settings.ts'

@@ -1,5 +1,5 @@
-import type { Change } from '../../change.ts'
 import { ALL_TIME } from '../../metrics-row.ts'
+import type { Change } from '../../ports/change.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, one, run, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'

@@ -1,4 +1,4 @@
-import type { PostgresOptions } from './options.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 
 /** How a transaction is to be. */
 export interface Manner {

@@ -1,4 +1,4 @@
-import type { NewTask } from '../../contract.ts'
+import type { NewTask } from '../../ports/new-task.ts'
 
 /** Tasks of one name and queue that any worker of that name and queue can take. */
 export interface NewTasks {

@@ -1,5 +1,5 @@
 import { InputError } from '../../../errors.ts'
-import type { PostgresOptions } from './options.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 
 /** Parameters of a URL with which the driver would replace the `ssl` option. */
 const PARAMETERS = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'uselibpqcompat']

@@ -1,7 +1,7 @@
-import type { Renewer } from '../../renewal.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
+import type { Renewer } from '../../ports/renewal.ts'
 import { renewSessions } from '../../scripts/renewing.ts'
 import type { Database } from '../server/database.ts'
-import type { PostgresOptions } from '../server/options.ts'
 import { driveOn, postgresDialect } from '../server/scripts.ts'
 
 /** A busy server may take that long. */

@@ -1,4 +1,4 @@
-import type { Claim, Exchange, Exchanged } from '../../contract.ts'
+import type { Claim, Exchange, Exchanged } from '../../ports/exchange.ts'
 import { type Opening, suspectsAmongKeys } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'

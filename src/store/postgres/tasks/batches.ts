@@ -1,4 +1,4 @@
-import type { ClaimProof, Exchange, Exchanged } from '../../contract.ts'
+import type { ClaimProof, Exchange, Exchanged } from '../../ports/exchange.ts'
 
 /** Tasks that somebody holds. The batches say where to look, a task's own row whether it is still so. */
 export const HELD =

@@ -1,6 +1,6 @@
-import type { Claim, Want } from '../../contract.ts'
 import { FOLLOW_MS, IS_FOLLOWER } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
+import type { Claim, Want } from '../../ports/exchange.ts'
 import type { Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
 import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from '../limits/limited-claim.ts'

@@ -1,5 +1,5 @@
-import type { Enqueued, NewTask } from '../../contract.ts'
 import { type Follows, followerKey, withoutMark } from '../../follower.ts'
+import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import { Slots } from '../limits/gates.ts'
 import type { Memory } from '../memory.ts'

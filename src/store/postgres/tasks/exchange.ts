@@ -1,5 +1,5 @@
 import { decide } from '../../../model/outcome.ts'
-import type { Exchange, Exchanged, Run } from '../../contract.ts'
+import type { Exchange, Exchanged, Run } from '../../ports/exchange.ts'
 import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'

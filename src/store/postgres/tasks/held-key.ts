@@ -5,8 +5,8 @@ import {
   type KeyHolders,
   type WhenHeld,
 } from '../../../model/held-key.ts'
-import type { Enqueued, NewTask } from '../../contract.ts'
 import { type Follows, followerKey, THROTTLES_PRUNED_MAX } from '../../follower.ts'
+import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import type { Sql } from '../server/sql.ts'
 import { Tally } from './tally.ts'

@@ -1,6 +1,7 @@
 import { ClaimableLanes } from '../../claimable.ts'
-import type { Able, LaneFilter } from '../../contract.ts'
 import { isMatch, type Lane, readRequirement, requirementWords } from '../../lane.ts'
+import type { Able } from '../../ports/exchange.ts'
+import type { LaneFilter } from '../../ports/tasks.ts'
 import { LimitBook } from '../limits/gates.ts'
 import type { Sql } from '../server/sql.ts'
 import { findKeyedLanes, type KeyedLane, keyedWords, makeKeyedLanes } from './keyed-lanes.ts'

@@ -1,5 +1,5 @@
-import type { Want } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
+import type { Want } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
 import { IS_AWAITED } from '../server/awaited.ts'
 import { LIFE } from '../server/server-life.ts'

@@ -1,5 +1,5 @@
-import type { Claim, Exchange, Exchanged, Want } from '../../contract.ts'
 import type { Lane } from '../../lane.ts'
+import type { Claim, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
 import { unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../contract.ts'
+import type { Exchange } from '../../ports/exchange.ts'
 import { numberList, type Sql, storable } from '../server/sql.ts'
 import { momentOf } from './moment.ts'
 import { rowid } from './rowid.ts'

@@ -1,4 +1,4 @@
-import type { Want } from '../../contract.ts'
+import type { Want } from '../../ports/exchange.ts'
 import { numberList, type Sql } from '../server/sql.ts'
 import type { Path } from './low-water.ts'
 import { momentOf } from './moment.ts'

@@ -1,5 +1,5 @@
 import { InputError } from '../../../errors.ts'
-import type { NewTask, Within } from '../../contract.ts'
+import type { NewTask, Within } from '../../ports/new-task.ts'
 import type { Memory } from '../memory.ts'
 import type { Queryable, Sql } from '../server/sql.ts'
 import { translated } from '../server/sql-errors.ts'

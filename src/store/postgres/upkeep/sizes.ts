@@ -1,4 +1,4 @@
-import type { AppliedMigration } from '../../managing.ts'
+import type { AppliedMigration } from '../../ports/maintenance.ts'
 import type { Sql } from '../server/sql.ts'
 
 /** Our tables with their indexes. The write-ahead log is the whole server's, and not everybody may look at it. */

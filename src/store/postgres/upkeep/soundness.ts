@@ -1,6 +1,6 @@
 import { ACTIVE_KEY_WITHOUT_MARK } from '../../follower.ts'
+import type { Finding } from '../../ports/maintenance.ts'
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../../soundness.ts'
-import type { Finding } from '../../upkeep.ts'
 import type { Sql } from '../server/sql.ts'
 
 export const FLAWS: readonly Flaw[] = [

@@ -1,8 +1,8 @@
 import { StoreError } from '../../../errors.ts'
+import type { MaintenanceStore } from '../../ports/maintenance.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import type { Upkeep } from '../../upkeep.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import { postgresPruning } from './prune.ts'
@@ -16,6 +16,12 @@ export interface UpkeepOf {
   clockMs: () => number | null
   read<T>(work: () => Promise<T>): Promise<T>
 }
+
+/** What it adds to the port. */
+type Upkeep = Pick<
+  MaintenanceStore,
+  'pruneTasks' | 'check' | 'optimize' | 'checkpoint' | 'backup' | 'backups' | 'restore'
+>
 
 export function postgresUpkeep({ database, memory, scripts, clockMs, read }: UpkeepOf): Upkeep {
   const pruning = postgresPruning(scripts.db)

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { InputError } from '../../../errors.ts'
-import type { SqliteDatabase, SqliteLibrary } from './driver.ts'
+import type { SqliteLibrary } from '../../ports/database.ts'
+import type { SqliteDatabase } from './driver.ts'
 import { loadDriver } from './load.ts'
 import { ownBetterSqlite3 } from './own-better-sqlite3.ts'
 

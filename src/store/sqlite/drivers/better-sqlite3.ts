@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
-import type { SqliteDatabase, SqliteDriver, SqliteLibrary } from './driver.ts'
+import type { SqliteLibrary } from '../../ports/database.ts'
+import type { SqliteDatabase, SqliteDriver } from './driver.ts'
 
 /** Its connections are used as they are: nothing stands between a statement and the library. */
 export function betterSqlite3(Library: typeof Database, library: SqliteLibrary): SqliteDriver {

@@ -1,9 +1,4 @@
-/**
- * Which SQLite library opens the file. Plain data: it travels to threads and worker processes. `module`: the path of a module like
- * better-sqlite3 (or one that exports `DatabaseSync`).
- */
-export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string }
-
+import type { SqliteLibrary } from '../../ports/database.ts'
 /** Options for SQLite. */
 export interface SqliteSettings {
   /**

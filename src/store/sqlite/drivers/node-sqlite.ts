@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { SqliteLibrary } from '../../ports/database.ts'
 import type {
   BackupOptions,
   FunctionOptions,
   SqliteDatabase,
   SqliteDriver,
-  SqliteLibrary,
   SqliteStatement,
 } from './driver.ts'
 

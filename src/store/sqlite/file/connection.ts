@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mustReopen, StoreError } from '../../../errors.ts'
-import type { SqliteDatabase, SqliteDriver, SqliteLibrary } from '../drivers/driver.ts'
+import type { SqliteLibrary } from '../../ports/database.ts'
+import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
 import { type Checkpointed, DurableLog } from './durable-log.ts'

@@ -1,6 +1,6 @@
 import { ClaimableLanes } from '../../claimable.ts'
-import type { Want } from '../../contract.ts'
 import type { Gate } from '../../gate.ts'
+import type { Want } from '../../ports/exchange.ts'
 import { gateOfQueue, type LimitBook } from '../limits/gates.ts'
 import type { Memory } from '../memory.ts'
 import type { Statements } from './statements.ts'

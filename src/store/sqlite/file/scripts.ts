@@ -1,6 +1,6 @@
-import type { Change } from '../../change.ts'
 import { KEY_WITHOUT_MARK } from '../../follower.ts'
 import { ALL_TIME } from '../../metrics-row.ts'
+import type { Change } from '../../ports/change.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, runSync, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'

@@ -1,4 +1,4 @@
-import type { Change, Hears } from '../../change.ts'
+import type { Change, Hears } from '../../ports/change.ts'
 import { whenOver } from './after-transaction.ts'
 import type { Connection } from './connection.ts'
 import { type Signal, WakeFile } from './wake-file.ts'

@@ -1,5 +1,5 @@
-import type { Exchange } from '../../contract.ts'
 import { LOG_LINES_MAX } from '../../log-row.ts'
+import type { Exchange } from '../../ports/exchange.ts'
 import type { Statements } from '../file/statements.ts'
 
 export function appendLogs(db: Statements, session: number, logs: Exchange['logs']): void {

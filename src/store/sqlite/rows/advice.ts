@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { isFixed } from '../../source.ts'
 import { Statements } from '../file/statements.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'

@@ -1,5 +1,5 @@
 import { GleanerError } from '../../../errors.ts'
-import type { DiscoveryRecord, DiscoverySource } from '../../rows.ts'
+import type { DiscoveryRecord, DiscoverySource } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'

@@ -1,5 +1,5 @@
 import { keysAmong, rowId } from '../../../model/row.ts'
-import type { RowClaim, RowWant } from '../../rows.ts'
+import type { RowClaim, RowWant } from '../../ports/rows.ts'
 import { fillSlots, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'

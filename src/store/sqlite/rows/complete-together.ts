@@ -1,5 +1,5 @@
 import { type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
-import type { Run } from '../../contract.ts'
+import type { Run } from '../../ports/exchange.ts'
 import { type Filled, fillSlots, runInSlots } from '../file/slots.ts'
 import { isBusy } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'

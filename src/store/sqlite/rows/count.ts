@@ -1,5 +1,5 @@
 import { type RowCounts, rowCounts } from '../../../model/row.ts'
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import type { Connection } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import { registerDigest } from './digest.ts'

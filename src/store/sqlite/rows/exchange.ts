@@ -1,5 +1,5 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
-import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
+import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/live.ts'

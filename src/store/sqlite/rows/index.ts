@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RowAnswer, RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
-import type { Change, Rows } from '../../contract.ts'
+import type { Change } from '../../ports/change.ts'
+import type { MaintenanceStore } from '../../ports/maintenance.ts'
+import type { BrokenDiscovery, RowExchange, RowStore, RowsExchanged, RowWant } from '../../ports/rows.ts'
 import { areSameWaits } from '../../row-waits.ts'
-import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../rows.ts'
 import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
@@ -46,7 +47,7 @@ function shown({ kind: _, ...answer }: Look & { kind: 'nothing' }) {
 }
 
 /** The verbs for work found in the user's own tables. */
-export function sqliteRows(services: RowServices): Rows {
+export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceStore, 'repairRows'> {
   const { connection, memory, scripts, ours, now, promised, read, write, tell, heed } = services
   const db = connection.statements
   const { book } = memory

@@ -1,4 +1,4 @@
-import type { RowWant } from '../../rows.ts'
+import type { RowWant } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive } from '../sessions/live.ts'

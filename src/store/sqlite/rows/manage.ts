@@ -1,5 +1,5 @@
 import { entryReleased } from '../../../model/ledger.ts'
-import type { RetryRowAnswer } from '../../rows.ts'
+import type { RetryRowAnswer } from '../../ports/rows.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Known } from './book.ts'
 import { entryOf, readEntry, writeEntry } from './ledger.ts'

@@ -1,5 +1,5 @@
 import { property } from '../../../thrown.ts'
-import type { RowExchange, RowsExchanged } from '../../rows.ts'
+import type { RowExchange, RowsExchanged } from '../../ports/rows.ts'
 import { sqliteCode } from '../drivers/codes.ts'
 
 type HandIn = (exchange: RowExchange) => Promise<RowsExchanged>

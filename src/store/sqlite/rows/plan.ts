@@ -1,4 +1,4 @@
-import type { DiscoverySource, PlannedDiscovery } from '../../rows.ts'
+import type { DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
 import type { Statements } from '../file/statements.ts'
 import { missingIndex } from './advice.ts'
 import { lookOver, shapeOf } from './shape.ts'

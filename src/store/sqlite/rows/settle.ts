@@ -2,7 +2,7 @@ import { CHANGES_MAX, entryAfter, entryAfterChange } from '../../../model/ledger
 import { decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
-import type { Run } from '../../contract.ts'
+import type { Run } from '../../ports/exchange.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { type DiscoveryBook, type Known, pause } from './book.ts'

@@ -1,4 +1,4 @@
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { badDiscovery as bad, checkColumns, checkCondition, checkNotNull, realColumns } from '../../source.ts'
 import type { Statements } from '../file/statements.ts'
 import { indexFor } from './advice.ts'

@@ -1,5 +1,5 @@
 import { isTuple } from '../../cursor.ts'
-import type { DiscoverySource } from '../../rows.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { orderOf } from '../../source.ts'
 import { versionSql } from './digest.ts'
 

@@ -1,7 +1,6 @@
 import { type InSlots, inSlots, plansOf, type Step } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
-import type { From, RowSource } from './source-sql.ts'
-import { quoted } from './source-sql.ts'
+import { type From, quoted, type RowSource } from './source-sql.ts'
 
 /** The statements of a discovery, put together once: a text that is built anew each time costs more than what it asks. */
 export class Wording {

@@ -1,6 +1,6 @@
-import type { Renewer } from '../../renewal.ts'
+import type { SqliteLibrary } from '../../ports/database.ts'
+import type { Renewer } from '../../ports/renewal.ts'
 import { renewSessions } from '../../scripts/renewing.ts'
-import type { SqliteLibrary } from '../drivers/driver.ts'
 import { Connection } from '../file/connection.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 

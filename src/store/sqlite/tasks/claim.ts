@@ -1,7 +1,7 @@
 import { isLastFirst } from '../../../model/rank.ts'
-import type { Claim, Want } from '../../contract.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
+import type { Claim, Want } from '../../ports/exchange.ts'
 import { furthest, type Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
 import { isLimited, type Opening } from '../file/opening.ts'

@@ -1,4 +1,4 @@
-import type { Run } from '../../contract.ts'
+import type { Run } from '../../ports/exchange.ts'
 import { rowid } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
 import { alikeInARow } from './alike.ts'

@@ -1,5 +1,5 @@
 import { StoreError } from '../../../errors.ts'
-import type { Effects } from '../../contract.ts'
+import type { Effects } from '../../ports/exchange.ts'
 import type { Connection } from '../file/connection.ts'
 import { markOutages } from '../file/sql-errors.ts'
 import { hasEnqueued, type OurDatabase } from './within.ts'

@@ -1,5 +1,5 @@
-import type { Enqueued, NewTask } from '../../contract.ts'
 import { followerKey } from '../../follower.ts'
+import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { QueueBook } from '../order/queue-book.ts'

@@ -1,5 +1,5 @@
 import { decide } from '../../../model/outcome.ts'
-import type { Claim, Exchange, Exchanged, Want } from '../../contract.ts'
+import type { Claim, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
 import { NOTHING_OPEN, type Opening, openLanes } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import { opensAt } from '../limits/limited-claim.ts'

@@ -1,6 +1,6 @@
 import { decideHeld, type KeyHolder, type KeyHolders, type WhenHeld } from '../../../model/held-key.ts'
-import type { Enqueued, NewTask } from '../../contract.ts'
 import { FOLLOW_MS, followerKey, THROTTLES_PRUNED_MAX, withoutMark } from '../../follower.ts'
+import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Tally } from './tally.ts'
 

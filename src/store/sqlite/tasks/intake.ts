@@ -1,4 +1,4 @@
-import type { Enqueued, NewTask } from '../../contract.ts'
+import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 
 /** Tasks of one commit, at most: more would hold the lock, and everybody's answer, for too long. */
 const TASKS_MAX = 1_000

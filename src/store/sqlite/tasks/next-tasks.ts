@@ -1,7 +1,7 @@
 import { isLastFirst } from '../../../model/rank.ts'
-import type { Able, Want } from '../../contract.ts'
 import { Gate } from '../../gate.ts'
 import { oneLine, startWithinLimits } from '../../lines.ts'
+import type { Able, Want } from '../../ports/exchange.ts'
 import { inTurn } from '../../turns.ts'
 import { isLimited, isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'

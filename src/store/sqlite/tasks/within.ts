@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { InputError } from '../../../errors.ts'
-import type { Enqueued, NewTask, Within } from '../../contract.ts'
+import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
 import { isLikeBetterSqlite3, isNodeSqlite } from '../drivers/adopt.ts'
 import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { nameOf } from '../drivers/load.ts'

@@ -1,4 +1,4 @@
-import type { BackupRecord } from '../../upkeep.ts'
+import type { BackupRecord } from '../../ports/maintenance.ts'
 import type { Statements } from '../file/statements.ts'
 
 /** Who makes one every hour sees the last days. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { GleanerError } from '../../../errors.ts'
-import type { UpkeepProgress } from '../../upkeep.ts'
+import type { UpkeepProgress } from '../../ports/maintenance.ts'
 import { setStandardLibrary } from '../drivers/load.ts'
 import { Connection } from '../file/connection.ts'
 import { translated } from '../file/sql-errors.ts'

@@ -1,7 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads'
 import { type ErrorCode, StoreError } from '../../../errors.ts'
 import type { RowCounts } from '../../../model/row.ts'
-import type { DiscoverySource } from '../../rows.ts'
+import type { SqliteLibrary } from '../../ports/database.ts'
 import type {
   Backup,
   Checkpointed,
@@ -9,8 +9,8 @@ import type {
   Optimized,
   OptimizeOptions,
   UpkeepProgress,
-} from '../../upkeep.ts'
-import type { SqliteLibrary } from '../drivers/driver.ts'
+} from '../../ports/maintenance.ts'
+import type { DiscoverySource } from '../../ports/rows.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { refuseSecondLibrary } from '../drivers/second-library.ts'
 

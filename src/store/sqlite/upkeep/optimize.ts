@@ -1,4 +1,4 @@
-import type { Checkpointed, Optimized, OptimizeOptions } from '../../upkeep.ts'
+import type { Checkpointed, Optimized, OptimizeOptions } from '../../ports/maintenance.ts'
 import type { Connection } from '../file/connection.ts'
 
 /** Rows of an index that are looked at for its statistics: enough for the planner, and no scan. */

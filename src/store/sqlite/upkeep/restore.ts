@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { StoreError } from '../../../errors.ts'
-import type { UpkeepProgress } from '../../upkeep.ts'
+import type { UpkeepProgress } from '../../ports/maintenance.ts'
 import { Connection } from '../file/connection.ts'
 import { refuseForeignLink } from '../file/foreign-link.ts'
 import { createFileFor } from '../file/new-file.ts'

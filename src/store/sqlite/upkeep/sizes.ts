@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { AppliedMigration } from '../../managing.ts'
+import type { AppliedMigration } from '../../ports/maintenance.ts'
 import type { Statements } from '../file/statements.ts'
 
 /** Nothing is read for it but the first page. */

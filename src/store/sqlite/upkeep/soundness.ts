@@ -1,5 +1,5 @@
+import type { Finding } from '../../ports/maintenance.ts'
 import { type Counting, examplesOf, type Flaw, findingsOf, flawsToLookFor } from '../../soundness.ts'
-import type { Finding } from '../../upkeep.ts'
 import type { Connection } from '../file/connection.ts'
 import { isDamaged } from '../file/sql-errors.ts'
 

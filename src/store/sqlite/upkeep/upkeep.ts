@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { StoreError } from '../../../errors.ts'
+import type { Backup, BackupRecord, Finding, MaintenanceStore } from '../../ports/maintenance.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import type { Backup, BackupRecord, Finding, Upkeep } from '../../upkeep.ts'
 import type { Connection, Durability } from '../file/connection.ts'
 import type { Memory } from '../memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
@@ -21,6 +21,12 @@ export interface UpkeepOf {
   read<T>(look: () => T): Promise<T>
   write<T>(durability: Durability, change: () => T): Promise<T>
 }
+
+/** What it adds to the port. */
+type Upkeep = Pick<
+  MaintenanceStore,
+  'pruneTasks' | 'check' | 'optimize' | 'checkpoint' | 'backup' | 'backups' | 'restore'
+>
 
 /** The chores of a store that was closed meanwhile are still done. */
 export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: UpkeepOf): Upkeep & {

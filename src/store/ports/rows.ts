@@ -1,8 +1,8 @@
-import type { RowAnswer, RowCounts, RowOutcome, RowRecord, RowState, RowValues } from '../model/row.ts'
-import type { RowCircumstances } from '../model/row-explanation.ts'
-import type { Page } from '../model/task.ts'
-import type { ClaimProof, Effects, Run } from './contract.ts'
-import type { PageRequest } from './managing.ts'
+import type { RowAnswer, RowCounts, RowOutcome, RowRecord, RowState, RowValues } from '../../model/row.ts'
+import type { RowCircumstances } from '../../model/row-explanation.ts'
+import type { Page } from '../../model/task.ts'
+import type { ClaimProof, Effects, Run } from './exchange.ts'
+import type { PageRequest } from './page.ts'
 
 /**
  * The part of the contract for work that is found in the user's own tables. The row is the only state: beside it there are
@@ -15,7 +15,7 @@ import type { PageRequest } from './managing.ts'
  * Verbs that take the name of a discovery throw `InputError` UNKNOWN_DISCOVERY when no process has ever planned it. A discovery
  * that this store has not planned itself is worked on as the last process that planned it said.
  */
-export interface Rows {
+export interface RowStore {
   /**
    * Looks over what was declared, and writes it down for everybody. Throws `InputError` BAD_DISCOVERY, which names the real
    * columns, and then plans none: the table is missing, a view or of another database, a column is missing, the key is not
@@ -35,9 +35,6 @@ export interface Rows {
    * throw is thrown, and the claim stays.
    */
   completeRowWith(session: string, run: Run, values: CompletedRow, effects: Effects): Promise<RowAnswer>
-
-  /** A bounded step: removes claims and ledger entries without a reason (session over; row done, gone, edited). Pass `next` on. */
-  repairRows(step: { limit: number; after: string | null }): Promise<{ removed: number; next: string | null }>
 
   /** All that were ever planned and not forgotten, by name. */
   listDiscoveries(): Promise<DiscoveryRecord[]>

@@ -1,49 +1,46 @@
-import type { Demand } from '../model/alerts.ts'
-import type { Circumstances } from '../model/explanation.ts'
-import type { Holdup } from '../model/holdup.ts'
-import type { Measured, Readings } from '../model/metrics.ts'
-import type { Failure, FinishedStatus, TaskStatus } from '../model/task.ts'
-import type { Actions } from './actions.ts'
-import type { HealthBook } from './health-row.ts'
-import type { Levels } from './level-row.ts'
+import type { Circumstances } from '../../model/explanation.ts'
+import type { LimitState } from '../../model/limit.ts'
+import type {
+  AttemptRecord,
+  Counts,
+  Failure,
+  FinishedStatus,
+  LogLine,
+  Page,
+  TaskRecord,
+  TaskStatus,
+} from '../../model/task.ts'
+import type { Effects, Exchange, Exchanged, Run } from './exchange.ts'
+import type { Enqueued, NewTask, Within } from './new-task.ts'
+import type { PageRequest } from './page.ts'
 
-/** What management asks of a store, and what it is answered. */
+/** Tasks: enqueued, worked on, and managed. */
+export interface TaskStore {
+  enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
+  /** Takes part in a transaction of the user's own; synchronous where the driver is. */
+  within(transaction: unknown): Within
 
-/** For whoever looks after many tasks. */
-export interface Insight extends HealthBook, Actions, Levels {
-  /** All that decides whether it can run now, but for the limits. */
-  circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
+  /** Hands in what is finished, takes what is next: one transaction. */
+  exchange(exchange: Exchange): Promise<Exchanged>
+  /** Commits the handler's own writes together with the completion. False: refused, nothing was written. */
+  completeWith(session: string, claim: Run, result: string | null, effects: Effects): Promise<boolean>
+
+  getTask(id: string): Promise<TaskRecord | null>
+  listTasks(filter: TaskFilter, page: PageRequest): Promise<Page<TaskRecord>>
+  countTasks(filter: LaneFilter): Promise<Counts>
+  taskLogs(id: string, page: LogRequest): Promise<Page<LogLine>>
+  taskAttempts(id: string): Promise<AttemptRecord[]>
+  retryTask(id: string): Promise<RetryAnswer>
+  cancelTask(id: string): Promise<CancelAnswer>
+  removeTask(id: string): Promise<RemoveAnswer>
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
   changeTasks(step: BulkStep): Promise<BulkStepDone>
-  /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
-  noteHoldups(session: string, holdups: readonly Holdup[]): Promise<void>
-  /**
-   * Adds to the current minute, and writes down how many tasks are unfinished now; minutes that are too old are taken away, a few
-   * at a time.
-   */
-  addMetrics(measured: readonly Measured[]): Promise<void>
-  /** What there is now, and what happened within this time. */
-  readMetrics(windowMs: number): Promise<Readings>
-  /** What waits, and who is there to do it. */
-  demand(): Promise<Demand>
-  /** Somebody holds something ahead: claimed, and not known to be started. Of a queue, a discovery, or of all with null. */
-  holdsAhead(of: { queue: string } | { discovery: string } | null): Promise<boolean>
-  /** All that was ever added, of each name in each queue. */
-  readTotals(): Promise<Measured[]>
-  /** Bytes on disk: of the database, and of its write-ahead log where that is a file beside it. */
-  sizes(): Promise<{ databaseBytes: number; walBytes: number | null }>
-  /** The versions that its tables went through, the oldest first. */
-  migrations(): Promise<AppliedMigration[]>
-}
-
-/** A step that updated the tables of the database. */
-export interface AppliedMigration {
-  /** The number of the step. */
-  version: number
-  /** What it changed. */
-  name: string
-  /** Milliseconds since 1970. */
-  appliedAt: number
+  /** How those of these tasks ended that did; the others are left out. */
+  endings(ids: readonly string[]): Promise<Map<string, Ending>>
+  /** All that decides whether it can run now, but for the limits. */
+  circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
+  /** What the limits that this task is under say now: of its queue, and of its key. Empty: there are none. */
+  limitsOn(id: string): Promise<LimitState[]>
 }
 
 /** Counts only some tasks. */
@@ -64,11 +61,6 @@ export interface TaskFilter extends LaneFilter {
   finishedBefore?: number
   /** Text in the message of the error; a to z and A to Z are the same. */
   error?: string
-}
-
-export interface PageRequest {
-  limit: number
-  cursor: string | null
 }
 
 export interface LogRequest extends PageRequest {

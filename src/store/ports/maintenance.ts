@@ -1,7 +1,7 @@
-import type { Retention, StepSize } from '../model/retention.ts'
+import type { Retention, StepSize } from '../../model/retention.ts'
 
-/** The part of the contract that keeps a database small, sound and safe. */
-export interface Upkeep {
+/** What keeps a database small, sound and safe. */
+export interface MaintenanceStore {
   /**
    * Removes finished tasks that need not be kept any more, with all that belongs to them except their `forever` keys:
    * one small transaction, the oldest first.
@@ -19,6 +19,24 @@ export interface Upkeep {
   backups(): Promise<BackupRecord[]>
   /** Checks the backup, lets everybody here `leave` the database, and puts the backup in its place. */
   restore(path: string, options: RestoreOptions): Promise<void>
+  /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
+  rerank(): Promise<boolean>
+  /** A bounded step: removes claims and ledger entries without a reason (session over; row done, gone, edited). Pass `next` on. */
+  repairRows(step: { limit: number; after: string | null }): Promise<{ removed: number; next: string | null }>
+  /** Bytes on disk: of the database, and of its write-ahead log where that is a file beside it. */
+  sizes(): Promise<{ databaseBytes: number; walBytes: number | null }>
+  /** The versions that its tables went through, the oldest first. */
+  migrations(): Promise<AppliedMigration[]>
+}
+
+/** A step that updated the tables of the database. */
+export interface AppliedMigration {
+  /** The number of the step. */
+  version: number
+  /** What it changed. */
+  name: string
+  /** Milliseconds since 1970. */
+  appliedAt: number
 }
 
 export interface PruneStep {

@@ -28,3 +28,9 @@ export interface TaskNews {
 
 /** Called with a change. True: a worker that takes what it is told of. */
 export type Listener = (change: Change) => unknown
+
+/** How a process hears of what others changed. */
+export interface Changes {
+  /** Called after a commit that others may care about, here or in another process. Losing one costs latency only. */
+  onChange(listener: Listener, hears?: Hears): () => void
+}

@@ -1,5 +1,4 @@
-import type { PostgresOptions } from './postgres/server/options.ts'
-import type { SqliteLibrary } from './sqlite/drivers/driver.ts'
+import type { PostgresOptions, SqliteLibrary } from './database.ts'
 
 /** Crosses a thread boundary, so it is plain data. */
 export type RenewalPlan =

@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../process-identity.ts'
+import type { ProcessIdentity } from '../../process-identity.ts'
 
 /** The part of the contract that supervisors use: who is in office, what he says of his workers, what he is told to do. */
 export interface Supervision {

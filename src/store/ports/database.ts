@@ -1,3 +1,9 @@
+/**
+ * Which SQLite library opens the file. Plain data: it travels to threads and worker processes. `module`: the path of a module like
+ * better-sqlite3 (or one that exports `DatabaseSync`).
+ */
+export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite' | { module: string }
+
 /** How to reach a PostgreSQL server. Plain data: it crosses to the keeper's thread. */
 export interface PostgresOptions {
   url: string

@@ -1,0 +1,9 @@
+import type { Level } from '../../model/level.ts'
+
+/** How many there are now, and how many there were. */
+export interface Levels {
+  /** Somebody counted the rows of a discovery that are not done. It is written down if it is news. */
+  noteRowsLeft(discovery: string, left: number): Promise<void>
+  /** In order: those within this time, and the last one before it. Of a discovery, or with null of tasks. */
+  readLevels(discovery: string | null, windowMs: number): Promise<Level[]>
+}
