@@ -14,7 +14,9 @@ const LIBRARIES: readonly [library: Library, states: number][] = [
   ['node:sqlite', 8],
 ]
 const ROUNDS = 40
-const FAILED_SYNC = join(import.meta.dirname, 'programs/failed-sync.ts')
+const PROGRAMS = join(import.meta.dirname, 'programs')
+const FAILED_SYNC = join(PROGRAMS, 'failed-sync.ts')
+const FAILED_CHECKPOINT = join(PROGRAMS, 'failed-checkpoint.ts')
 
 // The calls are Linux's, and so is what a failed sync does to the pages of a file. More of it: npm run torture -- --only power
 describe.runIf(process.platform === 'linux').each(LIBRARIES)(
@@ -44,6 +46,22 @@ describe.runIf(process.platform === 'linux').each(LIBRARIES)(
       const broken = await cutPower({ before, entries }, { seed: 1, states: 6, folder: place.folder, from })
       expect(described(broken)).toEqual([])
     })
+
+    test.for([false, true])(
+      'a failed sync of the database takes nothing that was copied before it; by a connection that was opened later: %s',
+      async (another, { place }) => {
+        const before = await emptyDatabase(place.folder)
+        const argument = { folder: place.folder, another }
+        const child = place.keep(new Child(FAILED_CHECKPOINT, argument, recorded(place.folder, { library })))
+        const { outcomes } = await child.hears('outcomes')
+        expect(outcomes).toEqual(['a part', expect.stringMatching(/IOERR|SQLITE_ERROR/), 'acknowledged'])
+        await child.kill()
+        const entries = readRecords(readFileSync(join(place.folder, 'records')))
+        const from = entries.findLastIndex(({ kind }) => kind === 'mark')
+        const broken = await cutPower({ before, entries }, { seed: 1, states: 6, folder: place.folder, from })
+        expect(described(broken)).toEqual([])
+      },
+    )
 
     test('if the operating system forgets what it could not write, nothing is acknowledged before the database is opened anew', async ({
       place,

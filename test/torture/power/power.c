@@ -32,8 +32,10 @@ struct record {
 /* In a file that all processes map. */
 struct shared {
   uint32_t syncs, errors[2];
-  /* Set by a test. */
+  /* Set by a test: 1 + the file whose next sync fails. */
   uint32_t fails_next;
+  /* Where the last record ends. A process that is killed may leave a part of one behind it. */
+  uint64_t end;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +43,7 @@ static struct shared *shared;
 static int out = -1, lock_fd = -1;
 static uint32_t seen[FDS_MAX];
 static char database[512], wal[520];
-static uint32_t seed, one_in, drops;
+static uint32_t seed, one_in, database_one_in, drops;
 
 /* What was written to the log since its last sync, as it was before: for kernels that drop it when a sync fails. */
 struct old {
@@ -78,6 +80,8 @@ static int is_on(void) {
   seed = text ? (uint32_t)atoi(text) : 0;
   text = getenv("GLEANER_POWER_ONE_IN");
   one_in = text ? (uint32_t)atoi(text) : 0;
+  text = getenv("GLEANER_POWER_DATABASE_ONE_IN");
+  database_one_in = text ? (uint32_t)atoi(text) : one_in;
   drops = getenv("GLEANER_POWER_DROPS") != NULL;
   return state = 1;
 }
@@ -85,6 +89,8 @@ static int is_on(void) {
 static void begin(void) {
   pthread_mutex_lock(&mutex);
   flock(lock_fd, LOCK_EX);
+  struct stat so_far;
+  if (fstat(out, &so_far) == 0 && (uint64_t)so_far.st_size > shared->end) REAL("ftruncate64", Truncate)(out, (off64_t)shared->end);
 }
 
 static void end(void) {
@@ -110,7 +116,8 @@ static int file_at(int fd, int *is_mark) {
 static void note(uint32_t kind, int file, uint64_t at, const void *bytes, uint64_t length) {
   struct record record = { kind, (uint32_t)(file < 0 ? 0 : file), at, length };
   struct iovec parts[2] = { { &record, sizeof record }, { (void *)bytes, bytes ? length : 0 } };
-  syscall(SYS_writev, out, parts, 2);
+  long written = syscall(SYS_writev, out, parts, 2);
+  if (written == (long)(sizeof record + parts[1].iov_len)) shared->end += (uint64_t)written;
 }
 
 static void keep_old(int fd, uint64_t at, uint64_t length) {
@@ -193,8 +200,10 @@ static int synced(int fd, const char *name) {
   if (file == NONE) return REAL(name, Sync)(fd);
   begin();
   uint32_t count = ++shared->syncs;
-  int is_lost = shared->fails_next || (one_in > 0 && mixed(seed * 7919 + count) % one_in == 0);
-  shared->fails_next = 0;
+  uint32_t rate = file == DATABASE ? database_one_in : one_in;
+  int is_asked = shared->fails_next == 1 + (uint32_t)file;
+  int is_lost = is_asked || (rate > 0 && mixed(seed * 7919 + count) % rate == 0);
+  if (is_asked) shared->fails_next = 0;
   if (is_lost) shared->errors[file] += 1;
   /* A sync that only reports an error of the past has written what was there to write. */
   int fails = fd < FDS_MAX && seen[fd] != shared->errors[file];

@@ -9,6 +9,8 @@ const STATES_EACH = 100
 const ROUNDS = 300
 /** How often syncs fail, from one recording to the next; 0: never. */
 const FAILS_ONE_IN = [12, 5, 30, 0] as const
+/** In recordings in which syncs fail. */
+const DATABASE_FAILS_ONE_IN = 2
 
 export interface PowerCuts {
   states: number
@@ -28,7 +30,13 @@ export async function cutPowerOften(
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-power-')))
     try {
       const failsOneIn = FAILS_ONE_IN[n % FAILS_ONE_IN.length]!
-      const recording = await record(folder, { seed: seed + n, failsOneIn, rounds: ROUNDS })
+      const databaseFailsOneIn = failsOneIn === 0 ? 0 : DATABASE_FAILS_ONE_IN
+      const recording = await record(folder, {
+        seed: seed + n,
+        failsOneIn,
+        databaseFailsOneIn,
+        rounds: ROUNDS,
+      })
       const cuts = Math.min(STATES_EACH, states - all.states)
       const broken = await cutPower(recording, { seed: seed + n, states: cuts, folder })
       all.states += cuts

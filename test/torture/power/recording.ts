@@ -22,6 +22,8 @@ export interface RecordingOptions {
   seed: number
   /** Of the syncs, one in so many fails; 0: none does. */
   failsOneIn: number
+  /** The same for the syncs of the database, of which there are few: one for each checkpoint that is complete. Default: the same. */
+  databaseFailsOneIn?: number
   /** Whether the kernel forgets what it could not write (some file systems), or goes on showing it to programs. */
   drops?: boolean
   /** Rounds of enqueues of each process. */
@@ -50,7 +52,13 @@ export function compiledShim(folder: string): string {
 /** The environment of a process whose writes and syncs in the folder of this place are recorded. */
 export function recorded(
   folder: string,
-  { seed = 0, failsOneIn = 0, drops = false, library }: Partial<RecordingOptions>,
+  {
+    seed = 0,
+    failsOneIn = 0,
+    databaseFailsOneIn = failsOneIn,
+    drops = false,
+    library,
+  }: Partial<RecordingOptions>,
 ): NodeJS.ProcessEnv {
   return {
     ...(library === undefined ? {} : using(library)),
@@ -58,6 +66,7 @@ export function recorded(
     GLEANER_POWER: folder,
     GLEANER_POWER_SEED: String(seed),
     GLEANER_POWER_ONE_IN: String(failsOneIn),
+    GLEANER_POWER_DATABASE_ONE_IN: String(databaseFailsOneIn),
     ...(drops ? { GLEANER_POWER_DROPS: '1' } : {}),
   }
 }

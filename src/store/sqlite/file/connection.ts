@@ -5,6 +5,7 @@ import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
 import { type Checkpointed, DurableLog } from './durable-log.ts'
+import { DurablePages } from './durable-pages.ts'
 import { refuseForeignLink } from './foreign-link.ts'
 import { createFileFor } from './new-file.ts'
 import { filesMoved, type Moved, OpenFiles } from './open-files.ts'
@@ -45,6 +46,7 @@ export class Connection {
   #undo: Undo = 'file'
   readonly statements: Statements
   readonly #log: DurableLog
+  readonly #pages: DurablePages
   #files: OpenFiles | null = null
   #second: SecondLibrary | null = null
   /** Why nothing more is read or written here. */
@@ -62,6 +64,7 @@ export class Connection {
     }
     this.statements = new Statements(this.raw, this.driver)
     this.#log = new DurableLog(this.statements)
+    this.#pages = new DurablePages(this.statements)
     // By us, when the log is known to be durable: SQLite would do it within a commit, and ignore a sync that fails.
     this.raw.pragma('wal_autocheckpoint = 0')
     this.raw.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`)
@@ -108,13 +111,15 @@ export class Connection {
     }
   }
 
-  /** Copies the log into the database. Throws if somebody else writes while the log must be made durable first. */
+  /** Copies the log into the database. Throws if another program is in the way while the log and the pages must be made durable first. */
   checkpoint(mode: 'NOOP' | 'RESTART' | 'TRUNCATE'): Checkpointed {
     this.#mustBeUsable()
     if (mode !== 'NOOP' && !this.#ensureLog()) throw new Busy()
     try {
+      if (mode !== 'NOOP' && !this.#pages.ensure()) throw new Busy()
       return this.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
     } catch (error) {
+      if (isSyncFailure(error)) this.#pages.failed()
       this.#heed(error)
       throw error
     }
@@ -253,8 +258,18 @@ export class Connection {
     this.#files = null
     this.#second?.close()
     // Closing would take away the locks of the other library, which goes on.
-    if (this.#failure?.code === 'TWO_SQLITES') leftOpen.push(this.raw)
-    else this.raw.close()
+    if (this.#failure?.code === 'TWO_SQLITES') return void leftOpen.push(this.raw)
+    if (this.#pages.hasFailed && this.#failure === null) this.#saveForClosing()
+    this.raw.close()
+  }
+
+  /** SQLite makes a checkpoint when the last connection is closed. */
+  #saveForClosing(): void {
+    try {
+      if (this.#ensureLog()) this.#pages.ensure()
+    } catch {
+      // Every call before has said that the disk fails.
+    }
   }
 }
 

@@ -15,6 +15,8 @@ export interface Verified {
   committed: number
   /** Where the last of these ends in the file. */
   committedBytes: number
+  /** Of the database after that transaction. */
+  pages: number
 }
 
 /**
@@ -25,26 +27,71 @@ export interface Verified {
  * The caller holds the write lock, so that nothing is added to the log and the log does not begin anew.
  */
 export function rewriteLog(file: number, frames: number): Verified {
-  const header = Buffer.alloc(HEADER_BYTES)
-  const none = { frames: 0, committed: 0, committedBytes: 0 }
-  if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return none
-  const magic = header.readUInt32BE(0)
-  if ((magic & ~1) >>> 0 !== MAGIC) return none
-  const sum = new Checksum((magic & 1) === 1)
-  sum.add(header, 0, 24)
-  if (!sum.equals(header, 24)) return none
-  writeSync(file, header, 0, HEADER_BYTES, 0)
-  const verified = rewriteFrames(file, header, frames, sum)
+  const header = readHeader(file)
+  if (header === null) return { frames: 0, committed: 0, committedBytes: 0, pages: 0 }
+  writeSync(file, header.bytes, 0, HEADER_BYTES, 0)
+  const verified = readFrames(file, header, frames, ({ bytes, at }) =>
+    writeSync(file, bytes, 0, bytes.length, at),
+  )
   fsyncSync(file)
   return verified
 }
 
-function rewriteFrames(file: number, header: Buffer, frames: number, sum: Checksum): Verified {
-  const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8)
+/** Where the newest content of each page of the database is in the log. */
+export interface NewestPages {
+  places: ReadonlyMap<number, number>
+  pageBytes: number
+}
+
+/** Null: not all of these frames are what was written to the log. */
+export function newestPages(file: number, frames: number): NewestPages | null {
+  const header = readHeader(file)
+  if (header === null) return null
+  const places = new Map<number, number>()
+  const verified = readFrames(file, header, frames, ({ bytes, at }) => {
+    for (let from = 0; from < bytes.length; from += header.frameBytes)
+      places.set(bytes.readUInt32BE(from), at + from + FRAME_HEADER_BYTES)
+  })
+  if (verified.committed < frames) return null
+  for (const page of places.keys()) if (page > verified.pages) places.delete(page)
+  return { places, pageBytes: header.frameBytes - FRAME_HEADER_BYTES }
+}
+
+interface Header {
+  bytes: Buffer
+  frameBytes: number
+  /** Of the header: frames continue it. */
+  sum: Checksum
+}
+
+/** Null: it is not the header of a log. */
+function readHeader(file: number): Header | null {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  if (readSync(file, bytes, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null
+  const magic = bytes.readUInt32BE(0)
+  if ((magic & ~1) >>> 0 !== MAGIC) return null
+  const sum = new Checksum((magic & 1) === 1)
+  sum.add(bytes, 0, 24)
+  if (!sum.equals(bytes, 24)) return null
+  return { bytes, frameBytes: FRAME_HEADER_BYTES + bytes.readUInt32BE(8), sum }
+}
+
+/** Whole frames that were verified, and their place in the file. */
+interface Chunk {
+  bytes: Buffer
+  at: number
+}
+
+function readFrames(
+  file: number,
+  { bytes: header, frameBytes, sum }: Header,
+  frames: number,
+  onVerified: (chunk: Chunk) => void,
+): Verified {
   const salts = header.subarray(16, 24)
   const perChunk = Math.max(1, Math.floor(CHUNK_BYTES / frameBytes))
   const chunk = Buffer.alloc(perChunk * frameBytes)
-  const verified = { frames: 0, committed: 0, committedBytes: 0 }
+  const verified = { frames: 0, committed: 0, committedBytes: 0, pages: 0 }
   while (verified.frames < frames) {
     const at = HEADER_BYTES + verified.frames * frameBytes
     const asked = Math.min(perChunk, frames - verified.frames)
@@ -58,9 +105,10 @@ function rewriteFrames(file: number, header: Buffer, frames: number, sum: Checks
       if (!sum.equals(chunk, from + 16)) break
       verified.frames += 1
       // The last frame of a transaction holds the size of the database after it.
-      if (chunk.readUInt32BE(from + 4) !== 0) verified.committed = verified.frames
+      const pages = chunk.readUInt32BE(from + 4)
+      if (pages !== 0) Object.assign(verified, { committed: verified.frames, pages })
     }
-    writeSync(file, chunk, 0, good * frameBytes, at)
+    onVerified({ bytes: chunk.subarray(0, good * frameBytes), at })
     if (good < asked) break
   }
   verified.committedBytes = HEADER_BYTES + verified.committed * frameBytes
