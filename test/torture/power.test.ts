@@ -47,21 +47,15 @@ describe.runIf(process.platform === 'linux').each(LIBRARIES)(
       expect(described(broken)).toEqual([])
     })
 
-    test.for([false, true])(
-      'a failed sync of the database takes nothing that was copied before it; by a connection that was opened later: %s',
-      async (another, { place }) => {
-        const before = await emptyDatabase(place.folder)
-        const argument = { folder: place.folder, another }
-        const child = place.keep(new Child(FAILED_CHECKPOINT, argument, recorded(place.folder, { library })))
-        const { outcomes } = await child.hears('outcomes')
-        expect(outcomes).toEqual(['a part', expect.stringMatching(/IOERR|SQLITE_ERROR/), 'acknowledged'])
-        await child.kill()
-        const entries = readRecords(readFileSync(join(place.folder, 'records')))
-        const from = entries.findLastIndex(({ kind }) => kind === 'mark')
-        const broken = await cutPower({ before, entries }, { seed: 1, states: 6, folder: place.folder, from })
-        expect(described(broken)).toEqual([])
-      },
-    )
+    test('a failed sync of the database takes nothing that was copied before it', async ({ place }) => {
+      expect(await failDatabaseSync(place, { library, another: false })).toEqual([])
+    })
+
+    test('a connection that was opened after a failed sync of the database takes nothing that was copied before it', async ({
+      place,
+    }) => {
+      expect(await failDatabaseSync(place, { library, another: true })).toEqual([])
+    })
 
     test('if the operating system forgets what it could not write, nothing is acknowledged before the database is opened anew', async ({
       place,
@@ -84,4 +78,20 @@ async function failOneSync(place: Place, how: { drops: boolean; library: Library
   for (const entry of entries) if (entry.kind === 'mark') note(entry.text, promised)
   expect(await judged(place.file, promised)).toEqual({ lost: [], findings: [] })
   return { before, entries }
+}
+
+/** Lets the sync of a checkpoint fail, makes another, and cuts the power. Returns what is broken then. */
+async function failDatabaseSync(
+  place: Place,
+  { library, another }: { library: Library; another: boolean },
+): Promise<string[]> {
+  const { folder } = place
+  const before = await emptyDatabase(folder)
+  const child = place.keep(new Child(FAILED_CHECKPOINT, { folder, another }, recorded(folder, { library })))
+  const { outcomes } = await child.hears('outcomes')
+  expect(outcomes).toEqual(['a part', expect.stringMatching(/IOERR|SQLITE_ERROR/), 'acknowledged'])
+  await child.kill()
+  const entries = readRecords(readFileSync(join(folder, 'records')))
+  const from = entries.findLastIndex(({ kind }) => kind === 'mark')
+  return described(await cutPower({ before, entries }, { seed: 1, states: 6, folder, from }))
 }
