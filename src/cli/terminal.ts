@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fstatSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { styleText } from 'node:util'
@@ -30,11 +31,15 @@ export interface Terminal {
   readonly canAsk: boolean
   /** Progress can be drawn on stderr. */
   readonly canDraw: boolean
+  /** What is written to stderr goes to a file that other users can read. */
+  readonly isReadByOthers: boolean
   readonly columns: number
   readonly rows: number
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
 }
+
+const READ_BY_OTHERS = 0o044
 
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process
@@ -58,6 +63,7 @@ export function processTerminal(): Terminal {
     isInteractive,
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     canDraw: isDrawable(stderr),
+    isReadByOthers: isFileOfAll(stderr.fd),
     // A terminal may not know its size.
     get columns() {
       return stdout.columns || 80
@@ -67,6 +73,16 @@ export function processTerminal(): Terminal {
     },
     cwd: process.cwd(),
     env,
+  }
+}
+
+function isFileOfAll(descriptor: number): boolean {
+  try {
+    const file = fstatSync(descriptor)
+    return file.isFile() && (file.mode & READ_BY_OTHERS) !== 0
+  } catch {
+    // It is closed.
+    return false
   }
 }
 

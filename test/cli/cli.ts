@@ -41,6 +41,7 @@ export async function gleaner(place: string | Setting, ...args: string[]): Promi
     isInteractive: false,
     canAsk: answer !== undefined,
     canDraw: false,
+    isReadByOthers: false,
     columns: 80,
     rows: 24,
     cwd,

@@ -273,6 +273,8 @@ test('a connection that breaks is said, and what was missed is there when it is 
 test('whoever is unknown is asked for a token; a viewer sees everything and no action', async () => {
   const { url, gleaner } = await openServer({ tokens: { operator: OPERATOR, viewer: VIEWER } })
   await gleaner.queues.pause('ml')
+  const late = await house.visit('/queues#token=of-another-server', { url })
+  await late.getByText('This token is wrong').waitFor()
   const page = await house.visit('/queues', { url })
   await page.getByLabel('Token').fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -55,6 +55,12 @@ export async function introduce(): Promise<void> {
   setSession({ info: { ...info, ahead: info.now - Date.now() }, refused: false })
 }
 
+/** Why a sign-in failed. */
+export function whyRefused({ code, message, hint }: ApiError): string {
+  if (code === 'UNAUTHORIZED') return 'This token is wrong.'
+  return hint === null ? message : `${message}. ${hint}`
+}
+
 /** Throws if the token is not known. */
 export async function signIn(token: string): Promise<void> {
   await openSession(token)
@@ -77,5 +83,8 @@ export async function signInByAddress(): Promise<void> {
   const [, token] = /^#token=([\x21-\x7e]+)$/.exec(location.hash) ?? []
   if (token === undefined) return
   history.replaceState(history.state, '', location.pathname + location.search)
-  await openSession(decodeURIComponent(token))
+  await openSession(decodeURIComponent(token)).catch((cause) => {
+    if (cause instanceof ApiError) setSession({ problem: whyRefused(cause) })
+    throw cause
+  })
 }

@@ -12,9 +12,11 @@ export interface Session {
   info: (Info & { /** What the server's clock is ahead of ours, in ms. */ ahead: number }) | null
   /** The server wants to know who we are. */
   refused: boolean
+  /** Why the token of the address did not sign us in. */
+  problem: string | null
 }
 
-let session: Session = { info: null, refused: false }
+let session: Session = { info: null, refused: false, problem: null }
 const listeners = new Set<() => void>()
 
 export function setSession(next: Partial<Session>): void {

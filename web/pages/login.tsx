@@ -1,18 +1,21 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, signIn } from '../api/client.ts'
+import { ApiError, signIn, whyRefused } from '../api/client.ts'
+import { useSession } from '../api/session.ts'
 import mark from '../mark.svg'
 
 export function Login() {
   const [value, setValue] = useState('')
   const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
+  const { problem } = useSession()
+  /** Of what was typed here; undefined: nothing yet. */
+  const [typed, setError] = useState<string | null | undefined>()
+  const error = typed === undefined ? problem : typed
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
     setError(null)
     await signIn(value.trim()).catch((cause) => {
-      const isWrong = cause instanceof ApiError && cause.code === 'UNAUTHORIZED'
-      setError(isWrong ? 'This token is wrong.' : cause.message)
+      setError(cause instanceof ApiError ? whyRefused(cause) : cause.message)
       setBusy(false)
     })
   }

@@ -51,7 +51,7 @@ export const start: Command = {
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
       const { supervisor, close } = await supervise(store, config, {
         logger,
-        showToken: values.json !== true,
+        showToken: values.json !== true && !terminal.isReadByOthers,
         reports: values.verbose === true ? 'completions' : 'failures',
         onReport(worker, report) {
           if (report.kind !== 'loaded') logReport(logger, worker, report)

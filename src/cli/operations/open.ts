@@ -17,6 +17,7 @@ import { wordsOf } from '../error-words.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Operations } from './contract.ts'
 import { directOperations } from './direct.ts'
+import { listenersOn } from './listeners.ts'
 import { redacted } from './redacted.ts'
 import { remoteOperations } from './remote.ts'
 
@@ -54,7 +55,22 @@ async function tokenOfThisMachine(
   if (!URL.canParse(url) || !isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))) return undefined
   const config = await configOf(values, terminal).catch(() => null)
   const file = config === null ? null : ownTokenFile(config.engine.database, terminal.env)
-  return (file === null ? null : readOwnToken(file)) ?? undefined
+  const token = file === null ? null : readOwnToken(file)
+  if (token === null) return undefined
+  refuseForeignServer(url)
+  return token
+}
+
+/** While our server does not run, any user of the machine can listen on its port, and wait for the token. */
+function refuseForeignServer(url: string): void {
+  const { port, protocol } = new URL(url)
+  const users = listenersOn(Number(port || (protocol === 'https:' ? 443 : 80))) ?? []
+  const foreign = users.find((user) => user !== 0 && user !== process.getuid?.())
+  if (foreign === undefined) return
+  throw new UsageError(
+    `the server at ${url} belongs to another user (${foreign}), so it does not get the token of your database`,
+    'If you trust this server, pass its token with --token or GLEANER_TOKEN.',
+  )
 }
 
 function connected(url: string, token: string | undefined): Client {
