@@ -62,9 +62,7 @@ const SETTINGS: readonly Setting[] = [
 describe.each(SETTINGS)('on $database, killed at any point of', ({ database, open, library, operations }) => {
   let kills = 0
   let missed = 0
-  afterAll(() =>
-    console.log(`${database}: ${kills} kills at named points, ${missed} runs that did not come to theirs`),
-  )
+  afterAll(() => console.log(`${database}: ${kills} kills at named points, ${missed} that no run came to`))
 
   for (const asItIs of operations) {
     const operation = { ...asItIs, library }
@@ -77,14 +75,18 @@ describe.each(SETTINGS)('on $database, killed at any point of', ({ database, ope
       const points = pointsOf(ground, operation, steps)
       expect(points.length).toBeGreaterThanOrEqual(2)
       const queue = points.values()
+      let met = 0
       await Promise.all(
         Array.from({ length: LANES }, async () => {
           for (const number of queue) {
-            if (await killAt(place, operation, await ground.copy(), { before, steps, number })) kills += 1
-            else missed += 1
+            if (await killAtLeastOnce(place, operation, ground, { before, steps, number })) met += 1
           }
         }),
       )
+      kills += met
+      missed += points.length - met
+      // Otherwise the gaps have other names than the steps, and no run is killed.
+      expect(met).toBeGreaterThan(points.length / 2)
     })
   }
 })
@@ -193,6 +195,21 @@ interface KillPoint {
   steps: readonly string[]
   /** Killed before this step, from 1. */
   number: number
+}
+
+/** A run whose steps vary may not come to a gap; another one does. */
+const TRIES_MAX = 3
+
+async function killAtLeastOnce(
+  place: Place,
+  operation: Tortured,
+  ground: Ground,
+  point: KillPoint,
+): Promise<boolean> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (await killAt(place, operation, await ground.copy(), point)) return true
+  }
+  return false
 }
 
 /** False: it came to its end before, which only one may whose steps vary. */
