@@ -10,7 +10,7 @@ const download = defineTask({
   timeout: '200ms',
   retry: { attempts: 2, base: '50ms' },
   async run({ url }, ctx) {
-    // Most of Node takes a signal: fetch, timers, streams, child processes. It ends at once then.
+    // Most of Node accepts a signal: fetch, timers, streams, child processes. They end at once when it aborts.
     await sleep(60_000, undefined, { signal: ctx.signal })
     return url
   },
@@ -31,7 +31,7 @@ await started
 await running.cancel()
 await running.result().catch((error) => console.log('2:', error instanceof TaskCancelled, error.code))
 
-// Too slow, twice: a time-out is a failure like others, so it is retried, and then final.
+// Too slow, twice. Gleaner retries after a time-out as after an error. The second one is final.
 const slow = await gleaner.enqueue(download, { url: 'https://example.org/3' })
 await slow.result().catch((error) => console.log('3:', error instanceof TaskFailed, error.kind))
 for (const { attempt, outcome, error } of await gleaner.tasks.attempts(slow.id)) {

@@ -1,4 +1,4 @@
-// Work that is in a table of your own already: nobody enqueues it, workers find it.
+// Work that is already in a table of your own. You enqueue nothing: workers find the rows.
 import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { defineDiscovery, openGleaner, PermanentError } from '../src/index.ts' // in your own project: from 'gleaner'
@@ -21,7 +21,7 @@ const tagSongs = defineDiscovery({
   row: z.object({ id: z.number(), path: z.string() }),
   async run(song, ctx) {
     if (!song.path.endsWith('.flac')) throw new PermanentError(`${song.path} is not music`)
-    // Your own writes, what `done` sets, and the end of the claim: all of it, or nothing.
+    // Your own writes, the columns that `done` sets and the end of the claim commit together, or not at all.
     return ctx.complete({ bpm: 100 + song.id }, (tx) => {
       tx.prepare('INSERT OR IGNORE INTO plays (song) VALUES (?)').run(song.id)
     })
@@ -34,13 +34,13 @@ const worker = gleaner.work({ discoveries: ['tag-songs'], concurrency: 2 })
 await worker.drained()
 console.log('tagged:', db.prepare('SELECT id, bpm FROM songs WHERE needs_tagging = 0').all())
 
-// A row that cannot be done is put aside, and says why.
+// A row that fails for good is quarantined, with its error.
 for (const { key, state, error } of (await gleaner.discoveries.rows('tag-songs')).items)
   console.log(`song ${key}: ${state}, ${error?.message}`)
 const { reasons } = await gleaner.discoveries.explain('tag-songs', '3')
 console.log('what to do:', reasons.find(({ ok }) => !ok)?.fix)
 
-// An edit is enough: the row is new, and is done.
+// If you edit the row, Gleaner releases it, and a worker runs it again.
 db.exec("UPDATE songs SET path = 'c.flac' WHERE id = 3")
 await worker.drained()
 console.log('left:', (await gleaner.discoveries.rows('tag-songs')).items.length)

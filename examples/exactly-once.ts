@@ -1,11 +1,11 @@
 // Exactly once: the handler's own writes and the completion of the task are one transaction.
-// Here the first attempt breaks off after its writes, and none of them stays.
+// Here the first attempt fails after its write, so the write is undone.
 import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { defineTask, openGleaner } from '../src/index.ts' // in your own project: from 'gleaner'
 import { temporaryFile } from './temporary.ts'
 
-// Gleaner's tables live in the app's own database file, so that one transaction can reach both.
+// Gleaner's tables are in the app's own database file, so one transaction can write to both.
 const file = temporaryFile('bank.db')
 const db = new Database(file)
 db.exec('CREATE TABLE bookings (account TEXT NOT NULL, cents INTEGER NOT NULL, fence INTEGER NOT NULL)')
@@ -15,10 +15,10 @@ const book = defineTask({
   input: z.object({ account: z.string(), cents: z.number().int() }),
   retry: { attempts: 3, base: '50ms' },
   run({ account, cents }, ctx) {
-    // What takes time or is asynchronous goes here, before the transaction.
+    // Do slow or asynchronous work here, before the transaction.
     return ctx.complete({ booked: cents }, (tx) => {
       tx.prepare('INSERT INTO bookings VALUES (?, ?, ?)').run(account, cents, ctx.fence)
-      if (ctx.attempt === 1) throw new Error('broken off half-way')
+      if (ctx.attempt === 1) throw new Error('an error after the write')
     })
   },
 })

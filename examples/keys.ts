@@ -1,4 +1,4 @@
-// Keys: the same work is enqueued once, however often it is asked for.
+// Keys: the same work is enqueued once, however often the app asks for it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { defineTask, openGleaner } from '../src/index.ts' // in your own project: from 'gleaner'
@@ -15,7 +15,7 @@ const reindex = defineTask({
 
 const gleaner = await openGleaner({ database: `sqlite:${temporaryFile('app.db')}`, tasks: [reindex] })
 
-// Nothing works yet, so the first one waits, and holds its key.
+// No worker runs yet, so the first task waits and holds its key.
 const first = await gleaner.enqueue(reindex, { shop: 'north' }, { key: 'north' })
 const again = await gleaner.enqueue(reindex, { shop: 'north' }, { key: 'north' })
 console.log('first created:', first.created)
@@ -30,12 +30,12 @@ const later = await gleaner.enqueue(reindex, { shop: 'north' }, { key: 'north' }
 console.log('later created:', later.created)
 await later.result({ timeout: '10s' })
 
-// A key for ever: also a finished task holds it, until the task is removed.
+// A key with the scope 'forever': a finished task still holds it, until the task is removed.
 const options = { key: 'order-4711', keyScope: 'forever' } as const
 const once = await gleaner.enqueue(reindex, { shop: 'south' }, options)
 await once.result({ timeout: '10s' })
 const never = await gleaner.enqueue(reindex, { shop: 'south' }, options)
-console.log('for ever created:', never.created)
+console.log('forever created:', never.created)
 await gleaner.tasks.remove(once.id)
 const free = await gleaner.enqueue(reindex, { shop: 'south' }, options)
 console.log('after remove created:', free.created)

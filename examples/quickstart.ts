@@ -1,6 +1,6 @@
-// Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds; `gleaner start` keeps
-// the worker processes alive that do them, and that find and do the rows of a table of the shop's own that need work.
-// With --stay (as `npm start` does) it goes on afterwards, for you to look at it in the dashboard.
+// Gleaner in ten seconds: `npm start`. A small web shop enqueues some hundred tasks of several kinds. `gleaner start` runs
+// the worker processes. They also find rows of the shop's own table that need work.
+// With --stay (`npm start` passes it) the shop continues afterwards, so that you can use the dashboard.
 // The tasks are in quickstart/tasks.ts, the table in quickstart/catalogue.ts, the pools in quickstart/gleaner.config.ts.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -19,10 +19,10 @@ import * as tasks from './quickstart/tasks.ts'
 import { duration, percentile, plural, style } from './quickstart/text.ts'
 import { Workers } from './quickstart/workers.ts'
 
-// Somebody who reads no further (`npm start | head`) ends the program.
+// If the reader of the output ends (`npm start | head`), the program ends.
 process.stdout.on('error', () => process.exit(1))
 
-// One file is all there is to set up. Gleaner creates its tables in it, the first time.
+// One file is all that you set up. Gleaner creates its tables in it when it first opens it.
 const kept = process.env.GLEANER_DATABASE || undefined
 const database = kept ?? `sqlite:${join(temporaryFolder(), 'quickstart.db')}`
 const port = process.argv.includes('--stay') ? await freePort(8356) : null
@@ -31,7 +31,7 @@ const token = randomBytes(24).toString('base64url')
 const dashboard = `Dashboard: http://127.0.0.1:${port}/#token=${token}`
 if (port !== null) {
   await hangUp(database)
-  console.log(`${dashboard} (as soon as the workers are up)\n`)
+  console.log(`${dashboard} (when the workers have started)\n`)
 }
 await catalogue.stockUp(database)
 const describe = catalogue.describe(database)
@@ -44,24 +44,24 @@ const before = await gleaner.tasks.counts()
 const unfinished = before.scheduled + before.queued + before.running
 if (unfinished > 0) console.log(`${plural(unfinished, 'task')} of an earlier run will be finished, too.`)
 
-// 1. Enqueue. What is answered is on disk: from here on no crash loses it.
+// 1. Enqueue. When the promise resolves, the tasks are on disk: no crash loses them.
 const enqueuedAt = performance.now()
 const { handles, keyed, again, film } = await enqueueEverything(gleaner)
 const took = duration(performance.now() - enqueuedAt)
 console.log(`${plural(handles.length, 'task')} enqueued in ${took}, each on disk.`)
 console.log(`${catalogue.PRODUCTS} products without a text, in a table of the shop's own.\n`)
 
-// 2. Work: `gleaner start` with the config that names the pools. It could as well run on another machine.
+// 2. Work: `gleaner start` with the config that names the pools. With PostgreSQL it can run on another machine.
 const workers = new Workers(database, port === null ? null : { port, token })
 const activity = new Activity(gleaner, before, describe, catalogue.PRODUCTS, cancelFilm)
 const stopShowing = showLive(activity)
 
-// 3. Wait until nothing is left to do, delayed tasks and retries included, or until somebody presses Ctrl-C.
+// 3. Wait until no work is left, delayed tasks and retries included, or until you press Ctrl-C.
 const drained = activity.untilDrained().then(() => 'drained' as const)
 const stopped = interrupted()
 const ending = await Promise.race([drained, stopped, workers.failed()])
 
-// 4. Stop, and look at what came of it.
+// 4. Stop, and print the results.
 activity.stop()
 if (ending !== 'drained') await workers.stop()
 const { elapsedMs } = activity
@@ -88,7 +88,7 @@ function cancelFilm({ id, name, progress }: TaskRecord): void {
 async function enqueueEverything(gleaner: Gleaner) {
   const numbers = (count: number) => Array.from({ length: count }, (_, number) => ({ number }))
   const handles: Handle<unknown>[] = [
-    // Many at once: checked first, then written in few commits.
+    // Many at once: Gleaner checks all inputs, then writes them in a few commits.
     ...(await gleaner.enqueueMany(
       tasks.mail,
       numbers(240).map(({ number }) => ({ number, to: `customer-${number}@example.org` })),
@@ -99,11 +99,11 @@ async function enqueueEverything(gleaner: Gleaner) {
     ...(await gleaner.enqueueMany(tasks.charge, numbers(12), { priority: 10 })),
     ...(await gleaner.enqueueMany(tasks.resize, numbers(14))),
   ]
-  // Later: at a time, or after a while.
+  // Later: at a time, or after a delay.
   for (const { number } of numbers(20)) {
     handles.push(await gleaner.enqueue(tasks.report, { number }, { runAfter: 1_000 + number * 200 }))
   }
-  // A key: as long as this task is unfinished, there is no second one.
+  // A key: while this task is unfinished, a second enqueue with the same key creates no task.
   const keyed = await gleaner.enqueue(tasks.reindex, { shop: 'north' }, { key: 'north', runAfter: '1s' })
   const again = await gleaner.enqueue(tasks.reindex, { shop: 'north' }, { key: 'north' })
   const film = await gleaner.enqueue(tasks.film, { number: 1 }, { priority: 1 })
@@ -126,7 +126,7 @@ async function printTheRest(): Promise<void> {
   const { progress } = (await gleaner.tasks.get(film.id)) ?? {}
   const { documents } = await keyed.result()
   console.log(`
-${style('bold', 'And besides')}
+${style('bold', 'Other things to see')}
   cancelled    ${tasks.film.name} ${film.id}, while it ran, at ${Math.round((progress?.fraction ?? 0) * 100)} %
   asked twice  ${tasks.reindex.name} with the key "north": the second enqueue answered
                created: ${again.created}, id ${again.id}, the first one's; result: ${documents} documents
@@ -141,10 +141,12 @@ ${style('bold', 'What to try next')}
       a task in twenty lines, and how it all works`)
 }
 
-/** 5. The shop goes on, until somebody presses Ctrl-C. */
+/** 5. The shop continues until you press Ctrl-C. */
 async function stay(): Promise<void> {
-  console.log('\nThe shop goes on, with a worker in Python and a photo that kills whoever opens it.')
-  console.log(`Look at it, and stop it with Ctrl-C.\n${style('bold', dashboard)}`)
+  console.log(
+    '\nThe shop continues, with a worker in Python and a photo that kills each worker that opens it.',
+  )
+  console.log(`Open the dashboard. Ctrl-C stops everything.\n${style('bold', dashboard)}`)
   const over = new AbortController()
   const busy = keepBusy(gleaner, database, over.signal)
   await Promise.race([stopped, busy, workers.failed()])
@@ -152,7 +154,7 @@ async function stay(): Promise<void> {
   await busy
 }
 
-/** The median of some. */
+/** The median. */
 async function roundTripMs(): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 25; i++) {
@@ -165,9 +167,9 @@ async function roundTripMs(): Promise<number> {
 }
 
 function whatRemains(): string {
-  if (kept === undefined) return 'the database was a temporary one and is gone.'
+  if (kept === undefined) return 'the temporary database is removed.'
   const withoutPassword = kept.replace(/:[^:/@]*@/, '@')
-  return `what is left is in ${withoutPassword}, and goes on when you start again.`
+  return `the rest is in ${withoutPassword}. It continues when you start again.`
 }
 
 /** Removed when the program ends. */

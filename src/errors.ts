@@ -206,12 +206,12 @@ export class TaskGone extends GleanerError {
   }
 }
 
-/** `handle.result({ timeout })` waited that long; the task goes on. */
+/** `handle.result({ timeout })` waited that long. The task continues. */
 export class WaitTimeout extends GleanerError {
   constructor(id: string, timeoutMs: number) {
     super(`task ${id} did not finish within ${timeoutMs} ms`, {
       code: 'WAIT_TIMEOUT',
-      hint: 'The task itself goes on; wait again with gleaner.handle(task, id).',
+      hint: 'The task continues. Wait again with gleaner.handle(task, id).',
     })
   }
 }

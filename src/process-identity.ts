@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Which process this is. Boot, pid and start time together name one process for ever; the host is for people. */
+/** Which process this is. Boot, pid and start time together name one process forever; the host is for people. */
 export interface ProcessIdentity {
   host: string
   /** This boot of this machine and, on Linux, this process namespace: within it, pids mean the same. */

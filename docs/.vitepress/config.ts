@@ -8,13 +8,13 @@ import { sourceAddress } from '../../tools/docs/sources.ts'
 
 const sections = contents().filter(({ title }) => title !== DECISIONS)
 const decisions = contents().filter(({ title }) => title === DECISIONS || title === 'Understand')
-const firstOf = (title: string) =>
-  sections.find((section) => section.title.startsWith(title))?.entries[0]?.page
-const nav = ['Start', 'Guides', 'Deploy', 'Compare', 'Reference', 'Understand'].flatMap((text) => {
-  const page = firstOf(text)
-  return page === undefined
-    ? []
-    : [{ text, link: `/${page}`, activeMatch: `^/${page.replace(/[^/]*$/, '') || page}` }]
+const nav = ['Start', 'Guides', 'Deploy', 'Coming from', 'Compare', 'Reference', 'Understand'].map((text) => {
+  const pages = sections
+    .filter(({ title }) => title.startsWith(text))
+    .flatMap(({ entries }) => entries.map(({ page }) => page))
+  // Not by folder: some pages of `guide/` belong to other parts.
+  const paths = pages.map((page) => page.replace(/\.md$/, '').replaceAll('.', '\\.'))
+  return { text, link: `/${pages[0]}`, activeMatch: `^/(?:${paths.join('|')})(?:\\.html)?$` }
 })
 
 const base = process.env.GLEANER_DOCS_BASE ?? '/'

@@ -1,4 +1,4 @@
-import { defineConfig } from '../../src/index.ts' // in your own project: from 'gleaner'
+import { defineConfig } from 'gleaner'
 import { sendMail } from './tasks.ts'
 
 // GLEANER_DATABASE, GLEANER_HOST, GLEANER_PORT and GLEANER_TOKEN replace these values, so one config fits every machine.

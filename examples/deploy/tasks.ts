@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { defineTask } from 'gleaner'
 import { z } from 'zod'
-import { defineTask } from '../../src/index.ts' // in your own project: from 'gleaner'
 
 export const sendMail = defineTask({
   name: 'mail.send',

@@ -1,7 +1,7 @@
 // The web process. It enqueues, and runs no worker: node web.ts
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openGleaner } from '../../src/index.ts' // in your own project: from 'gleaner'
+import { openGleaner } from 'gleaner'
 import { sendMail } from './tasks.ts'
 
 const database = process.env.GLEANER_DATABASE ?? `sqlite:${import.meta.dirname}/app.db`

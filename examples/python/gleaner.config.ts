@@ -1,4 +1,4 @@
-// A pool whose work is done in Python: `gleaner start` in this folder, and see enqueue.ts.
+// A pool that runs a Python program. Run `gleaner start` in this folder, then `gleaner enqueue`.
 import { defineConfig } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { count } from './tasks.ts'
 

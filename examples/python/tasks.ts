@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts' // in your own project: from 'gleaner'
 
-/** No `run`: it is in worker.py. `output` types the result, and checks it. */
+/** It has no `run`, because worker.py runs it. `output` checks the result and gives it a type. */
 export const count = defineTask({
   name: 'text.count',
   queue: 'py',

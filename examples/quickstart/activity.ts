@@ -1,4 +1,4 @@
-// What happens right now, as the database tells it: the workers are processes of their own.
+// What happens now, read from the database, because the workers are separate processes.
 import type { Counts, Discovery, Gleaner, TaskRecord } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { duration } from './text.ts'
 
@@ -6,7 +6,7 @@ interface Running {
   /** As it is shown. */
   label: string
   since: number
-  /** Null: this one tells no progress. */
+  /** Null: the task reports no progress. */
   fraction: number | null
   message: string
 }
@@ -18,7 +18,7 @@ const RUNNING_MAX = 20
 const FAILURES_MAX = 10
 
 export class Activity {
-  /** What was there and done before is not counted. */
+  /** Does not count tasks that had ended before the start. */
   counts: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
   running: Running[] = []
   /** The newest first. */
@@ -34,7 +34,7 @@ export class Activity {
   readonly #startedMs = performance.now()
   #stopped = false
 
-  /** `onRunning` is told of each task that runs, again and again. */
+  /** Calls `onRunning` for each running task at each look. */
   constructor(
     gleaner: Gleaner,
     before: Counts,
@@ -64,7 +64,7 @@ export class Activity {
     return this.#slices().slice(-SLICES)
   }
 
-  /** Looks until nothing is left to do, delayed tasks and retries included; or until it is told to stop. */
+  /** Looks until no work is left, delayed tasks and retries included, or until `stop` is called. */
   async untilDrained(): Promise<void> {
     for (;;) {
       await this.#look()

@@ -1,4 +1,4 @@
-// The shop goes on: some of everything, all the time, so that there is something to see.
+// The shop continues: a few tasks of each kind, all the time, so that the dashboard has something to show.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Gleaner } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { count } from '../python/tasks.ts'
@@ -7,7 +7,7 @@ import { hangUp } from './photos.ts'
 import * as tasks from './tasks.ts'
 
 const ROUND_MS = 1_500
-/** It is to last, not to fill a disk. */
+/** Small enough to run for days without filling a disk. */
 const WAITING_MAX = 200
 const TEXT = 'to see a world in a grain of sand and a heaven in a wild flower '
 

@@ -1,4 +1,4 @@
-// Work that nobody enqueues: the shop's products are in a table of its own, and those without a text need one.
+// Work without an enqueue: the shop has a table of products, and those without a text need one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import pg from 'pg'
@@ -7,12 +7,12 @@ import { type Discovery, defineDiscovery } from '../../src/index.ts' // in your 
 
 export const PRODUCTS = 60
 
-/** Creates the table, the first time; and every product needs a (new) text. */
+/** Creates the table at the first run. Each run marks every product as without a text. */
 export async function stockUp(database: string): Promise<void> {
   await execute(database, statements(tableIn(database)))
 }
 
-/** Products that need a text are found in their table. */
+/** Workers find the products that need a text in their table. */
 export function describe(database: string): Discovery {
   return defineDiscovery({
     name: 'product.describe',
@@ -24,7 +24,7 @@ export function describe(database: string): Discovery {
     async run({ id, title }, ctx) {
       await sleep(40 + ((id * 37) % 80), undefined, { signal: ctx.signal })
       if (id % 20 === 7 && ctx.attempt === 1) throw new Error('the translator is busy')
-      if (id === 42) throw new Error('nobody knows what this is')
+      if (id === 42) throw new Error('no translation found')
       return `${title}, and much more`
     },
     done: (text) => ({ text, needs_text: 0 }),
@@ -46,7 +46,7 @@ function isSqlite(database: string): boolean {
   return database.startsWith('sqlite:')
 }
 
-/** On PostgreSQL in the schema that Gleaner's own tables are in, so that they come and go together. */
+/** On PostgreSQL the table is in Gleaner's schema, so that both are removed together. */
 export function tableIn(database: string, table = 'products'): string {
   return isSqlite(database) ? table : `${schemaIn(database)}.${table}`
 }

@@ -7,7 +7,7 @@ import { bar, cut, duration, isTerminal, seconds, sparkline, style } from './tex
 const REDRAW_MS = 100
 const PLAIN_LINE_MS = 1_000
 
-/** The cursor hidden, and long lines cut instead of wrapped; and back. */
+/** Hides the cursor and cuts long lines, and undoes both. */
 const BEGIN = '\x1b[?25l\x1b[?7l'
 const END = '\x1b[?25h\x1b[?7h'
 const CLEAR_LINE = '\x1b[K'
@@ -26,7 +26,7 @@ const STATUSES = [
   ['cancelled', 'yellow'],
 ] as const
 
-/** Shows what goes on until the answer is called. */
+/** Shows the activity until the returned function is called. */
 export function showLive(activity: Activity): () => void {
   let drawn = 0
 
@@ -42,7 +42,7 @@ export function showLive(activity: Activity): () => void {
     drawn = lines.length
   }
 
-  // Whatever was wrapped when the window changed is gone for good: begin again at the top.
+  // Lines that wrapped when the window changed cannot be redrawn: begin again at the top.
   const startOver = () => {
     process.stdout.write(CLEAR_ALL)
     drawn = 0
@@ -117,7 +117,7 @@ function rowsLine({ rows: { done } }: Activity, width: number): string {
   return `  ${style('dim', 'rows done ')} ${String(done).padStart(4)}  ${style('green', drawn)}`
 }
 
-/** Those that tell how far they are come first. */
+/** Tasks that report progress come first. */
 function runningLines(activity: Activity, width: number): string[] {
   const order = (fraction: number | null) => (fraction === null ? 1 : 0)
   return activity.running
@@ -137,7 +137,7 @@ function failureLines(activity: Activity, width: number): string[] {
   })
 }
 
-/** Always as many lines, so that nothing below jumps. */
+/** Always the same number of lines, so that the lines below do not jump. */
 function rows(count: number, lines: readonly string[]): string[] {
   return Array.from({ length: count }, (_, i) => lines[i] ?? '')
 }

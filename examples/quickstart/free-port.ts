@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** The one that is wanted, or any other if somebody has it. */
+/** The wanted port, or any free one if it is in use. */
 export async function freePort(wanted: number): Promise<number> {
   return listeningOn(wanted).catch(() => listeningOn(0))
 }

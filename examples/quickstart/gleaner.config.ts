@@ -1,5 +1,5 @@
-// What `gleaner start` keeps alive: three worker processes in two pools; and, while the dashboard is shown, one in Python and
-// one for photos, of which one is poison, a task that recurs, and a limit.
+// What `gleaner start` runs: three worker processes in two pools. With the dashboard it also runs a worker in Python, one for
+// photos (one photo kills it), a schedule and a limit.
 import { join } from 'node:path'
 import { defineConfig } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { count } from '../python/tasks.ts'
@@ -11,7 +11,7 @@ import * as tasks from './tasks.ts'
 const database = process.env.GLEANER_DATABASE || 'sqlite:./quickstart.db'
 const products = describe(database)
 const photos = tagPhotos(database)
-/** Where the dashboard is to be; without it there is none. */
+/** The port of the dashboard. Without it there is no dashboard. */
 const port = process.env.QUICKSTART_PORT === undefined ? null : Number(process.env.QUICKSTART_PORT)
 const more = {
   python: {
@@ -27,16 +27,16 @@ export default defineConfig({
   tasks: [...Object.values(tasks), count, ...(port === null ? [] : [digest])],
   discoveries: port === null ? [products] : [products, photos],
   queues: port === null ? {} : { media: { concurrency: 3 } },
-  // It may be left open for days: of each queue the newest finished tasks are kept.
+  // The quickstart may run for days, so each queue keeps only its newest finished tasks.
   retention: { completed: { count: 1_000 }, failed: { count: 200 }, cancelled: { count: 100 } },
   pools: {
-    // Two pools, so that slow media tasks never keep the others waiting. The first one also looks after the products:
-    // what needs work is found in their table, and nobody enqueues it.
+    // Two pools, so that slow media tasks never keep the others waiting. The first one also serves the products:
+    // its workers find them in their table, without an enqueue.
     everyday: { processes: 2, concurrency: 4, queues: ['default'], discoveries: [products.name] },
     media: { processes: 1, concurrency: 3, queues: ['media'] },
     ...(port === null ? {} : more),
   },
   server: port === null ? false : { port },
-  // One per run: the supervisor of a run that was killed may still be on its way out.
+  // A new name for each run: the supervisor of a killed run may not have ended yet.
   supervisor: { name: `quickstart-${process.env.QUICKSTART_RUN ?? 0}`, timings: { drain: '2s' } },
 })

@@ -1,4 +1,4 @@
-// A poison row: one photo kills whoever opens it. After three dead workers it is put aside, and the others go on.
+// A poison row: one photo kills each worker that opens it. After three crashes it is quarantined, and the others continue.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Discovery, defineDiscovery } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { execute, tableIn } from './catalogue.ts'
@@ -6,7 +6,7 @@ import { execute, tableIn } from './catalogue.ts'
 const PHOTOS = 24
 const POISON = 13
 
-/** Creates the table, the first time; and every photo needs to be looked at (again). */
+/** Creates the table at the first run. Each run marks every photo as without tags. */
 export async function hangUp(database: string): Promise<void> {
   const table = tableIn(database, 'photos')
   await execute(database, [

@@ -1,4 +1,4 @@
-// What nobody enqueues, because it recurs: each occurrence once, however many processes there are.
+// A schedule: Gleaner enqueues each occurrence once, however many processes there are.
 import { defineTask } from '../../src/index.ts' // in your own project: from 'gleaner'
 
 export const digest = defineTask({

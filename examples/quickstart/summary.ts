@@ -1,4 +1,4 @@
-// What came of it, from the records that Gleaner keeps of every task.
+// The results, from the records that Gleaner keeps of every task.
 import type { Gleaner, TaskRecord } from '../../src/index.ts' // in your own project: from 'gleaner'
 import { cut, duration, percentile, plural, style } from './text.ts'
 
@@ -17,13 +17,13 @@ export function printSummary(tasks: readonly TaskRecord[], elapsedMs: number): v
   printFailures(tasks)
 }
 
-/** Of a discovery no records are kept: a row that is done says so itself. */
+/** Gleaner keeps no records of completed rows: the row itself shows that it is done. */
 export async function printRows(gleaner: Gleaner, name: string, total: number): Promise<void> {
   const { waiting, claimed, backingOff, quarantined } = await gleaner.discoveries.stats(name)
   const left = waiting + claimed + backingOff + quarantined
   const aside = quarantined === 0 ? '' : `, ${style('red', `${quarantined} quarantined`)}`
   console.log()
-  console.log(style('bold', 'Found in a table, enqueued by nobody'))
+  console.log(style('bold', 'Found in a table, without an enqueue'))
   console.log(`  ${name}  ${total - left} of ${plural(total, 'row')} done${aside}`)
   for (const { key, error } of (await gleaner.discoveries.rows(name, { state: 'quarantined' })).items)
     console.log(`  ${''.padEnd(18)}row ${key}: ${style('red', cut(error?.message ?? '', 50))}`)
@@ -39,7 +39,7 @@ function countsLine(tasks: readonly TaskRecord[]): string {
     .join(', ')
 }
 
-/** A retried task waits again: what counts is from when it was last due until it last started. */
+/** A retried task waits again. The wait is the time from when it was last due until it last started. */
 function waitMs({ startedAt, runAfter, createdAt }: TaskRecord): number[] {
   return startedAt === null ? [] : [Math.max(0, startedAt - Math.max(createdAt, runAfter ?? 0))]
 }

@@ -5,7 +5,7 @@ import { type Context, defineTask, PermanentError } from '../../src/index.ts' //
 
 const numbered = z.object({ number: z.number().int() })
 
-/** Different for each number, the same in each run. The signal ends it at once: on cancel, time-out, stop. */
+/** A delay that depends on the number, the same in each run. The signal ends it at once: on cancel, time-out and stop. */
 async function pretend(ctx: Context, number: number, fromMs: number, toMs: number): Promise<void> {
   const ms = fromMs + ((number * 37) % 100) * ((toMs - fromMs) / 100)
   await sleep(ms, undefined, { signal: ctx.signal })
@@ -37,7 +37,7 @@ export const resize = defineTask({
   },
 })
 
-/** Fails now and then. An error is tried again, later and later; most recover, some never do. */
+/** Fails sometimes. Gleaner retries with a growing delay. Most tasks recover, some never do. */
 export const webhook = defineTask({
   name: 'webhook.deliver',
   input: numbered,
@@ -74,7 +74,7 @@ export const feed = defineTask({
   },
 })
 
-/** Enqueued now, to be done later. */
+/** Enqueued now, and run later. */
 export const report = defineTask({
   name: 'report.build',
   input: numbered,
@@ -84,7 +84,7 @@ export const report = defineTask({
   },
 })
 
-/** Asked for twice, done once: see its key. */
+/** Enqueued twice with one key, and run once. */
 export const reindex = defineTask({
   name: 'search.reindex',
   input: z.object({ shop: z.string() }),
@@ -94,7 +94,7 @@ export const reindex = defineTask({
   },
 })
 
-/** Takes long, and is cancelled on the way. */
+/** Takes long, and is cancelled while it runs. */
 export const film = defineTask({
   name: 'video.export',
   queue: 'media',
@@ -109,5 +109,5 @@ export const film = defineTask({
   },
 })
 
-/** Nothing at all: how long is the way from enqueue to result? */
+/** An empty task, which measures the time from enqueue to result. */
 export const ping = defineTask({ name: 'ping', run: async () => 'pong' })

@@ -14,7 +14,7 @@ export function style(format: Parameters<typeof styleText>[0], text: string): st
 /** Eighths of a character, so that a bar moves smoothly. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** What is more than nothing shows. */
+/** A value above zero is always visible. */
 export function bar(fraction: number, width: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, fraction)) * width * 8)
   const shown = fraction > 0 ? Math.max(1, eighths) : 0

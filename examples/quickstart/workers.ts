@@ -33,7 +33,7 @@ export class Workers {
     this.#ended = once(this.#child, 'close')
   }
 
-  /** Rejects when it ends by itself: then nobody works. */
+  /** Rejects when it ends by itself, because then no worker runs. */
   async failed(): Promise<never> {
     const [code] = await this.#ended
     throw new Error(`gleaner start ended with ${code}:\n${this.#complaints}`)

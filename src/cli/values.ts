@@ -7,7 +7,7 @@ type Check = (value: string, flag: string) => void
 export function aCount(most: number): Check {
   return (value, flag) => {
     if (/^\d{1,9}$/.test(value) && Number(value) >= 1 && Number(value) <= most) return
-    throw new UsageError(`${flag}: ${value} is not possible`, `Use a whole number from 1 to ${most}.`)
+    throw new UsageError(`${flag}: ${value} is not valid`, `Use a whole number from 1 to ${most}.`)
   }
 }
 

@@ -59,7 +59,7 @@ function refuseUnknownFields(options: Record<string, unknown>): void {
   const known = [...GLEANER_OPTIONS, ...OWN]
   const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown !== undefined)
-    throw badField(unknown, undefined, knownOptions(unknown, known, MEANT), 'is no such option')
+    throw badField(unknown, undefined, knownOptions(unknown, known, MEANT), 'is not an option')
 }
 
 function checkEngine(options: ConfigOptions, path: string, given: Environment): GleanerOptions {

@@ -16,7 +16,7 @@ export class Fields {
     this.#values = value ?? {}
     const unknown = Object.keys(this.#values).find((name) => !known.includes(name))
     if (unknown !== undefined)
-      throw badField(`${this.at(unknown)}`, undefined, knownOptions(unknown, known), 'is no such option')
+      throw badField(`${this.at(unknown)}`, undefined, knownOptions(unknown, known), 'is not an option')
   }
 
   at(name: string): string {
@@ -41,7 +41,7 @@ export class Fields {
   text(name: string, otherwise: string): string {
     const value = this.#values[name] ?? otherwise
     if (typeof value === 'string' && value !== '') return value
-    throw badField(this.at(name), value, 'Use a text that is not empty.')
+    throw badField(this.at(name), value, 'Use a string that is not empty.')
   }
 
   flag(name: string, otherwise: boolean): boolean {
@@ -53,7 +53,7 @@ export class Fields {
   texts(name: string): readonly string[] {
     const value = this.#values[name] ?? []
     if (Array.isArray(value) && value.every((one) => typeof one === 'string' && one !== '')) return value
-    throw badField(this.at(name), value, 'Use an array of texts.')
+    throw badField(this.at(name), value, 'Use an array of strings.')
   }
 
   /** At least a millisecond: an interval of none would never rest. */
@@ -69,7 +69,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 export function badField(where: string, value: unknown, hint: string, complaint?: string): InputError {
-  const message =
-    complaint === undefined ? `${where}: ${shown(value)} is not possible` : `${where} ${complaint}`
+  const message = complaint === undefined ? `${where}: ${shown(value)} is not valid` : `${where} ${complaint}`
   return new InputError(message, { code: 'BAD_CONFIG', hint })
 }

@@ -81,7 +81,7 @@ export function checkSecret(token: unknown, what: string): string {
     'Use at least 16 letters, digits and signs without spaces, e.g. the output of `openssl rand -hex 32`.'
   // What a header can carry.
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,1000}$/.test(token))
-    throw badToken(`${what} is not possible`, hint)
+    throw badToken(`${what} is not valid`, hint)
   if (token.length < TOKEN_MIN)
     throw badToken(`${what} has ${token.length} characters, which is too short`, hint)
   return token

@@ -162,9 +162,9 @@ function checkKeyColumns(key: unknown, what: string): readonly string[] {
 
 function checkDone(done: unknown, what: string): DiscoveryDefinition['done'] {
   if (typeof done === 'function') return done as DiscoveryDefinition['done']
-  throw bad(`${what}: done`, done, 'Give a function that answers with the columns to set.')
+  throw bad(`${what}: done`, done, 'Pass a function that returns the columns to set.')
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_DEFINITION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_DEFINITION', hint })
 }

@@ -78,7 +78,7 @@ function checkCount(value: unknown, max: number, what: string): number {
 
 /** The key of one task. Whatever the function does is an answer to the caller, not a crash. */
 export function limitKeyOf({ key }: KeyLimit, input: unknown, task: string): string {
-  const hint = `limit.key must answer with a number, or a text of 1 to ${KEY_MAX} characters.`
+  const hint = `limit.key must return a number, or a string of 1 to ${KEY_MAX} characters.`
   let value: unknown
   try {
     value = key(input)
@@ -96,5 +96,5 @@ export function limitKeyOf({ key }: KeyLimit, input: unknown, task: string): str
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_OPTION', hint })
 }

@@ -18,7 +18,7 @@ export function checkKey(value: unknown): string {
     return value
   throw new InputError(`key: ${shown(value)} is not a key`, {
     code: 'BAD_KEY',
-    hint: `Use a text of 1 to ${KEY_MAX} characters.`,
+    hint: `Use a string of 1 to ${KEY_MAX} characters.`,
   })
 }
 

@@ -49,7 +49,7 @@ function encode(value: unknown, what: string): string {
   } catch (cause) {
     throw notJson(what, messageOf(cause).split('\n')[0] ?? '', cause)
   }
-  throw notJson(what, 'its toJSON() gives nothing')
+  throw notJson(what, 'its toJSON() returns nothing')
 }
 
 /**

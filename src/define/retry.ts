@@ -44,5 +44,5 @@ function checkJitter(jitter: number, what: string): number {
 }
 
 function bad(what: string, value: string, hint: string): InputError {
-  return new InputError(`${what}: ${value} is not possible`, { code: 'BAD_OPTION', hint })
+  return new InputError(`${what}: ${value} is not valid`, { code: 'BAD_OPTION', hint })
 }

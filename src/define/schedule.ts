@@ -34,7 +34,7 @@ export function checkRecurrence(options: RecurrenceOptions, what: string): Recur
     return null
   }
   const text = typeof every === 'number' ? `${every}ms` : every
-  if (typeof text !== 'string') throw bad(`${what}: every: ${shown(every)} is no schedule`, HINT)
+  if (typeof text !== 'string') throw bad(`${what}: every: ${shown(every)} is not a schedule`, HINT)
   const timezone = INTERVAL.test(text)
     ? checkInterval(text, options.timezone, what)
     : checkCron(text, options.timezone, what)
@@ -45,7 +45,7 @@ function checkInterval(every: string, timezone: unknown, what: string): null {
   if (timezone !== undefined) {
     throw bad(
       `${what}: an interval has no time zone`,
-      'Leave timezone away, or use a cron expression, e.g. 0 3 * * *.',
+      'Remove timezone, or use a cron expression, e.g. 0 3 * * *.',
     )
   }
   if (durationMs(every, `${what}: every`) < INTERVAL_MIN_MS) {
@@ -56,23 +56,23 @@ function checkInterval(every: string, timezone: unknown, what: string): null {
 
 function checkCron(every: string, timezone: unknown, what: string): string {
   const zone = timezone === undefined ? 'UTC' : checkTimezone(timezone, what)
-  if (!CRON.test(every)) throw bad(`${what}: every: ${shown(every)} is no schedule`, HINT)
+  if (!CRON.test(every)) throw bad(`${what}: every: ${shown(every)} is not a schedule`, HINT)
   try {
     nextOccurrence({ every, timezone: zone }, 0)
   } catch (cause) {
-    throw bad(`${what}: every: ${shown(every)} is no schedule: ${(cause as Error).message}`, HINT, cause)
+    throw bad(`${what}: every: ${shown(every)} is not a schedule: ${(cause as Error).message}`, HINT, cause)
   }
   return zone
 }
 
 function checkTimezone(timezone: unknown, what: string): string {
   try {
-    if (typeof timezone !== 'string') throw new TypeError('not a text')
+    if (typeof timezone !== 'string') throw new TypeError('not a string')
     new Intl.DateTimeFormat('en', { timeZone: timezone })
     return timezone
   } catch (cause) {
     throw bad(
-      `${what}: timezone: ${shown(timezone)} is no time zone`,
+      `${what}: timezone: ${shown(timezone)} is not a time zone`,
       "Use a name of the IANA database, e.g. 'Europe/Berlin'.",
       cause,
     )

@@ -143,7 +143,7 @@ export function checkRequires(requires: unknown, what: string): Requires {
   const scalars =
     plain && Object.values(requires).every((v) => ['string', 'number', 'boolean'].includes(typeof v))
   if (plain && scalars) return requires as Requires
-  throw new InputError(`${what}: requires: ${shown(requires)} is not possible`, {
+  throw new InputError(`${what}: requires: ${shown(requires)} is not valid`, {
     code: 'BAD_OPTION',
     hint: "Use an object of strings, numbers and booleans, e.g. { gpu: true, region: 'eu' }.",
   })

@@ -10,14 +10,11 @@ export function doneValues(definition: DiscoveryDefinition, result: unknown, row
   const values = definition.done(result, row)
   if (isThenable(values)) {
     values.then(undefined, () => {})
-    throw refused(
-      `${what} answered with a promise`,
-      'It must answer at once: what takes time belongs into run.',
-    )
+    throw refused(`${what} returned a promise`, 'It must be synchronous. Do slow work in `run`.')
   }
   if (typeof values !== 'object' || values === null || Array.isArray(values))
     throw refused(
-      `${what} answered with ${shown(values)}`,
+      `${what} returned ${shown(values)}`,
       'Return the columns to set, e.g. { needs_tagging: 0 }.',
     )
   // Read once: the transaction that writes them must not meet a getter that throws.
@@ -29,7 +26,7 @@ export function doneValues(definition: DiscoveryDefinition, result: unknown, row
   return Object.fromEntries(read) as RowValues
 }
 
-const HINT = 'A column is set to a text, a number, a bigint, a boolean, null, a valid Date or bytes.'
+const HINT = 'A column is set to a string, a number, a bigint, a boolean, null, a valid Date or bytes.'
 
 /** Null: a column can hold it. */
 function flawOf(value: unknown): string | null {

@@ -29,7 +29,7 @@ export interface DiscoveryManagement {
   stats(name: string): Promise<DiscoveryStats>
   /** Rows that need work, in the order of their keys. */
   rows(name: string, query?: RowQuery): Promise<Page<RowRecord>>
-  /** One row. Null: the table has no such row, or the row needs no work. The key is a text, or a JSON array for several columns. */
+  /** One row. Null: the table has no such row, or the row needs no work. The key is a string, or a JSON array for several columns. */
   row(name: string, key: string): Promise<RowRecord | null>
   /** Why a row does not run: each condition in order, pass or fail, and what to do. */
   explain(name: string, key: string): Promise<Explanation>

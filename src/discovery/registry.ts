@@ -14,7 +14,7 @@ export class DiscoveryRegistry {
       if (this.#definitions.has(definition.name)) {
         throw new InputError(`two discoveries are called ${definition.name}`, {
           code: 'BAD_DEFINITION',
-          hint: 'A name stands for one discovery.',
+          hint: 'Give each discovery a name of its own.',
         })
       }
       this.#definitions.set(definition.name, definition)

@@ -80,5 +80,5 @@ function postgresOptions({ statementTimeout, lockTimeout, connectTimeout, ...res
 }
 
 export function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_OPTION', hint })
 }

@@ -38,7 +38,7 @@ export function checkWork(options: WorkOptions, known: Known) {
   }
   const { resourceErrorLimit = RESOURCE_ERROR_LIMIT } = options
   if (!Number.isInteger(resourceErrorLimit) || resourceErrorLimit < 1)
-    throw bad('resourceErrorLimit', resourceErrorLimit, 'Use a whole number from 1 on.')
+    throw bad('resourceErrorLimit', resourceErrorLimit, 'Use a whole number of at least 1.')
   const isNamed = options.queues !== undefined || options.discoveries !== undefined
   const queues = options.queues ?? (isNamed ? [] : known.registry.queues())
   const discoveries = options.discoveries ?? (isNamed ? [] : known.discoveries.runnable)

@@ -116,9 +116,9 @@ export class HealthMonitor {
     try {
       const status: unknown = owner.status(id)
       if (STATUSES.includes(status)) return status as Status
-      this.#options.onProblem?.(`the owner of ${id} answered what is no status`, status)
+      this.#options.onProblem?.(`the owner of ${id} returned an invalid status`, status)
     } catch (error) {
-      this.#options.onProblem?.(`the owner of ${id} could not say how it is`, error)
+      this.#options.onProblem?.(`the owner of ${id} did not return its status`, error)
     }
     return 'unhealthy'
   }

@@ -186,7 +186,7 @@ function callerFrom(authorized: NonNullable<Authorized>, address: string | null)
 function listOrAll(limit: readonly string[] | null | undefined, name: string): readonly string[] | null {
   if (limit === undefined || limit === null) return null
   if (Array.isArray(limit)) return limit
-  throw new TypeError(`authorize answered ${name}: ${shown(limit)}, which is not a list`)
+  throw new TypeError(`authorize returned ${name}: ${shown(limit)}, which is not a list`)
 }
 
 function bearerOf(request: Request): string | null {

@@ -16,7 +16,7 @@ const plain = (max: number, min = 1) =>
     .string()
     .min(min)
     .max(max)
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'holds characters that are none')
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'contains invalid characters')
 
 export const name = z
   .string()

@@ -29,7 +29,7 @@ function unholdable({ path, number }: Unholdable): Problem {
     issues: [
       {
         path: path.join('.').slice(0, 200),
-        message: `${shown} is larger than a number can be without being changed: let it be a text`,
+        message: `${shown} is too large for an exact number. Send it as a string`,
       },
     ],
   })

@@ -135,6 +135,6 @@ function stepsOf(pattern: unknown): string[] {
     return steps.map((step) => step.toLowerCase())
   throw new InputError(`redact: ${shown(pattern)} is not a path`, {
     code: 'BAD_OPTION',
-    hint: "Name a field, and perhaps what it stands in: 'password', '*.password', 'user.password'.",
+    hint: "Name a field, or a field of an object: 'password', '*.password', 'user.password'.",
   })
 }

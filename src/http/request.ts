@@ -52,7 +52,7 @@ async function* whole(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Arr
   try {
     yield* body as unknown as AsyncIterable<Uint8Array>
   } catch {
-    throw new Problem('BAD_REQUEST', 'the body did not arrive whole', 'Send the request again.')
+    throw new Problem('BAD_REQUEST', 'the body is incomplete', 'Send the request again.')
   }
 }
 

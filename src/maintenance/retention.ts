@@ -4,7 +4,7 @@ import { InputError } from '../errors.ts'
 import type { Keep, Retention } from '../model/retention.ts'
 import { FINISHED_STATUSES, type FinishedStatus } from '../model/task.ts'
 
-/** `'7d'` since it finished; the newest `count` of each queue; both, whichever is reached first; `false`: for ever. */
+/** `'7d'` since it finished; the newest `count` of each queue; both, whichever is reached first; `false`: forever. */
 export type KeepOption = Duration | false | { age?: Duration; count?: number }
 
 /** How long to keep finished tasks of each status. */
@@ -57,12 +57,12 @@ function keepOf(option: KeepOption | undefined, status: string): Keep {
   if (option === null) throw bad(status, option, "Use '7d', { age: '7d', count: 1000 }, or false.")
   const { age, count, ...rest } = option
   const unknown = Object.keys(rest)[0]
-  if (unknown !== undefined) throw bad(`${status}: option`, unknown, 'There are: age, count.')
+  if (unknown !== undefined) throw bad(`${status}: option`, unknown, 'Valid options: age, count.')
   if (count !== undefined && (!Number.isInteger(count) || count < 0))
     throw bad(`${status}.count`, count, 'Use a whole number of tasks.')
   return { ageMs: age === undefined ? null : durationMs(age, `${status}.age`), count: count ?? null }
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`${what}: ${shown(value)} is not possible`, { code: 'BAD_OPTION', hint })
+  return new InputError(`${what}: ${shown(value)} is not valid`, { code: 'BAD_OPTION', hint })
 }

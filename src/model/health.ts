@@ -6,7 +6,7 @@ export interface HealthNote {
   component: string
   /** Its health. */
   status: Health
-  /** Null: nothing had changed, all components were written down. */
+  /** Null: not a change, but a regular record of all components. */
   changedFrom: Health | null
 }
 

@@ -104,7 +104,7 @@ function editedAgain(times: number): Failure {
   return {
     kind: 'error',
     message:
-      `the row was edited while being worked on, ${times} times in a row. Does its own handler write it? ` +
+      `the row was edited during its run, ${times} times in a row. Does its own handler write it? ` +
       'Return the values from `done`, or write them in ctx.complete',
     stack: null,
   }

@@ -1,8 +1,8 @@
 /** How many items of a queue, or of one key of a task, may run at the same time, and how often one may start. */
 export interface Limit {
-  /** Null: as many as there are hands. */
+  /** Null: no limit. */
   concurrency: number | null
-  /** Null: as often as there is work. */
+  /** Null: no limit. */
   rate: Rate | null
 }
 
@@ -117,7 +117,7 @@ export function readStarts(words: string): Starts {
   return words === '' ? [] : (JSON.parse(words) as Starts)
 }
 
-/** What a task's limits say now: for those who ask why it does not run. */
+/** The limits of a task, as they are now. `explain` shows them. */
 export interface LimitState {
   /** What it limits. */
   scope: LimitScope

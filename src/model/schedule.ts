@@ -12,7 +12,7 @@ export interface Schedule {
 
 /** A schedule, and its task. */
 export interface NamedSchedule extends Schedule {
-  /** Of its task: a task has one schedule at most. */
+  /** The name of its task. A task has at most one schedule. */
   name: string
 }
 

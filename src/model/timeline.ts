@@ -40,7 +40,7 @@ const STRETCHES_MAX = 300
 const EXITS_MAX = 50
 const ITEMS_MAX = 5
 
-/** What was seen of workers, for people to look at; bounded, in memory. */
+/** What workers did, for charts. It is in memory and has a limited size. */
 export class Timeline {
   readonly #lanes = new Map<string, Lane>()
   readonly #last = new Map<string, WorkerRecord>()
@@ -49,7 +49,7 @@ export class Timeline {
     return [...this.#lanes.values()]
   }
 
-  /** Told of a worker as often as one likes: only what differs is kept. */
+  /** Records the state of a worker. Only changes are kept. */
   saw(record: WorkerRecord, now: number): void {
     const lane = this.#lanes.get(record.id) ?? { worker: record.id, recorded: [], stretches: [], exits: [] }
     this.#lanes.set(record.id, lane)

@@ -8,7 +8,7 @@ export const PHASES = [
   'paused',
   'stopping',
 ] as const
-/** What a worker says that it does. */
+/** What a worker reports that it does. */
 export type Phase = (typeof PHASES)[number]
 
 /** The health of a worker, as its owner reports it to the health monitor. */

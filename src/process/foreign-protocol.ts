@@ -81,7 +81,7 @@ export function idInHead(head: string): string | undefined {
 /** `error`: a text, or { message, stack }. */
 function failed(id: string, { error, retry }: Record<string, unknown>): FromProgram | Bad {
   const described = isObject(error) ? error : { message: error }
-  const message = text(described.message) ?? 'it failed without a word'
+  const message = text(described.message) ?? 'it failed without a message'
   const after = retry ?? null
   const isDelay = typeof after === 'number' && after >= 0 && after <= RETRY_MAX_MS
   if (after === null || after === true)

@@ -98,7 +98,7 @@ function filtersOf(
   if (Object.keys(filter).length === 0 && options.all !== true) {
     throw bad(
       `${change}All: an empty filter matches every task`,
-      `Narrow it, or say so: ${change}All({}, { all: true }). With { dryRun: true } it only counts them.`,
+      `Narrow it, or confirm it with ${change}All({}, { all: true }). With { dryRun: true } it only counts them.`,
     )
   }
   const { meant, possible } = STATUSES[change]

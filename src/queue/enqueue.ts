@@ -152,7 +152,7 @@ function atPosition(position: number, error: unknown): unknown {
 function stoppedAt(done: number, all: number, cause: unknown): unknown {
   if (done === 0 || !(cause instanceof StoreError)) return cause
   const { code, inDoubt } = cause
-  const rest = inDoubt ? 'of the next ones it is not known' : 'the rest is not'
+  const rest = inDoubt ? 'the state of the next ones is unknown' : 'the others are not'
   return new StoreError(
     `enqueueMany: the first ${done} of ${all} tasks are enqueued, ${rest}: ${cause.message}`,
     {

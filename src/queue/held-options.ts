@@ -43,5 +43,5 @@ function positiveMs(value: unknown, what: string): number {
 }
 
 function bad(what: string, hint: string, code: ErrorCode = 'BAD_OPTION'): InputError {
-  return new InputError(`enqueue: ${what} is not possible`, { code, hint })
+  return new InputError(`enqueue: ${what} is not valid`, { code, hint })
 }

@@ -129,7 +129,7 @@ export function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions
   cursor: string | null
 } {
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
-    throw new InputError(`limit: ${shown(limit)} is not possible`, {
+    throw new InputError(`limit: ${shown(limit)} is not valid`, {
       code: 'BAD_OPTION',
       hint: `Use a whole number from 1 to ${PAGE_MAX}.`,
     })
@@ -139,7 +139,7 @@ export function pageRequest({ limit = PAGE_DEFAULT, cursor = null }: PageOptions
 
 function checkFollow(follow: unknown): boolean {
   if (typeof follow === 'boolean') return follow
-  throw new InputError(`follow: ${shown(follow)} is not possible`, {
+  throw new InputError(`follow: ${shown(follow)} is not valid`, {
     code: 'BAD_OPTION',
     hint: 'Use true or false.',
   })

@@ -28,10 +28,10 @@ export async function readMetrics(
 
 function checkOptions(options: MetricsOptions): number {
   const unknown = Object.keys(options).find((name) => name !== 'window')
-  if (unknown !== undefined) throw bad(`metrics has no option ${shown(unknown)}`, 'There is: window.')
+  if (unknown !== undefined) throw bad(`metrics has no option ${shown(unknown)}`, 'Valid option: window.')
   const windowMs = durationMs(options.window ?? WINDOW_DEFAULT, 'window')
   if (windowMs >= MINUTE_MS && windowMs <= WINDOW_MAX_MS) return windowMs
-  throw bad(`window: ${shown(options.window)} is not possible`, "Use '1m' to '1d'.")
+  throw bad(`window: ${shown(options.window)} is not valid`, "Use '1m' to '1d'.")
 }
 
 function bad(message: string, hint: string): InputError {

@@ -154,7 +154,7 @@ function checkPriority(priority: unknown): number {
 function checkKeyScope({ key, keyScope }: EnqueueOptions): NewTask['keyScope'] {
   if (keyScope === undefined) return 'active'
   if ((keyScope === 'active' || keyScope === 'forever') && key !== undefined) return keyScope
-  throw new InputError(`keyScope: ${shown(keyScope)} is not possible`, {
+  throw new InputError(`keyScope: ${shown(keyScope)} is not valid`, {
     code: 'BAD_KEY',
     hint: "Use 'active' or 'forever', together with a key.",
   })

@@ -16,7 +16,7 @@ export class Registry {
       if (this.#definitions.has(definition.name)) {
         throw new InputError(`two tasks are called ${definition.name}`, {
           code: 'BAD_DEFINITION',
-          hint: 'A name stands for one task; where `run` is implemented elsewhere, list only what implement() returned.',
+          hint: 'Give each task a name of its own. If `run` is implemented elsewhere, list only what implement() returned.',
         })
       }
       this.#definitions.set(definition.name, definition)

@@ -44,7 +44,7 @@ export function scheduleManagement(
 }
 
 function unknown(name: string): InputError {
-  return new InputError(`there is no schedule ${shown(name)}`, {
+  return new InputError(`there is not a schedule ${shown(name)}`, {
     code: 'UNKNOWN_SCHEDULE',
     hint: 'A schedule has the name of a task with `every`. To trigger it, add that task to the `tasks` of this process.',
   })

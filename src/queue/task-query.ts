@@ -46,16 +46,16 @@ export function checkQuery(query: TaskQuery, allowed: readonly (keyof TaskQuery)
 
 function refuseUnknown(query: TaskQuery, allowed: readonly string[]): void {
   if (typeof query !== 'object' || query === null || Array.isArray(query)) {
-    throw bad(`the filter ${shown(query)} is none`, "Give an object, e.g. { status: 'failed' }.")
+    throw bad(`${shown(query)} is not a filter`, "Pass an object, e.g. { status: 'failed' }.")
   }
   const unknown = Object.keys(query).find((name) => !allowed.includes(name))
   if (unknown !== undefined)
-    throw bad(`there is no filter ${shown(unknown)}`, `There are: ${allowed.join(', ')}.`)
+    throw bad(`${shown(unknown)} is not a filter`, `There are: ${allowed.join(', ')}.`)
 }
 
 function checkStatus(status: unknown): TaskStatus {
   if (TASK_STATUSES.includes(status as TaskStatus)) return status as TaskStatus
-  throw bad(`status: ${shown(status)} is none`, `There are: ${TASK_STATUSES.join(', ')}.`)
+  throw bad(`status: ${shown(status)} is not a status`, `There are: ${TASK_STATUSES.join(', ')}.`)
 }
 
 function checkTime(what: string, time: unknown): number {
@@ -69,7 +69,7 @@ function checkTime(what: string, time: unknown): number {
 
 function checkErrorText(text: unknown): string {
   if (typeof text === 'string' && text.length > 0 && text.length <= ERROR_TEXT_MAX) return text
-  throw bad(`error: ${shown(text)} is not a text to look for`, `Use 1 to ${ERROR_TEXT_MAX} characters.`)
+  throw bad(`error: ${shown(text)} is not a string to search for`, `Use 1 to ${ERROR_TEXT_MAX} characters.`)
 }
 
 /** What can name no task is a mistake, and an empty answer would hide it. */

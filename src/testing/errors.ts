@@ -22,7 +22,7 @@ export class RunStuckError extends GleanerError {
   constructor(tasks: readonly string[], what: string) {
     super(`${tasks.join(', ')}: ${what}`, {
       code: 'RUN_STUCK',
-      hint: 'Time stands still while a handler runs: what is to take time waits with sleep(). For slow work raise patience.',
+      hint: 'The test clock stands still while a handler runs. Wait for time to pass with `t.sleep()`. If the handler is slow in real time, raise `patience`.',
     })
     this.tasks = tasks
   }

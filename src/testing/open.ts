@@ -167,14 +167,14 @@ function checkOptions(options: TestGleanerOptions) {
 }
 
 function bad(what: string, value: unknown, hint: string): InputError {
-  return new InputError(`openTestGleaner: ${what}: ${shown(value)} is not possible`, {
+  return new InputError(`openTestGleaner: ${what}: ${shown(value)} is not valid`, {
     code: 'BAD_OPTION',
     hint,
   })
 }
 
 function timeStandsStill(): InputError {
-  return new InputError('drained: what is delayed is never due while time stands still', {
+  return new InputError('drained: delayed tasks never become due while the test clock stands still', {
     code: 'BAD_OPTION',
     hint: 'Move the time with advance().',
   })

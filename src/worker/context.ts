@@ -153,7 +153,7 @@ function detailsJson(details: object | undefined): string | null {
   try {
     const text: string | undefined = bounded(details)
     if (text === undefined)
-      return JSON.stringify({ dropped: `details that are no object: ${describeValue(details)}` })
+      return JSON.stringify({ dropped: `details that are not an object: ${describeValue(details)}` })
     return text.length <= DETAILS_MAX
       ? text
       : JSON.stringify({ dropped: `${text.length} characters of details` })

@@ -383,7 +383,7 @@ const PROOFS: Record<string, Proof> = {
     expect(await world.said('schedules', 'pause', 'nightly')).toBe('schedule nightly is paused\n')
     expect((await world.estate.app.schedules.list())[0]?.paused).toBe(true)
     expect((await world.run('schedules', 'pause', 'daily')).stderr).toMatch(
-      /^error: there is no schedule "daily"\n/,
+      /^error: there is not a schedule "daily"\n/,
     )
   },
 

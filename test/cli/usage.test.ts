@@ -29,7 +29,7 @@ describe('wrong usage ends with 2, and says what was meant', () => {
     [['tasks', 'lits'], /there is no command gleaner tasks lits\nDid you mean: gleaner tasks list\n/],
     [['tasks', 'show'], /gleaner tasks show needs <id>\nSee gleaner tasks show --help\.\n/],
     [['tasks', '--status', 'fialed'], /--status: there is no fialed\nDid you mean failed\?\n/],
-    [['tasks', '--limit', '0'], /--limit: 0 is not possible\n/],
+    [['tasks', '--limit', '0'], /--limit: 0 is not valid\n/],
     [['tasks', 'retry'], /needs to know which tasks\nName ids, or use filters/],
     [['tasks', 'cancel', '7', '--all'], /ids and filters exclude each other/],
     [['tasks', 'list', '--created-after', 'yesterday'], /--created-after: yesterday is not a time\n/],

@@ -184,7 +184,7 @@ describe('the environment goes before the config', () => {
     const folder = folderWith({ 'gleaner.config.ts': 'export default {}' })
     const { engine } = await load(folder, { GLEANER_DATABASE: 'sqlite:here.db' })
     expect(engine.database).toBe('sqlite:here.db')
-    await expect(load(folder)).rejects.toThrow(/database: undefined is not possible.*GLEANER_DATABASE/)
+    await expect(load(folder)).rejects.toThrow(/database: undefined is not valid.*GLEANER_DATABASE/)
   })
 
   test.each(['x', '-1', '65536', '80.5', '0x50'])('a port of %s is refused', async (port) => {

@@ -54,7 +54,7 @@ describe('types flow', () => {
     expectTypeOf<ColumnValue>().toEqualTypeOf<string | number | bigint | boolean | null | Date | Uint8Array>()
     // @ts-expect-error a column holds no object
     defineDiscovery({ ...plain, done: () => ({ todo: { no: true } }) })
-    // @ts-expect-error there is no such option
+    // @ts-expect-error there is not an option
     expect(() => defineDiscovery({ ...plain, wehre: 'todo = 1' })).toThrow('wehre')
     // @ts-expect-error `done` is needed
     expect(() => defineDiscovery({ ...plain, done: undefined })).toThrow('done')

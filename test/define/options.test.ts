@@ -84,6 +84,6 @@ test('an option that is like none is refused without a guess', () => {
 
 test('a field of a config that other programs call differently is named', () => {
   expect(() => checkConfig({ database: memory, http: { port: 1 } }, '/app/gleaner.config.ts', {})).toThrow(
-    /^http is no such option\. Did you mean server\? There are: database, .*pools, server, supervisor, alerts\.$/,
+    /^http is not an option\. Did you mean server\? There are: database, .*pools, server, supervisor, alerts\.$/,
   )
 })

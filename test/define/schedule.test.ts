@@ -31,22 +31,22 @@ describe('every', () => {
   })
 
   test.for([
-    ['never', 'is no schedule'],
-    ['', 'is no schedule'],
-    ['0 3 * *', 'is no schedule'],
-    ['* * * * * * *', 'is no schedule'],
-    ['60 * * * *', 'is no schedule'],
+    ['never', 'is not a schedule'],
+    ['', 'is not a schedule'],
+    ['0 3 * *', 'is not a schedule'],
+    ['* * * * * * *', 'is not a schedule'],
+    ['60 * * * *', 'is not a schedule'],
     ['0 0 30 2 *', 'never occurs'],
-    ['2030-01-01T00:00:00', 'is no schedule'],
-    ['2030-01-01 00:00:00', 'is no schedule'],
-    ['@fortnightly', 'is no schedule'],
+    ['2030-01-01T00:00:00', 'is not a schedule'],
+    ['2030-01-01 00:00:00', 'is not a schedule'],
+    ['@fortnightly', 'is not a schedule'],
     ['999ms', 'is too short'],
     ['0s', 'is too short'],
     [500, 'is too short'],
-    [-1_000, 'is no schedule'],
-    [Number.NaN, 'is no schedule'],
-    [null, 'is no schedule'],
-    [{ cron: '0 3 * * *' }, 'is no schedule'],
+    [-1_000, 'is not a schedule'],
+    [Number.NaN, 'is not a schedule'],
+    [null, 'is not a schedule'],
+    [{ cron: '0 3 * * *' }, 'is not a schedule'],
   ] as const)('%j is refused: it %s', ([every, why]) => {
     const error = refusalOf({ every })
     expect(error).toMatchObject({ code: 'BAD_SCHEDULE', hint: expect.stringContaining('10m') })

@@ -46,7 +46,7 @@ describe('types flow', () => {
       void gleaner.enqueue(nothing, undefined, { priority: 5 })
       // @ts-expect-error it takes none
       void gleaner.enqueue(nothing, { a: 1 })
-      // @ts-expect-error there is no such option
+      // @ts-expect-error there is not an option
       void gleaner.enqueue(nothing, undefined, { priorty: 5 })
       void gleaner.enqueueMany(embed, [{ path: 'a', size: '1' }], {
         key: (input) => input.path,

@@ -13,7 +13,7 @@ export function deployedApp(): string {
   const source = JSON.stringify(join(checkout, 'src/index.ts'))
   const files = ['gleaner.config.ts', 'tasks.ts', 'web.ts'].map((name) => [
     name,
-    deploy(name).replace("'../../src/index.ts'", source),
+    deploy(name).replace("'gleaner'", source),
   ])
   const bin = `#!/usr/bin/env node\nimport ${JSON.stringify(join(checkout, 'src/cli/bin.ts'))}\n`
   const folder = folderWith({

@@ -36,9 +36,9 @@ describe('done', () => {
   })
 
   test.for<[what: string, done: () => unknown, words: string]>([
-    ['a promise', () => Promise.reject(new Error('too late')), 'answered with a promise'],
-    ['nothing', () => undefined, 'answered with undefined'],
-    ['an array', () => [1], 'answered with an array'],
+    ['a promise', () => Promise.reject(new Error('too late')), 'returned a promise'],
+    ['nothing', () => undefined, 'returned undefined'],
+    ['an array', () => [1], 'returned an array'],
     ['an object in a column', () => ({ tags: {} }), 'tags is an object'],
     ['undefined in a column', () => ({ tags: undefined }), 'tags is undefined'],
     ['a number that is none', () => ({ tags: Number.NaN }), 'tags is NaN'],

@@ -28,7 +28,7 @@ describe('the small examples', () => {
     'first-task.ts': 'Hello, Ada!\n',
     'exactly-once.ts': [
       'result: { booked: 1250 }',
-      'attempt 1: error (Error: broken off half-way)',
+      'attempt 1: error (Error: an error after the write)',
       'attempt 2: completed',
       "bookings: [ { account: 'Ada', cents: 1250 } ]",
       '',
@@ -52,7 +52,7 @@ describe('the small examples', () => {
       'again created: false - same task: true',
       'north indexed',
       'later created: true',
-      'for ever created: false',
+      'forever created: false',
       'after remove created: true',
       '',
     ].join('\n'),
@@ -152,7 +152,7 @@ describe('the quickstart', { concurrent: true }, () => {
       ['what is to be found', /^60 products without a text, in a table of the shop's own\.$/m],
       [
         'what was found and done',
-        /^Found in a table, enqueued by nobody\n {2}product\.describe {2}59 of 60 rows done, 1 quarantined\n +row 42: Error: nobody/m,
+        /^Found in a table, without an enqueue\n {2}product\.describe {2}59 of 60 rows done, 1 quarantined\n +row 42: Error: no translation/m,
       ],
       ['the counts', /^322 of 322 tasks done in \d+\.\d s\n {2}315 completed, 6 failed, 1 cancelled$/m],
       ['the throughput', /^ {2}throughput {2}\d+ tasks\/s on average, \d+ in the best second$/m],
@@ -238,7 +238,7 @@ describe('the quickstart', { concurrent: true }, () => {
     child.kill('SIGINT')
     const { status, stdout, stderr } = await end
     expect({ status, stderr }).toEqual({ status: 130, stderr: '' })
-    expect(stdout).toMatch(/Stopped by SIGINT: the database was a temporary one and is gone\.\n$/)
+    expect(stdout).toMatch(/Stopped by SIGINT: the temporary database is removed\.\n$/)
     expect(readdirSync(env.TMPDIR)).toEqual([])
   })
 
@@ -252,7 +252,7 @@ describe('the quickstart', { concurrent: true }, () => {
     await own.remove()
     const { username, password, host } = new URL(own.url)
     expect(status).toBe(130)
-    expect(stdout).toContain(`what is left is in postgres://${username}@${host}/`)
+    expect(stdout).toContain(`the rest is in postgres://${username}@${host}/`)
     expect(stdout).not.toContain(`:${password}@`)
   })
 

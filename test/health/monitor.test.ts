@@ -82,7 +82,7 @@ describe('the health monitor', () => {
       ['wrong', 'unhealthy'],
       ['good', 'healthy'],
     ])
-    expect(problems[0]).toContain('the owner of bad could not say how it is')
+    expect(problems[0]).toContain('the owner of bad did not return its status')
   })
 
   test('forgets what is unregistered, also what failed, and not its successor', () => {

@@ -69,6 +69,15 @@ test('a sentence that breaks a rule is found on every surface that a user reads'
     'src/http/routes/a.ts': `export const A = { summary: \`${bad}\` }`,
     'src/model/reasons.ts': `export const A = { fix: 'Wait. ${bad}' }`,
     'src/supervisor/log.ts': `log.warn(\`${bad}\`)`,
+    'docs/guide/b.md': `\`\`\`ts\nconst a = 1 // ${bad}\n\`\`\`\n`,
+    'docs/guide/c.md': `\`\`\`sh\n# ${bad}\n\`\`\`\n`,
+    'docs/.vitepress/config.ts': `export default { description: '${bad}' }`,
+    'docs/images/a.svg': `<svg><style>text { font: 1px }</style><desc>${bad}</desc></svg>`,
+    'examples/a.ts': `// ${bad}`,
+    'examples/b.ts': `console.log('${bad}')`,
+    'examples/deploy/a.service': `# ${bad}`,
+    'examples/python/a.py': `x = 1  # ${bad}`,
+    'web/index.html': `<noscript>${bad}</noscript>`,
     'src/index.ts': `/** ${bad} */\nexport const a = 1`,
     'src/store/sqlite/migrations/a.ts': `const a = \`CREATE VIEW v AS\n-- ${bad}\nSELECT 1\``,
     'web/pages/a.tsx': `export const A = () => <p title="${bad}">fine</p>`,
@@ -102,6 +111,11 @@ const BREACHES: Record<string, [sentence: string, found: string][]> = {
     ['Everybody waits.', 'Everybody'],
     ['It keeps anybody out.', 'anybody'],
   ],
+  none: [
+    ['The option "x" is none.', 'is none'],
+    ['`every` is no schedule.', 'is no schedule'],
+    ['These are no tokens.', 'are no tokens'],
+  ],
   mend: [
     ['Mend the config.', 'Mend'],
     ['It runs again after the code was mended.', 'mended'],
@@ -131,6 +145,7 @@ const BREACHES: Record<string, [sentence: string, found: string][]> = {
   'private-word': [
     ['The household decides.', 'household (write: crash isolation)'],
     ['The item is on probation.', 'probation (write: crash isolation)'],
+    ['The claim is in other hands.', 'in other hands (write: in flight, running)'],
     ['It goes out in one journey.', 'journey (write: round trip, pipeline)'],
     ['Its key has a turnstile.', 'turnstile (write: limit key)'],
     ['The worker died with it in its hands.', 'in its hands (write: in flight, running)'],
@@ -164,6 +179,7 @@ describe('each rule finds what it rules out', () => {
 test.each([
   'If the row was edited in the meantime, nothing is written and the row stays eligible.',
   'When the port is in use, the log says so and the server retries.',
+  'If there is none, it is created. None of them is no longer there. There are no tasks.',
   'People who run it on a shared machine read this page.',
   'Users (those who sign in) see it, and operators, who may change it, see more.',
   'Who may read it?',
@@ -184,6 +200,48 @@ test.each([
   'See e.g. Is_Paused in the view.',
 ])('a good sentence is left alone: %s', (sentence) => {
   expect(violationsOf({ 'README.md': `${sentence}\n` })).toEqual([])
+})
+
+test.each([
+  'Was it edited meanwhile, nothing is written and it stays to be done',
+  'Who names `queues` or `discoveries` means only those',
+  'A port that is taken is said in its log',
+  'whoever said it last',
+  'Who leaves holds nobody back: he will not claim it.',
+  "What so many hands were to start now they do after everybody else's turn.",
+  'none waits',
+  'how it goes',
+  'was at',
+  'look',
+])('what the contract of the language gives as a bad example is found: %s', (sentence) => {
+  expect(violationsOf({ 'README.md': `# Title\n\n${sentence}\n` })).not.toEqual([])
+})
+
+describe('the code that a page or an example shows', () => {
+  test('lines of a comment are one text; code, addresses and shell options are none', () => {
+    const page = [
+      '```ts',
+      '// One sentence',
+      '// in two lines.',
+      "const url = 'https://who.example' // trailing",
+      '/** A doc comment. */',
+      '```',
+      '```text',
+      '// who: output is read where it is written',
+      '```',
+    ].join('\n')
+    expect(collect(plant({ 'docs/a.md': page })).map(({ line, text }) => `${line} ${text}`)).toEqual([
+      '2 One sentence in two lines.',
+      '4 trailing',
+      '5 A doc comment.',
+    ])
+  })
+
+  test('the words of pictures are read, and their styles are not', () => {
+    expect(
+      textsOf({ 'docs/images/a.svg': '<svg><style>.who { a: b }</style><text x="1">Your app</text></svg>' }),
+    ).toEqual(['Your app'])
+  })
 })
 
 describe('markdown', () => {

@@ -139,7 +139,7 @@ test('a port that is taken, or a token that no header can carry, is said at once
     /cannot listen on 127.0.0.1:\d+.*choose another port: `server\.port` in the config, or GLEANER_PORT/,
   )
   for (const operator of ['', 'a secret with spaces', 'ein-schlüssel-für-alle'])
-    await expect(serve(gleaner, { port: 0, tokens: { operator } })).rejects.toThrow(/token is not possible/)
+    await expect(serve(gleaner, { port: 0, tokens: { operator } })).rejects.toThrow(/token is not valid/)
   await expect(serve(gleaner, { port: 0, tokens: { operator: 'fifteen-letters' } })).rejects.toThrow(
     /the operator token has 15 characters, which is too short.*openssl rand -hex 32/,
   )

@@ -162,7 +162,7 @@ export const RECURRING: readonly Guard[] = [
     replace: 'if (every === null) throw',
     test: {
       file: 'test/define/schedule.test.ts',
-      title: '"2030-01-01T00:00:00" is refused: it is no schedule',
+      title: '"2030-01-01T00:00:00" is refused: it is not a schedule',
     },
   },
   {

@@ -5,6 +5,7 @@ import { messagePieces } from './messages.ts'
 import { publicCommentPieces } from './public-comments.ts'
 import { RULES } from './rules.ts'
 import { type Piece, sentencesOf } from './sentences.ts'
+import { examplePieces, fencedPieces, markupPieces } from './shown-code.ts'
 
 export interface Violation {
   file: string
@@ -15,19 +16,24 @@ export interface Violation {
 }
 
 const PAGES = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'CONTRIBUTING.md', 'AGENTS.md', 'docs', 'examples']
-const CODE = ['src', 'web']
+const CODE = ['src', 'web', 'examples', 'docs/.vitepress/config.ts', 'docs/.vitepress/theme']
+const MARKUP = ['web/index.html', 'docs/images']
 const SKIPPED = new Set(['node_modules', 'dist', 'cache', '.vitepress'])
-/** Decisions and the status are for the people who build Gleaner; the conformance suite is a test. */
-const NOT_FOR_USERS = /^docs\/(?:decisions\/|status\.md$)|^src\/testing\/conformance\//
+/** Decisions and the status are for the people who build Gleaner. */
+const NOT_FOR_USERS = /^docs\/(?:decisions\/|status\.md$)/
 
 /** Every text of the checkout at `root` that a user reads. */
 export function collect(root: string): Piece[] {
   const read = (file: string) => readFileSync(join(root, file), 'utf8')
   const pages = PAGES.flatMap((path) => filesUnder(root, path, /\.md$/))
   const code = CODE.flatMap((path) => filesUnder(root, path, /\.tsx?$/))
+  const examples = filesUnder(root, 'examples', /^(?!.*\.md$)/)
+  const markup = MARKUP.flatMap((path) => filesUnder(root, path, /\.(?:svg|html)$/))
   return [
-    ...pages.flatMap((file) => markdownPieces(file, read(file))),
+    ...pages.flatMap((file) => [...markdownPieces(file, read(file)), ...fencedPieces(file, read(file))]),
     ...code.flatMap((file) => messagePieces(file, read(file))),
+    ...examples.flatMap((file) => examplePieces(file, read(file))),
+    ...markup.flatMap((file) => markupPieces(file, read(file))),
     ...publicCommentPieces(root),
   ].filter(({ file }) => !NOT_FOR_USERS.test(file))
 }

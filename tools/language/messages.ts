@@ -56,7 +56,8 @@ export function messagePieces(file: string, code: string): Piece[] {
         if (node.name.type === 'JSXIdentifier' && SILENT_ATTRIBUTES.has(node.name.name)) return
         break
       case 'TaggedTemplateExpression':
-        // A tag makes a query or a style of it.
+        // `sql` and its like make a query of it.
+        if (!/sql$/i.test(code.slice(node.tag.start, node.tag.end))) break
         node.quasi.expressions.forEach(visit)
         return
       case 'JSXElement':

@@ -37,7 +37,7 @@ const PRIVATE_WORDS: [pattern: RegExp, instead: string][] = [
   [/\beras?\b/i, 'order generation'],
   [/\bchores?\b/i, 'maintenance job'],
   [/\bupkeep\b/i, 'maintenance'],
-  [/\bin (?:its|their|the worker's) hands?\b|\bin hand\b|\bso many hands\b/i, 'in flight, running'],
+  [/\bin (?:its|their|other|the worker's) hands?\b|\bin hand\b|\bso many hands\b/i, 'in flight, running'],
   [/\bnone (?:waits|wait|was|were|runs)\b/i, '0 waiting, 0 running'],
   [/\bhow it goes\b/i, 'progress'],
   [/^was at$/i, 'phase at exit'],
@@ -74,6 +74,11 @@ export const RULES: Record<string, Rule> = {
   mend: {
     find: (sentence) => found(sentence, /\bmend(?:s|ed|ing)?\b/i),
     advice: 'fix',
+  },
+  none: {
+    find: (sentence) =>
+      found(sentence, /(?<!\bthere )\b(?:is|are) (?:none\b(?! of)|no (?!longer\b|more\b|other\b)\w+)/i),
+    advice: 'is not a …, is not valid',
   },
   'tried-again': {
     find: (sentence) => found(sentence, /\b(?:tried|tries) (?:it |them |this )?again\b/i),

@@ -23,7 +23,9 @@ export function concept(): string {
         box({ at: [middle - 58, 246], size: [116, 50], name: 'Worker', note }),
         arrow([middle, 328], [middle, 298]),
       ]),
-      words(['claims, runs your code, stores the result'], [200, 225], 'middle', 'over'),
+      // The arrows pause for the words: a line through a letter makes another letter of it.
+      '<rect style="fill: var(--panel)" x="56" y="208" width="288" height="24"/>',
+      words(['claims, runs your code, stores the result'], [200, 225], 'middle'),
       line([74, 328], [326, 328]),
       line([130, 328], [130, 362]),
       words(['starts, watches, restarts'], [140, 350]),

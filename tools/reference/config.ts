@@ -45,7 +45,7 @@ export function configReference(doors: readonly Door[]): string {
     'Every option of `gleaner.config.ts`, with its type, its default and its meaning. `npm run reference` makes this page from the types of',
     '`defineConfig`. [The guide](../guide/config.md) shows whole configs, and says where Gleaner finds them.',
     '',
-    'A duration is a number of milliseconds, or a text such as `250ms`, `5s`, `2m`, `1h` or `7d`.',
+    'A duration is a number of milliseconds, or a string such as `250ms`, `5s`, `2m`, `1h` or `7d`.',
     '',
     '| place | for |',
     '| --- | --- |',

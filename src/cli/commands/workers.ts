@@ -66,7 +66,7 @@ export const workers: readonly Command[] = [
       name: `workers ${verb}`,
       summary,
       operands: [{ name: 'worker', about: 'The id of a worker. Default: all workers.', optional: true }],
-      about: `${about}\n\nThe supervisors obey within two seconds, on any machine.`,
+      about: `${about}\n\nThe supervisors react within two seconds, on any machine.`,
       options: { ...PLACE_OPTIONS, json: JSON_OPTION },
       examples: [[example, why]],
       run: ([worker], values, terminal) =>

@@ -13,10 +13,11 @@ export const eventRoutes: readonly Route[] = [
     method: 'get',
     path: '/events',
     role: 'viewer',
-    summary: 'Changes as they happen (server-sent events); goes on after the header Last-Event-ID',
+    summary:
+      'Changes as they happen (server-sent events). Continues after the event that the header Last-Event-ID names',
     query: z.strictObject({
-      topics: topics.optional().describe('Which, with commas between; default all'),
-      tasks: ids(WATCHED_MAX).optional().describe('Ids of tasks to watch, with commas between'),
+      topics: topics.optional().describe('The topics, separated by commas. Default: all'),
+      tasks: ids(WATCHED_MAX).optional().describe('Ids of tasks to watch, separated by commas'),
     }),
     answer: null,
     handle({ hub }, { query, request, socket }) {

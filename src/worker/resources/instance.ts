@@ -199,7 +199,7 @@ export class ResourceInstance {
     try {
       const late = (value: unknown) => void this.#dispose({ value })
       const value = await this.#calls.make(name, () => callWithin(this.#clock, loadTimeoutMs, load, late))
-      if (value === undefined || value === null) throw new Error(`its load gave ${value}`)
+      if (value === undefined || value === null) throw new Error(`its load returned ${value}`)
       this.#instance = { value }
       this.#isDoubted = false
     } catch (error) {
@@ -244,6 +244,6 @@ export class ResourceInstance {
   }
 
   #problem(error: ResourceError): void {
-    for (const member of this.#members) member.onProblem('a resource is in trouble', error)
+    for (const member of this.#members) member.onProblem('a resource failed', error)
   }
 }

@@ -7,12 +7,12 @@ export type Availability = { available: true } | { available: false; reason: str
 /** What a probe's answer means. Whatever it is, it is one of the two: what is unclear is unavailable. */
 export function availabilityOf(name: string, answer: unknown, retryAfterMs: number): Availability {
   if (answer === true) return { available: true }
-  if (answer === false) return { available: false, reason: 'its probe says no', retryAfterMs }
+  if (answer === false) return { available: false, reason: 'its probe returned false', retryAfterMs }
   const { reason, retryAfter } = (answer ?? {}) as { reason?: unknown; retryAfter?: unknown }
   if (typeof reason !== 'string') {
-    throw new ResourceError(`the probe of resource ${name} answered ${shown(answer)}`, undefined, {
+    throw new ResourceError(`the probe of resource ${name} returned ${shown(answer)}`, undefined, {
       code: 'RESOURCE_PROBE',
-      hint: "Answer true, false or { reason: 'no VRAM', retryAfter: '30s' }.",
+      hint: "Return true, false or { reason: 'no VRAM', retryAfter: '30s' }.",
     })
   }
   const afterMs =

@@ -158,10 +158,10 @@ function refusalOf(answer: RowAnswer, id: string): Error {
   switch (answer.kind) {
     case 'changed':
       return new ClaimLostError(
-        `${id}: the row was edited meanwhile, nothing was written; it stays to be done`,
+        `${id}: the row was edited during its run; nothing was written, and the row stays eligible`,
       )
     case 'gone':
-      return new ClaimLostError(`${id}: the row is gone or resources no work any more, nothing was written`)
+      return new ClaimLostError(`${id}: the row is gone or needs no work any more; nothing was written`)
     case 'failed':
       return new GleanerError(`${id}: ${answer.failure.message}; nothing was written`, { code: 'BAD_DONE' })
     case 'paused':
@@ -169,6 +169,6 @@ function refusalOf(answer: RowAnswer, id: string): Error {
         code: 'DISCOVERY_PAUSED',
       })
     default:
-      return new ClaimLostError(`${id}: the claim is in other inFlight, nothing was written`)
+      return new ClaimLostError(`${id}: another worker holds the claim; nothing was written`)
   }
 }

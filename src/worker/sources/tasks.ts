@@ -86,7 +86,7 @@ export class TaskSource extends Source {
     await this.#sendProgress(session, attempt)
     const done = await this.#store.completeWith(session, { id, fence, startedAt }, outcome.result, effects)
     reportTask(reporting, attempt, done ? outcome : null)
-    return done ? null : new ClaimLostError(`${name}: the claim is in other hands, nothing was written`)
+    return done ? null : new ClaimLostError(`${name}: another worker holds the claim; nothing was written`)
   }
 
   /** The store accepts nothing after the completion. Progress that cannot be written fails no attempt. */

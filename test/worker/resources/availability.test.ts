@@ -119,8 +119,8 @@ describe('a probe', () => {
       },
       'no driver',
     ],
-    ['answers nonsense', () => 42 as never, 'answered 42'],
-    ['answers nothing', () => undefined as never, 'answered undefined'],
+    ['answers nonsense', () => 42 as never, 'returned 42'],
+    ['answers nothing', () => undefined as never, 'returned undefined'],
     ['names no duration', () => ({ reason: 'x', retryAfter: 'soon' as never }), 'is not a duration'],
   ] as const)('that %s counts as unavailable, and is told', async ([, probe, words], { open }) => {
     const { embed } = model({ probe })

@@ -113,8 +113,8 @@ describe('loading', () => {
       },
       'bad file',
     ],
-    ['gives nothing', () => undefined as never, 'its load gave undefined'],
-    ['gives null', () => null as never, 'its load gave null'],
+    ['gives nothing', () => undefined as never, 'its load returned undefined'],
+    ['gives null', () => null as never, 'its load returned null'],
   ] as const)('that %s returns the attempt, and both back off', async ([, load, words], { open }) => {
     let works = false
     const { embed } = model({

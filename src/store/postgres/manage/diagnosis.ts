@@ -53,7 +53,7 @@ function troublesOf({ words, number, may_write, standby }: Server, schema: strin
   if (!may_write)
     troubles.push({
       message: `this user may not create tables in the schema ${schema}`,
-      fix: `Let its owner say: GRANT USAGE, CREATE ON SCHEMA ${schema} TO <user>.`,
+      fix: `Ask its owner to run: GRANT USAGE, CREATE ON SCHEMA ${schema} TO <user>.`,
     })
   return troubles
 }
@@ -68,7 +68,7 @@ async function unsafePath({ sql, ofUser }: Database): Promise<Trouble[]> {
   )
   const notes = open.map(({ name }) => ({
     message: `every role may create functions in the schema ${name} of the search_path, and unqualified calls in your SQL can run them`,
-    fix: `Let its owner say: REVOKE CREATE ON SCHEMA ${quoted(name)} FROM PUBLIC;`,
+    fix: `Ask its owner to run: REVOKE CREATE ON SCHEMA ${quoted(name)} FROM PUBLIC;`,
   }))
   if (path.indexOf('pg_catalog') > 0) {
     notes.push({

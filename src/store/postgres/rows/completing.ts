@@ -21,7 +21,7 @@ export function wrongColumns({ declared, source }: Known, names: readonly string
   const columns = source.columns.map(({ name }) => name)
   const unknown = names.find((name) => !columns.includes(name))
   if (unknown !== undefined)
-    return `done sets ${unknown}, which is no column; there are: ${columns.join(', ')}`
+    return `done sets ${unknown}, which is not a column; the columns are: ${columns.join(', ')}`
   const changed = names.find((name) => declared.key.includes(name))
   return changed === undefined ? null : `done sets ${changed}, which is the key of the row`
 }

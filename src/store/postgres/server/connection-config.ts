@@ -12,7 +12,7 @@ const KEEP_ALIVE_AFTER_MS = 10_000
 export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
   const { urls } = readServerUrl(options.url)
   if (!isPlainData(options.ssl)) {
-    throw new InputError('postgres.ssl: functions are not possible', {
+    throw new InputError('postgres.ssl: a function cannot be used here', {
       code: 'BAD_OPTION',
       hint: 'The keeper renews the lease from a thread of its own, which gets plain data: use ca, cert, key, servername.',
     })

@@ -39,7 +39,7 @@ export function schemaIn(url: string): string | null {
 function targetIn(url: string, areSeveral: boolean): TargetServer {
   const target = new URL(url).searchParams.get('target_session_attrs') ?? (areSeveral ? 'read-write' : 'any')
   if (TARGETS.includes(target)) return target as TargetServer
-  throw new InputError(`database: target_session_attrs=${target} is not possible`, {
+  throw new InputError(`database: target_session_attrs=${target} is not valid`, {
     code: 'BAD_CONFIG',
     hint: "Gleaner writes: use 'read-write', 'primary' or 'any'.",
   })

@@ -14,7 +14,7 @@ export function withinTransaction(
 ): Within {
   const client = transaction as Partial<Queryable> | null | undefined
   if (typeof client?.query !== 'function') {
-    throw new InputError('within: this is no PostgreSQL client', {
+    throw new InputError('within: this is not a PostgreSQL client', {
       code: 'BAD_OPTION',
       hint: 'Pass the client whose transaction you are in: anything with query(text, values).',
     })

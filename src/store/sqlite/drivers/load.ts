@@ -54,7 +54,7 @@ export function checkLibrary(value: unknown, where: string, folder = '.'): Sqlit
   if (value === 'better-sqlite3' || value === 'node:sqlite') return value
   const module = (value as { module?: unknown } | null)?.module
   if (typeof module !== 'string' || module === '')
-    throw new InputError(`${where}: this is no SQLite library`, {
+    throw new InputError(`${where}: this is not a SQLite library`, {
       code: 'BAD_OPTION',
       hint: "Use 'better-sqlite3', 'node:sqlite', or { module: '/path/to/better-sqlite3' }.",
     })

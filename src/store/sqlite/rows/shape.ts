@@ -74,7 +74,7 @@ function checkKey(db: Statements, source: DiscoverySource, shape: readonly Colum
     throw bad(
       name,
       `key: ${column} ${problem}`,
-      'A key is an integer, a text, a UUID as text, or several of these.',
+      'A key is an integer, a string, a UUID as a string, or several of these.',
     )
   }
   const primary = primaryKey(db, table)

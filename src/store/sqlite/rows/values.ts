@@ -20,7 +20,7 @@ export function bound(values: RowValues) {
 export function wrongColumns(names: readonly string[], { columns, source }: RowSource): string | null {
   const unknown = names.find((name) => !columns.includes(name))
   if (unknown !== undefined)
-    return `done sets ${unknown}, which is no column; there are: ${columns.join(', ')}`
+    return `done sets ${unknown}, which is not a column; the columns are: ${columns.join(', ')}`
   const changed = names.find((name) => source.key.includes(name))
   return changed === undefined ? null : `done sets ${changed}, which is the key of the row`
 }

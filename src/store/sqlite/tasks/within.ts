@@ -63,7 +63,7 @@ function connectionOf(transaction: unknown, ours: OurDatabase): SqliteDatabase {
   if (ours.connections.has(transaction as object)) return transaction as SqliteDatabase
   const raw = ours.driver.adopt(transaction) ?? adoptCopy(transaction, ours)
   if (raw !== null) return raw
-  throw new InputError('within: this is no SQLite connection', {
+  throw new InputError('within: this is not a SQLite connection', {
     code: 'BAD_OPTION',
     hint: 'Pass the connection (new Database(file)) whose transaction you are in.',
   })

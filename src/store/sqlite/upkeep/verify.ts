@@ -24,5 +24,5 @@ export async function verifyBackup(path: string): Promise<void> {
 }
 
 function bad(path: string, why: string, hint: string): StoreError {
-  return new StoreError(`${path} is no backup that can be used: ${why}`, { code: 'BACKUP_BAD', hint })
+  return new StoreError(`${path} is not a usable backup: ${why}`, { code: 'BACKUP_BAD', hint })
 }
