@@ -34,6 +34,13 @@ function sharedBeginning(word: string, words: readonly string[]): string | undef
   return words.find((one) => one.length >= length && one.slice(0, length) === word.slice(0, length))
 }
 
+/** What to write instead of a name that does not exist. */
+export function namesHint(name: string, names: readonly string[]): string {
+  const meant = nearest(name, names)
+  if (meant !== undefined) return `Did you mean ${meant}?`
+  return names.length === 0 ? 'There are none.' : `There are: ${names.join(', ')}.`
+}
+
 /** The word that was probably meant; undefined when none is near. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const [best] = words

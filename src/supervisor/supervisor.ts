@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
+import { namesHint } from '../options.ts'
 import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
 import type { Command } from '../store/ports/supervision.ts'
 import { Aftermath } from './aftermath.ts'
@@ -245,7 +246,7 @@ class ProcessSupervisor implements Supervisor {
     if (slot !== undefined) return slot
     throw new InputError(`there is no worker ${JSON.stringify(id)}`, {
       code: 'UNKNOWN_WORKER',
-      hint: `There are: ${[...this.#slots.keys()].join(', ') || 'none'}.`,
+      hint: namesHint(id, [...this.#slots.keys()]),
     })
   }
 }

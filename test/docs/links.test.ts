@@ -94,3 +94,44 @@ test('every column of every table has a heading: screen readers name it', () => 
   )
   expect(bare).toEqual([])
 })
+
+describe('the comparison', () => {
+  /** Cells that state something and name no source, of every table with a column for each product. */
+  const withoutSource = (text: string) =>
+    [...text.matchAll(/^(\| feature \|.*)\n\|[ :|-]+\n((?:\|.*\n)+)/gm)].flatMap(([, head, rows]) =>
+      [head!, ...rows!.trimEnd().split('\n')].flatMap((row) =>
+        cellsOf(row)
+          .slice(1)
+          .filter((cell) => !cell.includes('](') && !/^(?:no|yours|no queue)$/.test(cell)),
+      ),
+    )
+  const cellsOf = (row: string) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim())
+
+  test('names a source in every cell and every head, or says that the documentation in the head has none', () => {
+    const text = textOf('docs/compare.md')
+    expect(text.match(/^\| feature \|/gm)).toHaveLength(3)
+    expect(withoutSource(text)).toEqual([])
+  })
+
+  test('is refused with a cell or a head that names none', () => {
+    const planted = '| feature | [A](https://a.example) | B |\n| --- | --- | --- |\n| speed | fast | no |\n'
+    expect(withoutSource(planted)).toEqual(['B', 'fast'])
+  })
+
+  test('gives the figures of the benchmarks, rounded', () => {
+    const figures = (path: string) => textOf(path).replaceAll(/(?<=\d)[ ,](?=\d{3})/g, '')
+    const measured = [...figures('docs/benchmarks.md').matchAll(/\| ([\d.]+)(?: ms)? (?:\(|\|)/g)].map(
+      ([, n]) => Number(n),
+    )
+    const [, speed] = figures('docs/compare.md').split('## Speed')
+    const stated = [...speed!.matchAll(/(?<=\| )([\d.]+)(?: ms| \(batched\))? (?=\|)/g)].map(([, n]) =>
+      Number(n),
+    )
+    expect(stated.length).toBe(28)
+    expect(stated.filter((one) => !measured.some((n) => Math.abs(one - n) <= 0.06 * n))).toEqual([])
+  })
+})

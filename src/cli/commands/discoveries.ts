@@ -1,6 +1,6 @@
 import { GleanerError } from '../../errors.ts'
 import { ROW_STATES, type RowState } from '../../model/row.ts'
-import { nearest } from '../../options.ts'
+import { namesHint } from '../../options.ts'
 import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, text, YES_OPTION } from '../command.ts'
 import { confirmed } from '../confirm.ts'
 import type { Operations } from '../operations/contract.ts'
@@ -219,9 +219,8 @@ async function declared(discoveries: Operations['discoveries'], name: string) {
   const found = all.find((one) => one.name === name)
   if (found !== undefined) return found
   const names = all.map((one) => one.name)
-  const meant = nearest(name, names)
   throw new GleanerError(`there is no discovery ${name}`, {
     code: 'UNKNOWN_DISCOVERY',
-    hint: meant === undefined ? `There are: ${names.join(', ') || 'none'}.` : `Did you mean ${meant}?`,
+    hint: namesHint(name, names),
   })
 }

@@ -3,7 +3,7 @@ import type { Duration } from '../../duration.ts'
 import { GleanerError, TaskGone } from '../../errors.ts'
 import { readExactly, unholdableIn } from '../../exact-json.ts'
 import { isFinished, type TaskRecord } from '../../model/task.ts'
-import { nearest } from '../../options.ts'
+import { namesHint } from '../../options.ts'
 import {
   type Command,
   JSON_OPTION,
@@ -155,10 +155,9 @@ function optionsOf(values: Values): EnqueueOptions {
 async function mustBeKnown(operations: Operations, name: string): Promise<void> {
   const names = await operations.enqueuable()
   if (names.includes(name)) return
-  const meant = nearest(name, names)
   throw new GleanerError(`there is no task ${name}`, {
     code: 'UNKNOWN_TASK',
-    hint: meant === undefined ? `There are: ${names.join(', ') || 'none'}.` : `Did you mean ${meant}?`,
+    hint: namesHint(name, names),
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Config, Pool } from '../../config/types.ts'
 import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
-import { nearest } from '../../options.ts'
+import { namesHint } from '../../options.ts'
 import { EXIT } from '../../process/exit-codes.ts'
 import { WorkReporter } from '../../process/work-reporter.ts'
 import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../command.ts'
@@ -111,10 +111,9 @@ function poolOf({ pools, path }: Config, name: string | undefined): Pool | undef
   const pool = pools.find((one) => one.name === name)
   if (pool !== undefined) return pool
   const names = pools.map((one) => one.name)
-  const meant = nearest(name, names)
   throw new InputError(`${path} has no pool ${name}`, {
     code: 'BAD_CONFIG',
-    hint: meant === undefined ? `There are: ${names.join(', ') || 'none'}.` : `Did you mean ${meant}?`,
+    hint: namesHint(name, names),
   })
 }
 

@@ -1,6 +1,6 @@
 import { InputError } from '../../errors.ts'
 import type { WorkerRecord } from '../../model/worker.ts'
-import { nearest } from '../../options.ts'
+import { namesHint } from '../../options.ts'
 import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
 import { withOperations } from '../operations/open.ts'
 import { printJson, printTable } from '../printing.ts'
@@ -92,10 +92,9 @@ function mustBeSupervised(worker: string | undefined, workers: readonly WorkerRe
       code: 'UNKNOWN_WORKER',
       hint: 'Start one with `gleaner start`. A worker inside a program of yours can only be paused by that program, or with `gleaner pause`.',
     })
-  const meant = nearest(worker, ids)
   throw new InputError(`there is no supervised worker ${worker}`, {
     code: 'UNKNOWN_WORKER',
-    hint: meant === undefined ? `There are: ${ids.join(', ')}.` : `Did you mean ${meant}?`,
+    hint: namesHint(worker, ids),
   })
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { EnqueueManyOptions, EnqueueOptions, Task } from '../../define/types.ts'
 import { InputError } from '../../errors.ts'
 import type { AttemptRecord } from '../../model/task.ts'
+import { namesHint } from '../../options.ts'
 import { PageBytes } from '../../store/page-bytes.ts'
 import { checkRole } from '../access.ts'
 import {
@@ -238,8 +239,8 @@ async function queuesOfWaiting({ gleaner }: Desk, name: string, key: string): Pr
 function taskOf({ inside }: Desk, name: string): Task {
   const found = inside.registry.tasks.find((one) => one.name === name)
   if (found !== undefined) return found
-  const known = inside.registry.tasks.map((one) => one.name).join(', ')
-  throw new Problem('UNKNOWN_TASK', `there is no task ${name}`, `There are: ${known || 'none'}.`)
+  const names = inside.registry.tasks.map((one) => one.name)
+  throw new Problem('UNKNOWN_TASK', `there is no task ${name}`, namesHint(name, names))
 }
 
 /** Whoever speaks JSON has no dates. The engine checks the rest once more. */
