@@ -9,12 +9,12 @@ import { sourceAddress } from '../../tools/docs/sources.ts'
 const sections = contents().filter(({ title }) => title !== DECISIONS)
 const decisions = contents().filter(({ title }) => title === DECISIONS || title === 'Understand')
 const nav = ['Start', 'Guides', 'Deploy', 'Coming from', 'Compare', 'Reference', 'Understand'].map((text) => {
-  const pages = sections
-    .filter(({ title }) => title.startsWith(text))
+  const pages = contents()
+    .filter(({ title }) => title.startsWith(text) || (text === 'Understand' && title === DECISIONS))
     .flatMap(({ entries }) => entries.map(({ page }) => page))
   // Not by folder: some pages of `guide/` belong to other parts.
-  const paths = pages.map((page) => page.replace(/\.md$/, '').replaceAll('.', '\\.'))
-  return { text, link: `/${pages[0]}`, activeMatch: `^/(?:${paths.join('|')})(?:\\.html)?$` }
+  const paths = pages.map((page) => page.replace(/(?:index)?\.md$/, ''))
+  return { text, link: `/${pages[0]}`, activeMatch: `^/(?:${paths.join('|')})(?:index)?(?:\\.html)?$` }
 })
 
 const base = process.env.GLEANER_DOCS_BASE ?? '/'

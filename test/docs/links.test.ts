@@ -43,6 +43,14 @@ describe('the check of links finds', () => {
   })
 })
 
+test('internal notes are no part of the site, and neither the README nor a page leads to the status', () => {
+  expect(sitePages().filter((page) => /^(?:status|releasing)\.md$/.test(page))).toEqual([])
+  const leading = ['README.md', 'CONTRIBUTING.md', 'AGENTS.md', ...sitePages().map((page) => `docs/${page}`)]
+    .filter((page) => !page.startsWith('docs/decisions/'))
+    .filter((page) => linksOf(textOf(page)).some(({ target }) => /(?:^|\/)status\.md/.test(target)))
+  expect(leading).toEqual([])
+})
+
 test('the table of contents has every page once', () => {
   const listed = contents().flatMap(({ entries }) => entries.map(({ page }) => page))
   expect(listed.sort()).toEqual(sitePages().filter((page) => page !== 'index.md'))

@@ -14,6 +14,7 @@ import { extname, join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { contents } from '../../tools/docs/contents.ts'
 import { linksOf } from '../../tools/docs/markdown.ts'
 import { buildSite, builtPages, deadBuiltLinks } from '../../tools/docs/site.ts'
 import { openBrowser } from '../web/browser.ts'
@@ -82,6 +83,22 @@ test('the built site has no link that leads nowhere, to no page, file or title',
   const pages = builtPages(folder)
   expect(pages.length).toBeGreaterThan(60)
   expect(deadBuiltLinks(folder)).toEqual([])
+})
+
+test('each page belongs to one part of the menu, and leads to the next page', () => {
+  const pages = contents().flatMap(({ entries }) => entries.map(({ page }) => page.replace(/\.md$/, '.html')))
+  const found = pages.map((page, at) => {
+    const html = readFileSync(join(folder, page), 'utf8')
+    const next = /pager-link next" href="\/([^"]*)"/.exec(html)?.[1]
+    return {
+      page,
+      parts: html.match(/VPNavBarMenuLink active"/g)?.length,
+      leadsOn: next?.replace(/\/$/, '/index.html') === pages[at + 1],
+    }
+  })
+  const last = found.pop()!
+  expect(found.filter(({ parts, leadsOn }) => parts !== 1 || !leadsOn)).toEqual([])
+  expect(last.parts).toBe(1)
 })
 
 test('the site has an index and the text of its pages for programs, whose links lead to its pages', () => {
