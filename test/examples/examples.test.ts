@@ -214,7 +214,10 @@ describe('the quickstart', { concurrent: true }, () => {
     const env = temporary('staying')
     const child = start(process.execPath, ['examples/quickstart.ts', '--stay'], { env })
     const end = ended(child)
-    const [, url, token] = await line(child, /Ctrl-C stops everything\.\nDashboard: (http:\S+)\/#token=(\S+)\n/)
+    const [, url, token] = await line(
+      child,
+      /Ctrl-C stops everything\.\nDashboard: (http:\S+)\/#token=(\S+)\n/,
+    )
     const headers = { authorization: `Bearer ${token}` }
     const get = async (path: string) =>
       (await fetch(`${url}/api/v1${path}`, { headers })).json() as Promise<any>
