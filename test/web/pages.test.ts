@@ -65,6 +65,9 @@ describe.each(PAGES)('the page $name', ({ path, shows }) => {
       await page.emulateMedia({ colorScheme })
       expect(await violations(page), colorScheme).toEqual([])
     }
+    // What stands between backticks is shown as code.
+    const advice = await page.locator('.fix, .alerts p, [role=alert] p').allInnerTexts()
+    expect(advice.filter((text) => text.includes('`'))).toEqual([])
     await page.setViewportSize({ width: 375, height: 740 })
     expect(await overflow(page)).toEqual([])
     expect(await page.evaluate(() => '__hacked' in window)).toBe(false)

@@ -4,6 +4,7 @@ import { Badge, toneOf } from '../parts/badge.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Since } from '../parts/now.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { Prose } from '../parts/prose.tsx'
 import { Empty, Loading, sentence } from '../parts/states.tsx'
 import { Link } from '../router.tsx'
 import { count, duration } from '../text/format.ts'
@@ -21,7 +22,9 @@ export function Alerts() {
           <Icon name="warning" />
           <div>
             <p>{sentence(message)}</p>
-            <p className="muted">{fix}</p>
+            <p className="muted">
+              <Prose text={fix} />
+            </p>
           </div>
           <Link
             to={

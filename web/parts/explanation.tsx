@@ -1,6 +1,7 @@
 import type { Explanation } from '../../src/http/wire.ts'
 import { localTimes } from '../text/format.ts'
 import { Icon } from './icon.tsx'
+import { Prose } from './prose.tsx'
 import { sentence } from './states.tsx'
 
 /** Why it does not run: each condition in order, and what to do about those that fail. */
@@ -23,7 +24,11 @@ export function ExplanationView({ explanation: { runnable, reasons } }: { explan
                 <span className="visually-hidden">{ok ? 'Passed: ' : 'Blocks: '}</span>
                 {readable(detail)}
               </p>
-              {!ok && fix !== null && <p className="fix">{fix}</p>}
+              {!ok && fix !== null && (
+                <p className="fix">
+                  <Prose text={fix} />
+                </p>
+              )}
             </div>
           </li>
         ))}

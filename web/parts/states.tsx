@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { ApiError } from '../api/client.ts'
 import { Icon, type IconName } from './icon.tsx'
+import { Prose } from './prose.tsx'
 
 /** What a part shows when it has nothing to show. */
 
@@ -31,7 +32,11 @@ export function Failed({ error, onRetry }: { error: ApiError; onRetry?: () => vo
     <div className="state state-failed" role="alert">
       <Icon name="warning" size={28} />
       <p className="state-title">{sentence(error.message)}</p>
-      {error.hint !== null && <p className="state-text">{error.hint}</p>}
+      {error.hint !== null && (
+        <p className="state-text">
+          <Prose text={error.hint} />
+        </p>
+      )}
       {onRetry !== undefined && (
         <button type="button" className="button" onClick={onRetry}>
           <Icon name="retry" /> Retry

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { Icon } from './icon.tsx'
+import { Prose } from './prose.tsx'
 
 /** What came of an action: said once, and gone by itself unless it went wrong. */
 interface Toast {
@@ -54,7 +55,11 @@ export function Toasts() {
           <Icon name={tone === 'red' ? 'warning' : 'ok'} />
           <div>
             <p>{text}</p>
-            {hint !== null && <p className="muted">{hint}</p>}
+            {hint !== null && (
+              <p className="muted">
+                <Prose text={hint} />
+              </p>
+            )}
           </div>
           <button type="button" className="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
             <Icon name="cancel" size={16} />
