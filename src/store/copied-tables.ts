@@ -90,6 +90,7 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   claims: 'no worker holds an item',
   gate_news: 'no worker holds an item',
   minute_news: 'SQLite adds to the minutes at once',
+  lines: 'lanes get new lines in the target',
   tallies: 'the counters are computed from the tasks',
   finished: 'computed from the tasks',
   server_life: 'it belongs to the server',

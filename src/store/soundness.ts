@@ -48,6 +48,11 @@ const EVERYWHERE: readonly Flaw[] = [
     sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
   },
   {
+    what: 'a task waits in another line than its lane has, so that no worker would find it in its turn',
+    sql: `SELECT t.id, t.line, l.line AS line_of_lane FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
+          WHERE t.finished_at IS NULL AND t.line IS DISTINCT FROM l.line`,
+  },
+  {
     what: 'a lane of a limit key has no entry for that key, or such an entry has no lane or limit counter',
     sql: `SELECT l.id FROM gleaner.lanes l WHERE limit_key <> ''
             AND NOT EXISTS (SELECT 1 FROM gleaner.turnstiles t WHERE t.lane = l.id AND t.gate = l.key_gate)

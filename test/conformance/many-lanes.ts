@@ -5,6 +5,9 @@ import { idsOf, newTask, type World } from './world.ts'
 /** More than a queue has lanes of their own, and more queues than a claim tries one after the other. */
 const MANY = 40
 
+/** More queues than a claim reads. */
+const HUNDREDS = 140
+
 const namesOf = (count: number) => Array.from({ length: count }, (_, n) => `name-${n}`)
 const queuesOf = (count: number) => Array.from({ length: count }, (_, n) => `queue-${n}`)
 
@@ -138,6 +141,77 @@ export const manyLanes: Theme = (specify, expect) => {
     const rest = await worker.claim(MANY)
     expect(rest.map(({ queue }) => queue)).toEqual(expected.filter((queue) => queue !== 'queue-30'))
     expect(await worker.claim(MANY)).toEqual([])
+  })
+
+  specify('each of hundreds of queues has its turn, and no task is left', async (world) => {
+    const queues = queuesOf(HUNDREDS)
+    for (const queue of queues.toReversed()) await world.enqueueMany(2, { queue })
+    const worker = await world.worker({ queues })
+    const served: string[] = []
+    while (served.length < 2 * HUNDREDS) {
+      const claims = await worker.claim(9, 20)
+      expect(claims.length).toBeGreaterThan(0)
+      served.push(...claims.map(({ queue }) => queue))
+      await worker.completeAll(claims)
+    }
+    expect(served).toEqual([...queues, ...queues])
+    expect(await worker.claim(9)).toEqual([])
+  })
+
+  specify('of hundreds of queues the few that have something share the turns', async (world) => {
+    const queues = queuesOf(HUNDREDS)
+    await Promise.all(queues.map((queue) => world.enqueue({ queue })))
+    const worker = await world.worker({ queues })
+    await worker.completeAll(await worker.claim(HUNDREDS))
+    const [a, b, c] = ['queue-3', `queue-${HUNDREDS / 2}`, `queue-${HUNDREDS - 1}`]
+    await world.enqueueMany(20, { queue: a })
+    await world.enqueueMany(2, { queue: b })
+    await world.enqueueMany(20, { queue: c })
+    const served: string[] = []
+    while (served.length < 42) {
+      const claims = await worker.claim(3)
+      expect(claims.length).toBeGreaterThan(0)
+      served.push(...claims.map(({ queue }) => queue))
+      await worker.completeAll(claims)
+      world.clock.advance(10)
+    }
+    expect(served.slice(0, 11)).toEqual([a, b, c, a, b, c, a, c, a, c, a])
+    expect(await worker.claim(3)).toEqual([])
+  })
+
+  specify(
+    'a worker with code for some of many names finishes all of them, in order, between and behind the others',
+    async (world) => {
+      const names = namesOf(MANY)
+      const served = [names[2]!, names[20]!, names[30]!]
+      const ids = await oneOfEach(world, names, 10)
+      const worker = await world.worker({ names: served })
+      const done: string[] = []
+      while (done.length < 30) {
+        const claims = await worker.claim(2, 2)
+        expect(claims.length).toBeGreaterThan(0)
+        expect(claims.every(({ name }) => served.includes(name))).toBe(true)
+        done.push(...idsOf(claims))
+        await worker.completeAll(claims)
+      }
+      expect(done).toEqual(ids.filter((id) => done.includes(id)))
+      expect(await worker.claim(5)).toEqual([])
+      const rest = await world.worker({ names, worker: 'worker:test:1' })
+      expect(idsOf(await rest.claim(MANY * 10))).toEqual(ids.filter((id) => !done.includes(id)))
+    },
+  )
+
+  specify('a name that comes later stands in its place among many', async (world) => {
+    const names = namesOf(MANY)
+    await oneOfEach(world, names)
+    const worker = await world.worker({ names })
+    await worker.completeAll(await worker.claim(MANY))
+    const later = await world.worker({ names: [...names, 'later'], worker: 'worker:test:1' })
+    await later.completeAll(await later.claim(1))
+    const last = await world.enqueue({ name: names[12]!, priority: 500 })
+    const first = await world.enqueue({ name: 'later', priority: 5 })
+    expect(idsOf(await worker.claim(5))).toEqual([last])
+    expect(idsOf(await later.claim(5))).toEqual([first])
   })
 
   specify('a queue of many names and many other queues take turns', async (world) => {

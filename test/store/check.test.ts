@@ -80,6 +80,10 @@ const EVERYWHERE: [what: string, sql: string][] = [
   ],
   ['a log line or an attempt belongs to no task', `DELETE FROM gleaner.tasks WHERE status = 'failed'`],
   ['a queued task has no rank, or a scheduled task has no time', 'UPDATE gleaner.tasks SET rank = NULL'],
+  [
+    'a task waits in another line than its lane has, so that no worker would find it in its turn',
+    'UPDATE gleaner.tasks SET line = 4711',
+  ],
   ['a task belongs to a lane that does not exist', 'UPDATE gleaner.tasks SET lane = 4711'],
   [
     'a row is claimed by a session that has ended',

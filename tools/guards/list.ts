@@ -1255,8 +1255,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: the pause of a queue',
     promise: 'A paused queue gives nothing.',
     file: 'src/store/postgres/tasks/outlook.ts',
-    find: '.filter((lane) => !row.queues.includes(lane.queue))',
-    replace: '',
+    find: 'lanes.open(want.able, row.queues)',
+    replace: 'lanes.open(want.able)',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a paused queue gives nothing, to no store, until it is resumed; others go on',
@@ -1321,8 +1321,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: lines are kept once',
     promise: 'A log does not say everything twice because an answer was lost.',
     file: 'src/store/postgres/manage/logs.ts',
-    find: '      holding !== undefined,\n',
-    replace: '      false,\n',
+    find: '    holding !== undefined,\n',
+    replace: '    false,\n',
     test: {
       file: 'test/store/postgres/lost-answers.test.ts',
       title: 'log lines handed in with it are kept once',
@@ -1621,7 +1621,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what a look has seen is claimed',
     promise: 'A task that was committed late does not wait for ever behind a mark.',
-    file: 'src/store/postgres/tasks/claim.ts',
+    file: 'src/store/postgres/tasks/look-ahead.ts',
     find: '  if (!ready) lowWater.walked(',
     replace: '  lowWater.walked(',
     test: {
@@ -1634,8 +1634,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: drained means everywhere',
     promise: 'A worker is not drained while a task waits behind a mark.',
     file: 'src/store/postgres/tasks/claim.ts',
-    find: 'return rows.length > 0 || path.whole || !want.thorough ?',
-    replace: 'return rows.length > 0 || path.whole || want.thorough !== null ?',
+    find: 'return want.thorough ?',
+    replace: 'return want.thorough === null ?',
     test: {
       file: 'test/store/postgres/low-water.test.ts',
       title: 'who must know that there is nothing looks everywhere',

@@ -142,7 +142,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: reports of a journey that does nothing are not made',
     promise: 'An exchange that finds something changed is made once, step by step.',
     file: 'src/store/postgres/manage/logs.ts',
-    find: ` AND \${momentOf('$10')} IS NOT NULL`,
+    find: ` AND \${momentOf('$13')} IS NOT NULL`,
     replace: '',
     test: { file: OWN, title: 'reports of a journey that does nothing are handed in step by step, once' },
   },

@@ -51,7 +51,7 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     'A worker that crashes on everything is found out before an item is put aside.',
     store === 'sqlite'
       ? [`src/store/sqlite/tasks/next-tasks.ts`, '!avoid.includes(String(id))', 'id > 0']
-      : [`src/store/postgres/tasks/claim.ts`, 'suspectsBut(asked.want.avoid)', 'suspectsBut()'],
+      : [`src/store/postgres/tasks/claim.ts`, 'suspectsBut(who.want.avoid)', 'suspectsBut()'],
     [
       `test/store/${store}.conformance.test.ts`,
       'a worker that would rather show on another item that it is broken is not given the same',

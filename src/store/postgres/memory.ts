@@ -8,6 +8,7 @@ import { ServerLife } from './server/server-life.ts'
 import { BatchBook } from './tasks/batches.ts'
 import { LaneBook } from './tasks/lanes.ts'
 import { LowWater } from './tasks/low-water.ts'
+import { ReadyLanes } from './tasks/route.ts'
 import { UsualSessions } from './tasks/usual.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
@@ -15,6 +16,7 @@ export interface Memory {
   lanes: LaneBook
   queues: QueueBook
   lowWater: LowWater
+  ready: ReadyLanes
   batches: BatchBook
   turns: Turns
   runners: Runners
@@ -40,6 +42,7 @@ export function emptyMemory(
     lanes: new LaneBook(sql),
     queues: new QueueBook(sql, random, onOutdated),
     lowWater: new LowWater(clock),
+    ready: new ReadyLanes(() => clock.monotonicMs()),
     batches: new BatchBook(),
     turns: new Turns(),
     runners: new Runners(),

@@ -62,7 +62,7 @@ export interface PostgresStoreOptions extends PostgresOptions {
 }
 
 /** Losing one only means running a task again. */
-const EXCHANGING: Manner = { durable: false, byIndex: true, prepared: true }
+const EXCHANGING: Manner = { durable: false, byIndex: true }
 /** Steps of putting in order that a process takes on its own account. */
 const OWN_STEPS_MAX = 10
 
@@ -168,7 +168,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         folding.worked()
         const spent = batches.spent(exchange)
         const stepByStep = (one: Exchange, over: readonly number[]) =>
-          database.transaction((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
+          database.inSteps((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
         const { answer, ended, requeued, comparedIn, isAwaited } = await started(() =>
           exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
         )

@@ -5,6 +5,8 @@ export interface Plan {
   'Node Type': string
   'Relation Name'?: string
   'Index Name'?: string
+  'Actual Loops': number
+  'Actual Rows': number
   'Shared Hit Blocks': number
   'Shared Read Blocks': number
   Plans?: Plan[]

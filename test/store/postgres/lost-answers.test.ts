@@ -233,7 +233,7 @@ describe('enqueue', () => {
       const proxy = await place.proxy()
       const { task } = counting()
       const engine = await place.open({ database: proxy.url, tasks: [task] })
-      const lost = proxy.lose(loss, COMMIT, /pg_advisory_xact_lock/)
+      const lost = proxy.lose(loss, COMMIT, /hashtextextended\(key/)
       await engine.enqueue(task, undefined, { key: 'k' }).then(
         () => expect.unreachable(),
         (error) => expect(error).toMatchObject({ code: 'STORE_AWAY' }),

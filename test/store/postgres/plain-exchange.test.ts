@@ -244,7 +244,7 @@ test('a failure is handed in after what was completed and claimed with it', asyn
 
 test('a task whose failure never arrives stays within reach of the end of its session', async ({ place }) => {
   const { clock, other, worker, held } = await usual(place)
-  const transaction = vi.spyOn(Database.prototype, 'transaction').mockRejectedValueOnce(new Error('cut'))
+  const transaction = vi.spyOn(Database.prototype, 'inSteps').mockRejectedValueOnce(new Error('cut'))
   const exchange = { outcomes: [{ ...proofOf(held, clock), outcome: failed }] }
   await expect(worker.exchange(exchange)).rejects.toThrow('cut')
   expect(transaction).toHaveBeenCalledOnce()

@@ -52,6 +52,7 @@ async function planOfClaim(place: Place, lanes: number, queues = ['default']): P
   )
   const ids = found.map(({ id }) => id)
   const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${select
+    .replaceAll('$10', '10')
     .replaceAll('$1', `ARRAY[${ids}]`)
     .replaceAll('$2', '10')
     .replaceAll('$5', '0')

@@ -11,6 +11,7 @@ import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
 import { insertTasks } from '../../../src/store/postgres/tasks/enqueue.ts'
 import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
+import { ReadyLanes } from '../../../src/store/postgres/tasks/route.ts'
 import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
 import { Runners } from '../../../src/store/runners.ts'
 import {
@@ -90,6 +91,7 @@ async function scene(place: Place) {
     lanes,
     queues,
     lowWater,
+    ready: new ReadyLanes(() => systemClock.monotonicMs()),
     turns: new Turns(),
     runners: new Runners(),
     batches: new BatchBook(),

@@ -52,6 +52,7 @@ export async function lockQueueGates(
   queues: readonly string[],
   now: number,
 ): Promise<Map<string, Gate>> {
+  if (queues.length === 0) return new Map()
   const scopes = new Map(queues.map((queue) => [scopeWords({ queue }), queue]))
   const rows = await sql.rows<CountedRow>(
     'SELECT * FROM gleaner.gates WHERE scope = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED',

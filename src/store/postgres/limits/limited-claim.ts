@@ -4,6 +4,8 @@ import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
 import { inTurn } from '../../turns.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
+import type { OpenLanes } from '../tasks/open-lanes.ts'
+import type { Outlook } from '../tasks/outlook.ts'
 import { type Claimer, READY, suspectsBut, type TakenRow } from '../tasks/take.ts'
 import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
 import {
@@ -17,7 +19,7 @@ import {
 
 /** What limits leave of where a worker may take from. */
 export interface Opening {
-  lanes: readonly Lane[]
+  lanes: OpenLanes
   /** When a limit lets something through that it does not now. Infinity: not by itself. */
   opensAt: number
   /** Somebody else is just taking from what we may take from: he may leave some of it. */
@@ -25,14 +27,14 @@ export interface Opening {
 }
 
 /** Where nothing is limited. */
-export function unlimited(lanes: readonly Lane[]): Opening {
+export function unlimited(lanes: OpenLanes): Opening {
   return { lanes, opensAt: Number.POSITIVE_INFINITY, contended: false }
 }
 
 export interface LimitedClaim {
   rows: TakenRow[]
   /** By the lane that is in their row. */
-  laneOf: ReadonlyMap<number, Lane>
+  laneOf: (lane: number) => Lane
   opening: Opening
 }
 
@@ -62,35 +64,41 @@ type Queues = ReadonlyMap<string, Gate>
 export async function claimWithinLimits(
   sql: Sql,
   memory: Memory,
-  open: readonly Lane[],
+  { open, keyed }: Outlook,
   alone: boolean,
   { now: askedAt, ...who }: Claimer,
 ): Promise<LimitedClaim> {
   const { limits } = memory.lanes
-  await refreshTurnstiles(sql, askedAt)
-  const limited = limits.limitedAmong(open.map((lane) => lane.queue))
-  const queues: Queues =
-    limited.length === 0 ? new Map() : await lockQueueGates(sql, limits, limited, askedAt)
+  const limited = limits.limitedAmong(open.queues.keys())
+  const [, queues] = await Promise.all([
+    refreshTurnstiles(sql, askedAt),
+    lockQueueGates(sql, limits, limited, askedAt),
+  ])
   const now = Math.max(askedAt, ...[...queues.values()].map((gate) => gate.momentOf(askedAt)))
   const asked = { ...who, now }
-  const lanes = open.filter(
-    ({ queue }) => !limited.includes(queue) || (queues.get(queue)?.room(now) ?? 0) > 0,
-  )
+  const shut = limited.filter((queue) => (queues.get(queue)?.room(now) ?? 0) === 0)
+  const lanes = open.without(new Set(shut))
 
-  const suspect = alone ? await firstSuspect(sql, limits, lanes, asked) : []
-  const next = suspect.length > 0 ? suspect : await nextWithinLimits(sql, memory, lanes, queues, asked)
-  const rows = next.length === 0 ? [] : await hold(sql, next, asked)
-  await enter(sql, next, queues, now)
-
-  const stillOpen = lanes.filter(({ queue }) => queues.get(queue)?.room(now) !== 0)
-  const { wakeAt, ready, changed } = await lookAtTurnstiles(sql, stillOpen)
-  const shut = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
+  const suspect = alone ? await firstSuspect(sql, limits, lanes.lanes, asked) : []
+  const next =
+    suspect.length > 0 ? suspect : await nextWithinLimits(sql, memory, lanes, queues, asked, keyed > 0)
+  const entered = enter(next, queues, now)
+  const full = [...queues].filter(([, gate]) => gate.room(now) === 0).map(([queue]) => queue)
+  const stillOpen = lanes.without(new Set(full))
+  const [rows, , , { wakeAt, ready, changed }] = await Promise.all([
+    next.length === 0 ? [] : hold(sql, next, asked),
+    writeGates(sql, entered.gates),
+    passKeys(sql, entered.keys, now),
+    lookAtTurnstiles(sql, stillOpen.lanes),
+  ])
+  const opensAt = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
+  const baseOf = new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base]))
   return {
     rows,
-    laneOf: new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base])),
+    laneOf: (lane) => baseOf.get(lane)!,
     opening: {
       lanes: stillOpen,
-      opensAt: Math.min(wakeAt, ...shut),
+      opensAt: Math.min(wakeAt, ...opensAt),
       contended: ready || changed || queues.size < limited.length,
     },
   }
@@ -111,22 +119,27 @@ async function firstSuspect(
 async function nextWithinLimits(
   sql: Sql,
   { lanes: { limits }, queues: book, turns }: Memory,
-  lanes: readonly Lane[],
+  open: OpenLanes,
   queues: Queues,
   { want, now }: Claimer,
+  areKeyed: boolean,
 ): Promise<Candidate[]> {
-  const lines: Candidate[][] = []
-  for (const queue of turns.of(want.able)) {
-    const ofQueue = lanes.filter((lane) => lane.queue === queue)
-    if (ofQueue.length === 0) continue
-    const room = queues.get(queue)?.room(now) ?? Number.POSITIVE_INFINITY
-    const count = Math.min(room, want.start + want.ahead)
-    const lastFirst = book.isLastFirst(queue)
-    const sources = ofQueue.map((base) => plain(base, count))
-    const withoutKey = await lockHeads(sql, READY, lastFirst, sources)
-    const withKey = await keyedHeads(sql, limits, ofQueue, lastFirst, count, now)
-    lines.push(oneLine(withoutKey, withKey, lastFirst).slice(0, count))
-  }
+  const byQueue = Map.groupBy(open.lanes, ({ queue }) => queue)
+  // All at once: each would take a journey of its own.
+  const lines = await Promise.all(
+    turns.among(want.able, byQueue.keys()).map(async (queue) => {
+      const ofQueue = byQueue.get(queue)!
+      const room = queues.get(queue)?.room(now) ?? Number.POSITIVE_INFINITY
+      const count = Math.min(room, want.start + want.ahead)
+      const lastFirst = book.isLastFirst(queue)
+      const sources = ofQueue.map((base) => plain(base, count))
+      const [withoutKey, withKey] = await Promise.all([
+        lockHeads(sql, READY, lastFirst, sources),
+        areKeyed ? keyedHeads(sql, limits, ofQueue, lastFirst, count, now) : [],
+      ])
+      return oneLine(withoutKey, withKey, lastFirst).slice(0, count)
+    }),
+  )
   const gatesOf = ({ base, key }: Candidate) =>
     [queues.get(base.queue), key?.gate].filter((gate) => gate !== undefined)
   return startWithinLimits(lines, want, gatesOf, now)
@@ -178,7 +191,11 @@ function withinKeys(heads: readonly Candidate[], now: number): Candidate[] {
 }
 
 /** They are claimed: their limits count them from now on. */
-async function enter(sql: Sql, next: readonly Candidate[], queues: Queues, now: number): Promise<void> {
+function enter(
+  next: readonly Candidate[],
+  queues: Queues,
+  now: number,
+): { gates: Gate[]; keys: Turnstile[] } {
   const counts = new Map<Gate, number>()
   for (const { base, key } of next) {
     for (const gate of [queues.get(base.queue), key?.gate]) {
@@ -186,9 +203,8 @@ async function enter(sql: Sql, next: readonly Candidate[], queues: Queues, now: 
     }
   }
   for (const [gate, count] of counts) gate.enter(count, now)
-  await writeGates(sql, [...counts.keys()])
   const keys = new Map(next.flatMap(({ key }) => (key === null ? [] : [[key.lane, key]])))
-  await passKeys(sql, [...keys.values()], now)
+  return { gates: [...counts.keys()], keys: [...keys.values()] }
 }
 
 async function hold(
@@ -246,13 +262,13 @@ async function lockHeads(
 export async function lookWithinLimits(
   sql: Sql,
   limits: LimitBook,
-  open: readonly Lane[],
+  open: OpenLanes,
   now: number,
 ): Promise<Opening & { worthIt: boolean }> {
-  const limited = limits.limitedAmong(open.map((lane) => lane.queue))
+  const limited = limits.limitedAmong(open.queues.keys())
   const { shut, opensAt } = await shutQueues(sql, limits, limited, now)
-  const lanes = open.filter(({ queue }) => !shut.has(queue))
-  const { ready, changed, wakeAt } = await lookAtTurnstiles(sql, lanes)
+  const lanes = open.without(shut)
+  const { ready, changed, wakeAt } = await lookAtTurnstiles(sql, lanes.lanes)
   const worthIt = ready || changed || wakeAt <= now
   return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, worthIt }
 }
@@ -266,5 +282,5 @@ export async function suspectsAmongKeys(
   now: number,
 ): Promise<boolean> {
   if (!limited || !suspects) return false
-  return (await keysWithSuspects(sql, lanes.limits, opening.lanes, now, { locked: false })).length > 0
+  return (await keysWithSuspects(sql, lanes.limits, opening.lanes.lanes, now, { locked: false })).length > 0
 }

@@ -20,34 +20,37 @@ export interface Turnstile {
  * has locked just now. Whoever has, has read the news before, or we will.
  */
 export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
-  const noted = await sql.rows<{ gate: number; locked: boolean }>(
+  await Promise.all([lockNoted(sql, now), openTurnstiles(sql, now)])
+}
+
+/** What the transaction keeps for the statement that travels behind it. */
+const [NOTED, LOCKED] = ['gleaner_claim.noted', 'gleaner_claim.locked']
+
+function kept(name: string): string {
+  return `pg_catalog.string_to_array(nullif(pg_catalog.current_setting('${name}', true), ''), ',')::bigint[]`
+}
+
+async function lockNoted(sql: Sql, now: number): Promise<void> {
+  await sql.run(
     `WITH noted AS (
        (SELECT gate FROM gleaner.gate_news LIMIT ${NEWS_MAX}) UNION
        (SELECT gate FROM gleaner.turnstiles WHERE wake_at <= $1 ORDER BY wake_at LIMIT ${TURNS_MAX})
      ), locked AS MATERIALIZED (
        SELECT id FROM gleaner.gates WHERE id IN (SELECT gate FROM noted) FOR UPDATE SKIP LOCKED
      )
-     SELECT gate, gate IN (SELECT id FROM locked) AS locked FROM noted`,
+     SELECT pg_catalog.set_config('${NOTED}', coalesce((SELECT pg_catalog.string_agg(gate::text, ',') FROM noted), ''), true),
+            pg_catalog.set_config('${LOCKED}', coalesce((SELECT pg_catalog.string_agg(id::text, ',') FROM locked), ''), true)`,
     [now],
   )
-  if (noted.length === 0) return
-  const gates = noted.map(({ gate }) => gate)
-  const locked = noted.filter((row) => row.locked).map(({ gate }) => gate)
-  await openTurnstiles(sql, gates, locked, now)
 }
 
 /** A statement of its own: it must see how they stood when we got the locks, not when we began to ask for them. */
-async function openTurnstiles(
-  sql: Sql,
-  noted: readonly number[],
-  locked: readonly number[],
-  now: number,
-): Promise<void> {
+async function openTurnstiles(sql: Sql, now: number): Promise<void> {
   await sql.run(
-    `WITH locked AS (SELECT pg_catalog.unnest($2::bigint[]) AS id), taken AS (
+    `WITH locked AS MATERIALIZED (SELECT pg_catalog.unnest(${kept(LOCKED)}) AS id), taken AS (
        DELETE FROM gleaner.gate_news USING locked WHERE gate_news.gate = locked.id RETURNING gate, lane, freed
      ), orphaned AS (
-       DELETE FROM gleaner.gate_news WHERE gate = ANY($3::bigint[])
+       DELETE FROM gleaner.gate_news WHERE gate = ANY(${kept(NOTED)})
          AND NOT EXISTS (SELECT 1 FROM gleaner.gates WHERE gates.id = gate)
      ), lowered AS (
        UPDATE gleaner.gates SET held = held - sums.freed
@@ -61,7 +64,7 @@ async function openTurnstiles(
      WHERE NOT ready AND gate IN (SELECT id FROM locked) AND (
        wake_at <= $1 OR lane IN (SELECT lane FROM taken WHERE lane IS NOT NULL)
        OR gate IN (SELECT id FROM lowered WHERE was_full))`,
-    [now, locked, noted],
+    [now],
   )
 }
 
@@ -107,12 +110,12 @@ export async function keysInTurn(
            SELECT lane, base, gate, turn FROM gleaner.turnstiles
            WHERE turnstiles.base = b.base AND ready AND NOT lane = ANY($3::int[]) ORDER BY turn, lane LIMIT $2) t
          ORDER BY turn, lane LIMIT $2
-       ), locked AS MATERIALIZED (
-         SELECT * FROM gleaner.gates WHERE id IN (SELECT gate FROM next) FOR UPDATE SKIP LOCKED
        )
        SELECT next.lane, next.base, locked.id IS NOT NULL AS locked, locked.*, EXISTS (
          SELECT 1 FROM gleaner.tasks WHERE tasks.lane = next.lane AND ${READY}) AS waits
-       FROM next LEFT JOIN locked ON locked.id = next.gate ORDER BY next.turn, next.lane`,
+       FROM next LEFT JOIN LATERAL (
+         SELECT * FROM gleaner.gates WHERE gates.id = next.gate FOR UPDATE SKIP LOCKED) locked ON true
+       ORDER BY next.turn, next.lane`,
       [bases.map((base) => base.id), count, seen],
     )
     seen.push(...rows.map((row) => row.lane))
@@ -147,16 +150,18 @@ async function shutKeys(sql: Sql, gates: readonly Gate[], now: number): Promise<
 /** Those whose tasks were claimed have had their turn. Their gates have counted them. */
 export async function passKeys(sql: Sql, passed: readonly Turnstile[], now: number): Promise<void> {
   if (passed.length === 0) return
-  await sql.run(
-    `UPDATE gleaner.turnstiles SET turn = pg_catalog.nextval('gleaner.turns') WHERE lane = ANY($1::int[])`,
-    [passed.map(({ lane }) => lane)],
-  )
   const gates = [...new Set(passed.map(({ gate }) => gate))]
-  await shutKeys(
-    sql,
-    gates.filter((gate) => gate.admission(now).room === 0),
-    now,
-  )
+  await Promise.all([
+    sql.run(
+      `UPDATE gleaner.turnstiles SET turn = pg_catalog.nextval('gleaner.turns') WHERE lane = ANY($1::int[])`,
+      [passed.map(({ lane }) => lane)],
+    ),
+    shutKeys(
+      sql,
+      gates.filter((gate) => gate.admission(now).room === 0),
+      now,
+    ),
+  ])
 }
 
 /** Nothing waits there now; what comes will be news. What is not used for long is looked at again, and goes. */

@@ -17,6 +17,7 @@ import { leaseClock } from './020-lease-clock.ts'
 import { searchPath } from './021-search-path.ts'
 import { minuteNews } from './024-minute-news.ts'
 import { awaited } from './026-awaited.ts'
+import { lines } from './028-lines.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   searchPath,
   minuteNews,
   awaited,
+  lines,
 ]

@@ -14,7 +14,7 @@ export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Ma
   return new Map(rows.map(({ queue, moment }) => [queue, moment]))
 }
 
-/** In a transaction: these were started by this session. */
+/** These were started by this session. It may have ended: what it had is with session 0 then. */
 export async function advanceRaces(
   sql: Sql,
   book: QueueBook,
@@ -26,7 +26,8 @@ export async function advanceRaces(
     const moment = raceMoment(ranking, rank)
     if (moment === null) continue
     await sql.run(
-      `INSERT INTO gleaner.races AS r (queue, era, session, moment) VALUES ($1, $2, $3, $4)
+      `INSERT INTO gleaner.races AS r (queue, era, session, moment)
+       SELECT $1::text, $2::int, id, $4::bigint FROM gleaner.sessions WHERE id = $3 AND ended_at IS NULL FOR KEY SHARE
        ON CONFLICT (queue, era, session) DO UPDATE SET moment = excluded.moment WHERE r.moment < excluded.moment`,
       [queue, ranking.era, session, moment],
     )

@@ -153,14 +153,46 @@ export class Database {
     return this.#onClient(
       async (client) => {
         await client.query(beginning(settingsOf(manner, this.#settings), manner))
-        const queryable = manner.prepared
-          ? { query: (text: string, values?: any[]) => client.query(this.#named(text, manner, values)) }
-          : client
-        const value = await work(this.sql.on(queryable), client)
+        const value = await work(this.sql.on(client), client)
         await doubted(client.query('COMMIT'))
         return value
       },
-      manner.prepared === true,
+      false,
+      manner,
+    )
+  }
+
+  /**
+   * A transaction of statements that come again and again: what `work` asks for in the same turn travels together, and the
+   * beginning with the first of it. It goes by the connection where its statements are planned.
+   */
+  async inSteps<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
+    return this.#onClient(
+      async (client) => {
+        const settings = settingsOf(manner, this.#settings, PLANNED_ONCE)
+        let before = beginningInParts(settings, manner)
+        let journey: Journey | null = null
+        const depart = () => {
+          const one = new Journey()
+          for (const text of before) void this.#add(one, { text, values: [] }, {})
+          before = []
+          queueMicrotask(() => {
+            journey = null
+            client.query(one)
+            // Its statements tell.
+            one.over.catch(() => {})
+          })
+          return one
+        }
+        const query = (text: string, values: readonly unknown[] = []) => {
+          journey ??= depart()
+          return this.#add(journey, { text, values }, manner)
+        }
+        const value = await work(this.sql.on({ query }))
+        await doubted(client.query('COMMIT'))
+        return value
+      },
+      true,
       manner,
     )
   }

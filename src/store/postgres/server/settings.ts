@@ -10,8 +10,6 @@ export interface Manner {
   lockTimeoutMs?: number
   /** What it writes to the user's tables is no news to anybody; see `rows_written`. */
   quiet?: boolean
-  /** Its statements are few, and come again and again: they are planned once, and go by the connection where they were. */
-  prepared?: boolean
   /** A statement of it takes as long as it needs. */
   unhurried?: boolean
   /**
@@ -60,8 +58,7 @@ const BY_INDEX: readonly Setting[] = [
 
 /**
  * One plan serves the usual exchange, of tasks or of rows, whatever its size: otherwise the server would make the first five times a new
- * one, at a millisecond or two, or each time, because it believes that a few rows are found better than many. Not for tasks under limits: theirs is
- * better for knowing them.
+ * one, at a millisecond or two, or each time, because it believes that a few rows are found better than many.
  */
 export const PLANNED_ONCE: Setting = ['plan_cache_mode', 'force_generic_plan']
 

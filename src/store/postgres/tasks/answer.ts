@@ -2,7 +2,7 @@ import type { Claim, Exchange, Exchanged } from '../../ports/exchange.ts'
 import { type Opening, suspectsAmongKeys } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
-import { type Ahead, lookAhead } from './claim.ts'
+import { type Ahead, lookAhead } from './look-ahead.ts'
 import type { LowWater } from './low-water.ts'
 import type { Outlook } from './outlook.ts'
 
@@ -24,8 +24,12 @@ export async function answered(
   const satisfied = want === null || claims.length >= want.start
   const yields = want !== null && !want.empty && outlook.suspects
   // Who took something has taken all that was ready; what waits beyond that is known, unless it changed just now.
-  const known = !yields && (satisfied || (claims.length > 0 && !requeued))
-  const left = known ? leftOf(outlook) : await lookAhead(sql, memory, opening.lanes)
+  const knewWhere = memory.ready.of(opening.lanes) !== null
+  const tookAll = claims.length > 0 && !requeued && opening.lanes.areFew
+  const left =
+    !yields && (satisfied || tookAll)
+      ? leftOf(outlook)
+      : await lookAhead(sql, memory, opening.lanes, { ...want!, thorough: false })
   const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
   // Asked for before they were handed in.
   const over = new Set(outlook.cancels.length === 0 ? [] : outcomes.map(({ id }) => id))
@@ -37,7 +41,11 @@ export async function answered(
     suspectsWaiting: suspects,
     paused: want === null ? undefined : outlook.everything,
     conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : undefined,
-    nextDueInMs: satisfied ? null : lookAgainInMs(left, opening, memory.lowWater, now),
+    nextDueInMs: satisfied
+      ? null
+      : left.ready && !opening.lanes.areFew && !knewWhere
+        ? 0
+        : lookAgainInMs(left, opening, memory.lowWater, now),
   }
 }
 

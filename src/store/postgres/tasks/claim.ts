@@ -5,67 +5,19 @@ import type { Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
 import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
-import type { Newcomer, QueueBook } from '../order/queue-book.ts'
+import type { Newcomer } from '../order/queue-book.ts'
 import { advanceRaces } from '../order/races.ts'
 import type { Sql } from '../server/sql.ts'
-import { type LowWater, type Path, type Way, wholePath } from './low-water.ts'
+import { lanesOf } from './look-ahead.ts'
+import type { Walk } from './low-water.ts'
+import type { OpenLanes } from './open-lanes.ts'
 import type { Outlook } from './outlook.ts'
-import {
-  type Asked,
-  type Claimer,
-  ENTRIES_READ,
-  READY,
-  SUSPECT,
-  suspectsBut,
-  type TakenRow,
-  take,
-} from './take.ts'
+import { isWhole, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
+import { type Asked, type Claimer, READY, SUSPECT, suspectsBut, type TakenRow, take } from './take.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
-
-/** What waits. Infinity: nothing is scheduled. */
-export interface Ahead {
-  ready: boolean
-  suspects: boolean
-  nextDueAt: number
-}
-
-/** Without a lock. */
-export async function lookAhead(
-  sql: Sql,
-  { queues, lowWater }: Memory,
-  open: readonly Lane[],
-  thorough = false,
-): Promise<Ahead> {
-  const ways = waysOf(queues, open)
-  const path = lowWater.pathOf(ways)
-  const ahead = await look(sql, path, lowWater)
-  return ahead.ready || path.whole || !thorough ? ahead : look(sql, wholePath(ways), lowWater)
-}
-
-export function waysOf(queues: QueueBook, open: readonly Lane[]): Way[] {
-  return open.map((lane) => ({ lane: lane.id, lastFirst: queues.isLastFirst(lane.queue) }))
-}
-
-async function look(sql: Sql, path: Path, lowWater: LowWater): Promise<Ahead> {
-  type Row = { before: number; ready: boolean; suspects: boolean; due: number | null; after: number }
-  const row = await sql.row<Row>(
-    `SELECT ${ENTRIES_READ} AS before,
-            EXISTS (SELECT 1 FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (
-              SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${READY} AND rank >= l.low AND rank < l.high
-              LIMIT 1) t) AS ready,
-            EXISTS (SELECT 1 FROM gleaner.tasks WHERE lane = ANY($1) AND ${SUSPECT}) AS suspects,
-            (SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed) AS due,
-            ${ENTRIES_READ} AS after`,
-    [path.lanes, path.from, path.to],
-  )
-  const { before, ready, suspects, due, after } = row!
-  // What it has seen is still to be taken: the claim must walk the same way.
-  if (!ready) lowWater.walked(path, { entries: after - before, taken: [] })
-  return { ready, suspects, nextDueAt: due ?? Number.POSITIVE_INFINITY }
-}
 
 /** In a transaction: takes the next items of these lanes for this session. */
 export async function claimTasks(
@@ -79,16 +31,16 @@ export async function claimTasks(
   const { open, dueAt, limited } = outlook
   const due = dueAt !== null && dueAt <= now
   if (due) await promoteDue(sql, memory, limited, now)
-  if (open.length === 0) return { claims: [], opening: unlimited(open) }
+  if (open.lanes.length === 0) return { claims: [], opening: unlimited(open) }
   // What has become due may be a suspect.
   const alone = want.empty && (outlook.suspects || due)
   const { rows, laneOf, opening } = limited
-    ? await claimWithinLimits(sql, memory, open, alone, { session, want, now })
+    ? await claimWithinLimits(sql, memory, outlook, alone, { session, want, now })
     : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
   const last = rows.at(-1)
-  if (last !== undefined) memory.turns.served(want.able, laneOf.get(last.lane)!.queue)
-  await noteRace(sql, memory, session, rows, laneOf)
-  return { claims: rows.map((row) => claimOf(laneOf.get(row.lane)!, row)), opening }
+  if (last !== undefined) memory.turns.served(want.able, laneOf(last.lane).queue)
+  await advanceRaces(sql, memory.queues, session, startedOf(memory, rows, laneOf))
+  return { claims: rows.map((row) => claimOf(laneOf(row.lane), row)), opening }
 }
 
 async function claimUnlimited(
@@ -99,54 +51,68 @@ async function claimUnlimited(
   who: Claimer,
 ): Promise<LimitedClaim> {
   const { open } = outlook
-  const asked = { ...who, turns: turnsOf(memory, who.want, open) }
-  const whole = wholePath(waysOf(memory.queues, open))
-  const suspects = alone ? await take(sql, suspectsBut(asked.want.avoid), whole, asked, 1) : []
-  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, asked)
-  return { rows, laneOf: new Map(open.map((lane) => [lane.id, lane])), opening: unlimited(open) }
+  const suspects = alone ? await takeSuspect(sql, memory, open, who) : []
+  const rows = suspects.length > 0 ? suspects : await takeReady(sql, memory, outlook, who)
+  return { rows, laneOf: (id) => open.lane(id)!, opening: unlimited(open) }
 }
 
-/** One of each queue in turn. */
-export function turnsOf({ turns }: Memory, { able }: Want, open: readonly Lane[]): Map<number, number> {
-  const order = new Map([...turns.of(able)].map((queue, turn) => [queue, turn]))
-  return new Map(open.map((lane) => [lane.id, order.get(lane.queue)!]))
+async function takeSuspect(sql: Sql, memory: Memory, open: OpenLanes, who: Claimer): Promise<TakenRow[]> {
+  const lanes = await lanesOf(sql, SUSPECT, open)
+  if (lanes.size === 0) return []
+  const route = routeThrough(memory, who.want, open, lanes)
+  return take(sql, suspectsBut(who.want.avoid), route, who, 1)
 }
 
 async function takeReady(
   sql: Sql,
-  { queues, lowWater }: Memory,
+  memory: Memory,
   { open, entriesBefore }: Outlook,
   asked: Asked,
 ): Promise<TakenRow[]> {
   const { want } = asked
-  const ways = waysOf(queues, open)
-  const along = async (path: Path) => {
-    const taken = await take(sql, READY, path, asked, want.start + want.ahead)
-    lowWater.walked(path, { entries: (taken[0]?.entries ?? entriesBefore) - entriesBefore, taken })
+  const along = async (route: Route) => {
+    const taken = await take(sql, READY, route, asked, want.start + want.ahead)
+    memory.lowWater.walked(route.path, walkOf(open, route, taken, entriesBefore))
     return taken
   }
-  const path = lowWater.pathOf(ways)
-  const rows = await along(path)
-  return rows.length > 0 || path.whole || !want.thorough ? rows : along(wholePath(ways))
+  const route = routeOf(memory, want, open)
+  const rows = await along(route)
+  if (rows.length > 0 || isWhole(route)) return rows
+  if (open.areFew) return want.thorough ? along(wholeRoute(memory, want, open)) : rows
+  const lanes = await lanesOf(sql, READY, open)
+  return lanes.size === 0 ? [] : along(routeThrough(memory, want, open, placesOf(open, lanes)))
 }
 
-/** Who starts at once moves the race of a weighted queue on; who is held ahead does when he is started. */
-async function noteRace(
-  sql: Sql,
-  { queues, runners }: Memory,
-  session: string,
+/** What a claim came upon, by the lanes and lines that it read. */
+export function walkOf(
+  open: OpenLanes,
+  { path }: Route,
   rows: readonly TakenRow[],
-  laneOf: ReadonlyMap<number, Lane>,
-): Promise<void> {
+  entriesBefore: number,
+): Walk {
+  const read = new Set(path.lanes)
+  const taken = rows.map(({ lane, rank }) => ({
+    lane: read.has(lane) ? lane : -open.lane(lane)!.line!,
+    rank,
+  }))
+  return { entries: (rows[0]?.entries ?? entriesBefore) - entriesBefore, taken }
+}
+
+/** Of weighted queues those that start at once, which moves the race on. One that is prefetched does when it is started. */
+export function startedOf(
+  { queues, runners }: Memory,
+  rows: readonly TakenRow[],
+  laneOf: (lane: number) => Lane,
+): Runner[] {
   const started: Runner[] = []
   for (const { id, lane, rank, started: begun } of rows) {
-    const { queue } = laneOf.get(lane)!
+    const { queue } = laneOf(lane)
     if (!queues.isWeighted(queue)) continue
     const runner = { id: String(id), queue, rank }
     if (begun) started.push(runner)
     else runners.holdAhead(runner)
   }
-  await advanceRaces(sql, queues, session, started)
+  return started
 }
 
 /** A follower, and the one before it has not ended. */

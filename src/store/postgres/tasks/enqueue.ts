@@ -7,6 +7,7 @@ import type { QueueBook } from '../order/queue-book.ts'
 import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
 import { insertWithWishes } from './held-key.ts'
+import type { LanePlace } from './lanes.ts'
 
 /** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
 export async function insertTasks(
@@ -139,7 +140,7 @@ async function insert(
   saying: Saying | null,
 ): Promise<number[]> {
   if (tasks.length === 0) return []
-  const laneIds = await lanes.idsOf(sql, tasks)
+  const places = await lanes.placesOf(sql, tasks)
   await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
@@ -148,7 +149,7 @@ async function insert(
     tasks.map((task) => task.input),
     [
       ...COLUMNS.map(([name, type, of]) => columnOf(name, type, tasks, of)),
-      listed('lane', 'int', laneIds),
+      ...placed(places),
       listed('distance', 'bigint', distancesOf(queues, tasks)),
       listed('race', 'text', races),
     ],
@@ -156,9 +157,9 @@ async function insert(
   const answer = await sql.row<{ first: number; ids: string | null; version: number }>(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
-         (lane, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key, active_key,
+         (lane, line, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key, active_key,
           overrides)
-       SELECT lane, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
+       SELECT lane, line, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
               coalesce(due > now, false), priority,
               CASE WHEN due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
               max_attempts, now, input, due, key, active_key, overrides
@@ -177,7 +178,7 @@ async function insert(
   const [first, current] = [Number(answer!.first), Number(answer!.version)]
   const { ids } = answer!
   if (current !== version) queues.outdated()
-  if (tasks.some(({ limitKey }) => limitKey !== undefined)) await tellTurnstiles(sql, tasks, laneIds)
+  if (tasks.some(({ limitKey }) => limitKey !== undefined)) await tellTurnstiles(sql, tasks, places)
   // Drawn in the order of the tasks; with gaps where others drew at the same time.
   return ids === null ? tasks.map((_, i) => first + i) : ids.split(',').map(Number)
 }
@@ -194,10 +195,10 @@ function distancesOf(queues: QueueBook, tasks: readonly NewTask[]): number[] {
 async function tellTurnstiles(
   sql: Sql,
   tasks: readonly NewTask[],
-  laneIds: readonly number[],
+  places: readonly LanePlace[],
 ): Promise<void> {
   const slots = new Slots()
-  for (const [i, { limitKey }] of tasks.entries()) if (limitKey !== undefined) slots.arrived(laneIds[i]!)
+  for (const [i, { limitKey }] of tasks.entries()) if (limitKey !== undefined) slots.arrived(places[i]!.id)
   await slots.write(sql)
 }
 
@@ -225,6 +226,13 @@ function columnOf<Task>(
   const first = of(tasks[0]!)
   const isSame = tasks.every((task) => of(task) === first)
   return { name, type, list: isSame ? [first] : tasks.map(of) }
+}
+
+function placed(places: readonly LanePlace[]): Column[] {
+  return [
+    columnOf('lane', 'int', places, ({ id }) => id),
+    columnOf('line', 'int', places, ({ line }) => line),
+  ]
 }
 
 function listed(name: string, type: string, list: readonly Value[]): Column {

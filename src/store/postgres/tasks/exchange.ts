@@ -7,8 +7,10 @@ import { advanceRaces } from '../order/races.ts'
 import { numberList, type Sql, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/live.ts'
 import { answered, ended } from './answer.ts'
-import { claimTasks, lookAhead } from './claim.ts'
+import { claimTasks } from './claim.ts'
+import { lookAhead } from './look-ahead.ts'
 import { momentOf } from './moment.ts'
+import { NO_LANES } from './open-lanes.ts'
 import { lookOut } from './outlook.ts'
 import { rowid } from './rowid.ts'
 import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
@@ -45,23 +47,28 @@ export async function exchangeTasks(
   const isCertain = memory.life.isCompared('tasks', session, life)
   const mayClaim = isCertain || (holding !== undefined && life !== null)
   const want = mayClaim ? exchange.want : null
-  // Before the outcomes: what has ended takes no progress any more.
-  await noteProgress(sql, exchange, now)
-  // The rows of batches may only go when nothing that is believed to be settled can have come back.
-  const settled = await settle(sql, memory, exchange, isCertain ? spent : [], limited, now)
+  const [, settled] = await Promise.all([
+    // Before the outcomes: what has ended takes no progress any more.
+    noteProgress(sql, exchange, now),
+    // The rows of batches may only go when nothing that is believed to be settled can have come back.
+    settle(sql, memory, exchange, isCertain ? spent : [], limited, now),
+  ])
   const isUseful = outlook.useful || settled.ended.length > 0
   if (isUseful && !outlook.useful) await markUseful(sql, session)
   memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
   const { unknown, lost } = await compareHeld(sql, memory, exchange, limited, now)
-  const refused = [...settled.refused, ...lost, ...(await noteStarts(sql, exchange, now))]
-  await advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange))
-  await appendLogs(sql, exchange, now)
-
-  const { claims, opening } =
+  // They travel together, in this order: what is free again, the claim may take.
+  const [freed, unstarted, , , { claims, opening }] = await Promise.all([
+    limited && settled.slots.write(sql),
+    noteStarts(sql, exchange, now),
+    advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange)),
+    appendLogs(sql, exchange, now),
     want === null
-      ? { claims: [], opening: unlimited([]) }
-      : await claimTasks(sql, memory, outlook, session, want, now)
-  const requeued = settled.requeued || unknown
+      ? { claims: [], opening: unlimited(NO_LANES) }
+      : claimTasks(sql, memory, outlook, session, want, now),
+  ])
+  const refused = [...settled.refused, ...lost, ...unstarted]
+  const requeued = settled.requeued || freed || unknown
   const asked = { ...exchange, want }
   const answer = await answered(sql, memory, asked, claims, refused, outlook, opening, requeued, now)
   if (!mayClaim) Object.assign(answer, { compare: true, nextDueInMs: 0 })
@@ -86,12 +93,12 @@ export async function lookOnly(
   if (!outlook?.live) return ended(exchange)
   if (!memory.life.isCompared('tasks', session, outlook.life)) return null
   const now = clockMs ?? outlook.now
-  if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited([]), false, now)
+  if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited(NO_LANES), false, now)
   const opening = outlook.limited
     ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
     : { ...unlimited(outlook.open), worthIt: false }
   if (opening.worthIt) return null
-  const ahead = await lookAhead(sql, memory, opening.lanes, want.thorough)
+  const ahead = await lookAhead(sql, memory, opening.lanes, want)
   if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
   return answered(sql, memory, exchange, [], [], outlook, opening, false, now)
@@ -106,18 +113,20 @@ async function settle(
   now: number,
 ) {
   const tally = new Tally()
-  const { ids: ended, lanes } = await completeMany(sql, session, outcomes, spent, limited, now)
+  const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
+  const [{ ids: ended, lanes }, held] = await Promise.all([
+    completeMany(sql, session, outcomes, spent, limited, now),
+    heldAmong(
+      sql,
+      session,
+      others.map(({ id }) => id),
+    ),
+  ])
   for (const [lane, n] of lanes) tally.slots.freed(lane, n)
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
   let requeued = false
-  const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
-  const held = await heldAmong(
-    sql,
-    session,
-    others.map(({ id }) => id),
-  )
   const decided: Decided[] = []
   for (const { id, fence, outcome, startedAt } of others) {
     const task = held.get(id)
@@ -137,8 +146,7 @@ async function settle(
   }
   await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
-  if (limited && (await tally.slots.write(sql))) requeued = true
-  return { refused, ended, requeued }
+  return { refused, ended, requeued, slots: tally.slots }
 }
 
 /**

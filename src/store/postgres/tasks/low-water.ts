@@ -11,10 +11,13 @@ const REST_MAX_MS = 1_000
 /** Priorities of a lane that have a mark; the one that was not seen for longest goes. */
 const MARKS_MAX = 16
 
-/** A lane to walk, and which way: a queue whose last is first is walked backwards. */
+/** A lane or a line to walk, and which way: a queue whose last is first is walked backwards. */
 export interface Way {
+  /** Below 0: a line. */
   lane: number
   lastFirst: boolean
+  /** When it is the turn of its queue. */
+  turn: number
 }
 
 /** Where a claim looks: in each of these lanes at the ranks from `from` until before `to`. */
@@ -25,6 +28,7 @@ export interface Path {
   from: number[]
   to: number[]
   lastFirst: boolean[]
+  turn: number[]
 }
 
 /** Ranks to leave out: from `from` until before `to`. */
@@ -127,15 +131,16 @@ export function wholePath(ways: readonly Way[]): Path {
 }
 
 function emptyPath(whole: boolean): Path {
-  return { whole, lanes: [], from: [], to: [], lastFirst: [] }
+  return { whole, lanes: [], from: [], to: [], lastFirst: [], turn: [] }
 }
 
-function add(path: Path, { lane, lastFirst }: Way, from: number, to: number): void {
+function add(path: Path, { lane, lastFirst, turn }: Way, from: number, to: number): void {
   if (from >= to) return
   path.lanes.push(lane)
   path.from.push(from)
   path.to.push(to)
   path.lastFirst.push(lastFirst)
+  path.turn.push(turn)
 }
 
 /** By lane and priority. */

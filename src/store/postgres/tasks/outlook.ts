@@ -1,10 +1,10 @@
-import type { Lane } from '../../lane.ts'
 import type { Want } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
 import { IS_AWAITED } from '../server/awaited.ts'
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { keepMoment } from './moment.ts'
+import { NO_LANES, type OpenLanes } from './open-lanes.ts'
 import { ENTRIES_READ, SUSPECT } from './take.ts'
 
 /** What an exchange has to know first, in one round trip. */
@@ -14,7 +14,7 @@ export interface Outlook {
   useful: boolean
   now: number
   /** The lanes this worker may take from now: not those of a paused queue. */
-  open: readonly Lane[]
+  open: OpenLanes
   /** Somewhere a suspect waits. */
   suspects: boolean
   /** When the next delayed task is due; null: there is none. */
@@ -23,6 +23,8 @@ export interface Outlook {
   cancels: readonly string[]
   /** There are limits. */
   limited: boolean
+  /** More than 0: tasks have limit keys. */
+  keyed: number
   /** Everything is paused. */
   everything: boolean
   /** No other session lives. */
@@ -39,7 +41,6 @@ export interface Outlook {
 
 interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
   limits: number
-  keyed: number
   version: number
   queues: string[]
   highest: number | null
@@ -78,11 +79,10 @@ export async function lookOut(
   const limited = row.limits + row.keyed > 0
   const { live, everything, suspects } = row
   const usual = live && !everything && !limited && !suspects && row.queues.length === 0
-  if (want === null || row.everything) return { ...row, limited, usual, open: [] }
+  if (want === null || row.everything) return { ...row, limited, usual, open: NO_LANES }
   await lanes.limits.knowing(row.limits, sql)
   await lanes.knowing(row.highest, sql)
-  const open = lanes.claimable(want.able).filter((lane) => !row.queues.includes(lane.queue))
-  return { ...row, limited, usual, open }
+  return { ...row, limited, usual, open: lanes.open(want.able, row.queues) }
 }
 
 /** As this process knows the database, and with nothing to do beside the usual. */
@@ -101,7 +101,7 @@ export async function lookAlong(
   sql: Sql,
   { lanes, queues, life }: Memory,
   session: string,
-  open: readonly Lane[],
+  open: OpenLanes,
   clockMs: number | null,
 ): Promise<Outlook | null> {
   const values = [session, queues.version, lanes.highest, clockMs, life.of('tasks', session)]

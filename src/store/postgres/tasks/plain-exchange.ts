@@ -1,16 +1,17 @@
-import type { Lane } from '../../lane.ts'
 import type { Claim, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
 import { unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
+import { advanceRaces } from '../order/races.ts'
 import type { Database } from '../server/database.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { answered } from './answer.ts'
-import { claimOf, turnsOf, waysOf } from './claim.ts'
+import { claimOf, startedOf, walkOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
-import type { Path } from './low-water.ts'
+import { NO_LANES, type OpenLanes } from './open-lanes.ts'
 import { lookAlong, type Outlook } from './outlook.ts'
+import { isWhole, type Route, routeOf } from './route.ts'
 import { noteProgress, noteStarts } from './run-reports.ts'
 import { READY, type TakenRow, take } from './take.ts'
 
@@ -29,8 +30,8 @@ interface Plan {
 
 interface Claiming {
   want: Want
-  open: readonly Lane[]
-  path: Path
+  open: OpenLanes
+  route: Route
 }
 
 interface Claimed {
@@ -109,20 +110,19 @@ function planOf(
 ): Plan | null {
   const { queues } = memory
   if (!memory.usual.has(exchange.session) || exchange.holding !== undefined) return null
-  // A weighted queue has a race to be moved on.
-  if (queues.version === undefined || queues.hasWeighted) return null
+  if (queues.version === undefined) return null
   const decided = exchange.outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
   if (exchange.want === null) return { exchange, decided, spent, clockMs, claiming: null }
   const claiming = claimingOf(memory, exchange.want)
   return claiming && { exchange, decided, spent, clockMs, claiming }
 }
 
-function claimingOf({ lanes, lowWater, queues }: Memory, want: Want): Claiming | null {
-  const open = lanes.claimable(want.able)
-  if (open.length === 0) return null
-  const path = lowWater.pathOf(waysOf(queues, open))
+function claimingOf(memory: Memory, want: Want): Claiming | null {
+  const open = memory.lanes.open(want.able)
+  if (open.lanes.length === 0) return null
+  const route = routeOf(memory, want, open)
   // To look everywhere takes a second walk.
-  return want.thorough && !path.whole ? null : { want, open, path }
+  return want.thorough && !isWhole(route) ? null : { want, open, route }
 }
 
 /** The claim goes first: what it answers is read while the server is still busy with what was handed in. */
@@ -152,7 +152,7 @@ async function inTwoJourneys(database: Database, memory: Memory, plan: Plan, man
 }
 
 function look(sql: Sql, memory: Memory, { exchange, claiming, clockMs }: Plan): Promise<Outlook | null> {
-  return lookAlong(sql, memory, exchange.session, claiming?.open ?? [], clockMs)
+  return lookAlong(sql, memory, exchange.session, claiming?.open ?? NO_LANES, clockMs)
 }
 
 async function claim(
@@ -161,9 +161,8 @@ async function claim(
   { exchange: { session }, claiming }: Plan,
 ): Promise<Omit<Claimed, 'outlook'>> {
   if (claiming === null) return { rows: [], claims: [] }
-  const { want, open, path } = claiming
-  const asked = { session, want, now: null, turns: turnsOf(memory, want, open) }
-  const rows = await take(sql, READY, path, asked, want.start + want.ahead)
+  const { want, open, route } = claiming
+  const rows = await take(sql, READY, route, { session, want, now: null }, want.start + want.ahead)
   return { rows, claims: claimsOf(memory, want, open, rows) }
 }
 
@@ -180,11 +179,10 @@ async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<Han
   return { ended, refused: [...missing(completed, ended), ...unstarted] }
 }
 
-function claimsOf({ turns }: Memory, want: Want, open: readonly Lane[], rows: readonly TakenRow[]): Claim[] {
-  const laneOf = new Map(open.map((lane) => [lane.id, lane]))
+function claimsOf({ turns }: Memory, want: Want, open: OpenLanes, rows: readonly TakenRow[]): Claim[] {
   const last = rows.at(-1)
-  if (last !== undefined) turns.served(want.able, laneOf.get(last.lane)!.queue)
-  return rows.map((row) => claimOf(laneOf.get(row.lane)!, row))
+  if (last !== undefined) turns.served(want.able, open.lane(last.lane)!.queue)
+  return rows.map((row) => claimOf(open.lane(row.lane)!, row))
 }
 
 async function answerOf(
@@ -196,14 +194,29 @@ async function answerOf(
   const { entriesBefore, now, alone } = outlook
   memory.usual.note(exchange.session, true, alone)
   if (claiming !== null) {
-    const entries = (rows[0]?.entries ?? entriesBefore) - entriesBefore
-    memory.lowWater.walked(claiming.path, { entries, taken: rows })
+    const { open, route } = claiming
+    memory.lowWater.walked(route.path, walkOf(open, route, rows, entriesBefore))
   }
-  const opening = unlimited(claiming?.open ?? [])
+  if (memory.queues.hasWeighted) await moveRacesOn(database, memory, exchange, claiming, rows)
+  const opening = unlimited(claiming?.open ?? NO_LANES)
   const time = clockMs ?? now
   const { between } = database
   const answer = await answered(between, memory, exchange, claims, [], outlook, opening, false, time)
   return { ...answer, unlimited: true }
+}
+
+/** After the commit: if it is lost, the next start makes up for it. */
+async function moveRacesOn(
+  { between }: Database,
+  memory: Memory,
+  exchange: Exchange,
+  claiming: Claiming | null,
+  rows: readonly TakenRow[],
+): Promise<void> {
+  const begun = memory.runners.begun(exchange)
+  const laneOf = (lane: number) => claiming!.open.lane(lane)!
+  const started = [...begun, ...startedOf(memory, rows, laneOf)]
+  await advanceRaces(between, memory.queues, exchange.session, started)
 }
 
 function missing(outcomes: Exchange['outcomes'], settled: readonly string[]): string[] {

@@ -1,11 +1,12 @@
 import type { Want } from '../../ports/exchange.ts'
 import { numberList, type Sql } from '../server/sql.ts'
-import type { Path } from './low-water.ts'
 import { momentOf } from './moment.ts'
+import type { Route } from './route.ts'
 
 export const READY = 'in_line AND NOT suspect'
-/** What this connection has read of the index that READY walks, dead or alive: the server counts, and we look before and after. */
-export const ENTRIES_READ = `pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)`
+/** What this connection has read of the indexes that READY walks, dead or alive: the server counts, and we look before and after. */
+export const ENTRIES_READ = `(pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)
+  + pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_line'::regclass))`
 export const SUSPECT = 'in_line AND suspect'
 const NOW = momentOf('$5')
 
@@ -26,8 +27,6 @@ export interface Claimer {
 export interface Asked extends Omit<Claimer, 'now'> {
   /** Null: as its transaction keeps it. */
   now: number | null
-  /** Whose turn the queue of each lane is. */
-  turns: ReadonlyMap<number, number>
 }
 
 export interface TakenRow {
@@ -54,11 +53,12 @@ export interface TakenRow {
 export async function take(
   sql: Sql,
   which: string,
-  path: Path,
-  { session, want, now, turns }: Asked,
+  route: Route,
+  { session, want, now }: Asked,
   count: number,
 ): Promise<TakenRow[]> {
-  const rows = await sql.rows<TakenRow>(textOf(which, path, turns), [
+  const { path, mine, highest } = route
+  const rows = await sql.rows<TakenRow>(textOf(which, route), [
     path.lanes,
     count,
     session,
@@ -66,8 +66,10 @@ export async function take(
     now,
     path.from,
     path.to,
-    path.lanes.map((lane) => turns.get(lane)),
+    path.turn,
     path.lastFirst,
+    Math.min(count, route.share),
+    ...(path.lanes.some((lane) => lane < 0) ? [mine ?? highest] : []),
   ])
   rows.sort((a, b) => a.position - b.position)
   // The same for all, and told once.
@@ -84,12 +86,30 @@ export async function take(
 /** Of what is ready: it is asked for again and again. */
 const readyTexts = new Map<string, string>()
 
-function textOf(which: string, path: Path, turns: ReadonlyMap<number, number>): string {
-  const backwards = [false, true].filter((way) => path.lastFirst.includes(way))
-  const several = new Set(turns.values()).size > 1
-  if (which !== READY) return takeText(nextOf(which, backwards, several))
-  const key = `${backwards} ${several}`
-  const text = readyTexts.get(key) ?? takeText(nextOf(which, backwards, several))
+/** What a statement reads, and how. */
+interface Reading {
+  which: string
+  /** Backwards, forwards, or both. */
+  ways: readonly boolean[]
+  hasLanes: boolean
+  hasLines: boolean
+  /** Of lines only these lanes; otherwise all up to the highest that is known. */
+  hasStrangers: boolean
+  hasSeveral: boolean
+}
+
+function textOf(which: string, { path, mine }: Route): string {
+  const reading: Reading = {
+    which,
+    ways: [false, true].filter((way) => path.lastFirst.includes(way)),
+    hasLanes: path.lanes.some((lane) => lane > 0),
+    hasLines: path.lanes.some((lane) => lane < 0),
+    hasStrangers: mine !== null,
+    hasSeveral: path.turn.some((turn) => turn !== path.turn[0]),
+  }
+  if (which !== READY) return takeText(nextOf(reading))
+  const key = Object.values(reading).join()
+  const text = readyTexts.get(key) ?? takeText(nextOf(reading))
   readyTexts.set(key, text)
   return text
 }
@@ -109,28 +129,46 @@ function takeText(next: string): string {
 }
 
 /**
- * Each lane is in order already, one way or the other; what somebody else has just locked is passed over. The lanes of a
+ * Each lane is in order already, one way or the other, and so is each line; what another process has just locked is passed over. Those of a
  * queue are merged, and of several queues each gives one in turn.
  */
-function nextOf(which: string, backwards: readonly boolean[], several: boolean): string {
-  const heads = backwards.map((way) => headsOf(which, way)).join(' UNION ALL ')
-  if (!several) {
+function nextOf(reading: Reading): string {
+  const { ways, hasLanes, hasLines, hasSeveral } = reading
+  const heads = ways
+    .flatMap((way) => [
+      ...(hasLanes ? [headsOf(reading, 'lane', way)] : []),
+      ...(hasLines ? [headsOf(reading, 'line', way)] : []),
+    ])
+    .join(' UNION ALL ')
+  if (!hasSeveral) {
     return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
-      ORDER BY rank, id LIMIT $2`
+      ORDER BY rank, id LIMIT least($2, $10)`
   }
   return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY nth, turn) AS position FROM (
       SELECT place, task, turn, pg_catalog.row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
-    ORDER BY nth, turn LIMIT $2`
+    WHERE nth <= $10 ORDER BY nth, turn LIMIT $2`
 }
 
+/** Tasks of lanes that a worker may not claim from which it reads on its way. */
+const STRANGERS_MAX = 100
+
 /** Backwards, ranks and ids are turned round, so that all can be compared. */
-function headsOf(which: string, backwards: boolean): string {
+function headsOf({ which, hasStrangers }: Reading, column: 'lane' | 'line', backwards: boolean): string {
   const [sign, down] = backwards ? ['-', 'DESC'] : ['', '']
+  const isThere = `tasks.${column} = ${column === 'lane' ? 'l.lane' : '-l.lane'} AND ${which} AND rank >= l.low AND rank < l.high`
+  const inOrder = `ORDER BY rank ${down}, id ${down}`
+  // In a form that the planner does not turn into a join.
+  const isMine = '(tasks.lane IN (SELECT pg_catalog.unnest($11::int[]))) IS TRUE'
+  const isBefore = `(rank, id) ${backwards ? '>=' : '<='} (b.rank, b.id)`
+  const only =
+    column === 'lane' ? '' : hasStrangers ? `AND ${isMine} AND ${isBefore}` : 'AND tasks.lane <= $11::int'
+  const bound = `(SELECT rank, id FROM (
+      SELECT rank, id FROM gleaner.tasks WHERE ${isThere} ${inOrder} LIMIT 2 * $10 + ${STRANGERS_MAX}) seen
+    ORDER BY rank ${backwards ? '' : 'DESC'}, id ${backwards ? '' : 'DESC'} LIMIT 1) b,`
   return `SELECT l.turn, t.place, t.id AS task, ${sign}t.rank AS rank, ${sign}t.id AS id
     FROM unnest($1::int[], $6::bigint[], $7::bigint[], $8::int[], $9::boolean[]) l(lane, low, high, turn, backwards),
-    LATERAL (
+    ${column === 'line' && hasStrangers ? `LATERAL ${bound}` : ''} LATERAL (
       SELECT ctid AS place, id, rank FROM gleaner.tasks
-      WHERE tasks.lane = l.lane AND ${which} AND rank >= l.low AND rank < l.high
-      ORDER BY rank ${down}, id ${down} LIMIT $2 FOR UPDATE SKIP LOCKED) t
-    WHERE l.backwards = ${backwards} AND ${NOW} IS NOT NULL`
+      WHERE ${isThere} ${only} ${inOrder} LIMIT $10 FOR UPDATE SKIP LOCKED) t
+    WHERE l.backwards = ${backwards} AND l.lane ${column === 'lane' ? '>' : '<'} 0 AND ${NOW} IS NOT NULL`
 }

@@ -3,6 +3,7 @@ import type { TaskStatus } from '../../../model/task.ts'
 import { COPIED_TABLES, type CopiedTable } from '../../copied-tables.ts'
 import type { Copied, CopyTarget, LastNumbers } from '../../copy.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
+import { SHARE_LINES } from '../migrations/028-lines.ts'
 import { migrations } from '../migrations/index.ts'
 import { Database } from '../server/database.ts'
 import { migrate, versionOf } from '../server/migrate.ts'
@@ -93,6 +94,7 @@ function targetOf(sql: Sql): CopyTarget {
     async conclude(last) {
       await sql.run(FINISHED)
       await sql.run(COUNTERS)
+      for (const text of SHARE_LINES.split(';')) await sql.run(text)
       await goOnAfter(sql, last)
       // The planner would take them for empty, until the server gets round to it.
       for (const { name } of COPIED_TABLES) await sql.run(`ANALYZE gleaner.${name}`)

@@ -52,6 +52,11 @@ export const FLAWS: readonly Flaw[] = [
                           AND NOT suspect)`,
   },
   {
+    what: 'lanes share a line, and are of different queues or have a limit key',
+    sql: `SELECT l.id, l.line FROM gleaner.lanes l LEFT JOIN gleaner.lines ON lines.id = l.line
+          WHERE l.line IS NOT NULL AND (l.limit_key <> '' OR lines.queue IS DISTINCT FROM l.queue)`,
+  },
+  {
     what: 'a counter entry belongs to a lane that does not exist',
     sql: 'SELECT lane FROM gleaner.tallies WHERE lane NOT IN (SELECT id FROM gleaner.lanes)',
   },

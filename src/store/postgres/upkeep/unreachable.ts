@@ -14,7 +14,10 @@ const UNREACHABLE = `SELECT id, fence FROM gleaner.tasks t WHERE fence IS NOT NU
   SELECT 1 FROM gleaner.batches b JOIN gleaner.sessions s ON s.id = b.session AND s.ended_at IS NULL
   WHERE b.fence = t.fence AND b.session = t.session AND t.id = ANY(b.tasks)) LIMIT ${STEP}`
 
-/** Reads the whole table once, so it is for `check` and for the time after a crash of the server. Answers how many it gave back. */
+/**
+ * Tasks stand in the line of their lane again, too. Reads the whole table, so it is for `check` and for the time after a crash of the
+ * server. Answers how many it gave back.
+ */
 export async function giveBackUnreachable(
   database: Database,
   memory: Memory,
@@ -26,6 +29,10 @@ export async function giveBackUnreachable(
     if (found.length === 0) break
     count += await database.transaction((sql) => giveBack(sql, memory, found, clockMs))
   }
+  await database.unhurried.run(
+    `UPDATE gleaner.tasks SET line = l.line FROM gleaner.lanes l
+     WHERE l.id = tasks.lane AND finished_at IS NULL AND tasks.line IS DISTINCT FROM l.line`,
+  )
   await database.sql.run(
     'DELETE FROM gleaner.batches b USING gleaner.sessions s WHERE s.id = b.session AND s.ended_at IS NOT NULL',
   )

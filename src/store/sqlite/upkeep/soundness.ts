@@ -37,11 +37,6 @@ export const FLAWS: readonly Flaw[] = [
                           AND suspect = 0)`,
   },
   {
-    what: 'a task waits in another line than its lane has, so that no worker would find it in its turn',
-    sql: `SELECT t.id, t.line, l.line AS line_of_lane FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
-          WHERE t.finished_at IS NULL AND t.line IS NOT l.line`,
-  },
-  {
     what: 'lanes share a line, and are of different queues or have a limit key',
     sql: `SELECT l.id, l.line FROM gleaner.lanes l LEFT JOIN gleaner.lanes first ON first.id = l.line
           WHERE l.line IS NOT NULL AND (l.limit_key <> '' OR first.queue IS NOT l.queue OR first.line IS NOT l.line)`,
