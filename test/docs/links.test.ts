@@ -1,9 +1,10 @@
-import { posix } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { contents } from '../../tools/docs/contents.ts'
 import { deadLinks } from '../../tools/docs/links.ts'
 import { linksOf } from '../../tools/docs/markdown.ts'
-import { allPages, sitePages, textOf } from '../../tools/docs/pages.ts'
+import { allPages, root, sitePages, textOf } from '../../tools/docs/pages.ts'
 
 test('every link of every page leads to a page, a title, a picture or a file that exists', () => {
   expect(allPages().length).toBeGreaterThan(60)
@@ -49,6 +50,14 @@ test('internal notes are no part of the site, and neither the README nor a page 
     .filter((page) => !page.startsWith('docs/decisions/'))
     .filter((page) => linksOf(textOf(page)).some(({ target }) => /(?:^|\/)status\.md/.test(target)))
   expect(leading).toEqual([])
+})
+
+test('every path that CONTRIBUTING names exists', () => {
+  const paths = [...textOf('CONTRIBUTING.md').matchAll(/`((?:src|test|tools|docs|bench)\/[\w./-]*)`/g)].map(
+    ([, path]) => path!,
+  )
+  expect(paths.length).toBeGreaterThan(8)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
 
 test('the table of contents has every page once', () => {
