@@ -85,13 +85,17 @@ export class GleanerError extends Error {
   /** What went wrong, for programs. It stays the same in later versions. */
   readonly code: ErrorCode
   /** What to do about it. The message ends with it. */
-  readonly hint: string | undefined
+  declare readonly hint: string | undefined
 
   constructor(message: string, options: ErrorOptions) {
-    super(options.hint ? `${message}. ${options.hint}` : message, { cause: options.cause })
+    // A field without a value would only be noise where the error is printed.
+    super(
+      options.hint ? `${message}. ${options.hint}` : message,
+      options.cause === undefined ? {} : { cause: options.cause },
+    )
     this.name = new.target.name
     this.code = options.code
-    this.hint = options.hint
+    if (options.hint !== undefined) this.hint = options.hint
   }
 }
 
