@@ -180,9 +180,9 @@ class ProcessSupervisor implements Supervisor {
   }
 
   #obey({ action, worker }: Command): void {
-    this.#logger.info({ action, worker }, 'command')
+    const of = worker ?? undefined
+    this.#logger.info({ action, worker: of }, `command: ${action}`)
     try {
-      const of = worker ?? undefined
       if (action === 'pause') this.pause(of)
       else if (action === 'resume') this.resume(of)
       else if (action === 'revive') for (const slot of this.#of(of)) slot.revive()

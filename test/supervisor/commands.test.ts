@@ -111,6 +111,8 @@ test('a resume of everything starts a worker that was given up, and ends a pause
   await gleaner.resume()
   await estate.worker(supervisor, { status: 'running', health: 'healthy' })
   expect(await (await gleaner.enqueue(quick, 1)).result()).toBe(1)
+  // It is about no worker in particular.
+  expect((await estate.logged('command: revive')).worker).toBeUndefined()
 })
 
 test('a rolling restart leaves no gap: the new process is ready before the old one goes, and no task fails', async ({
