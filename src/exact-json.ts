@@ -62,6 +62,13 @@ export function writable(value: unknown): unknown {
   return typeof value === 'bigint' ? exact.rawJSON(String(value)) : value
 }
 
+/** Other languages have integers of any length. A handler's BigInt is refused, because it may come back as a number; these were JSON before. */
+export function storable(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return writable(value)
+  if (Array.isArray(value)) return value.map(storable)
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, storable(one)]))
+}
+
 export interface Unholdable {
   path: string[]
   number: bigint | number

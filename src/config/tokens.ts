@@ -6,17 +6,21 @@ import { ROLES, type Role } from '../model/action.ts'
 export interface AccessToken {
   /** The name of the caller, in letters, digits, dots, colons, dashes and underscores. */
   name: string
-  /** `'viewer'` reads everything. `'operator'` also changes things. */
+  /** `'viewer'` reads everything. `'operator'` also changes things. `'worker'` only pulls work, from its `queues` and `discoveries`. */
   role: Role
   /** At least 16 characters; `openssl rand -hex 32` prints a good one. */
   token: string
   /** The caller may change only tasks of these queues. Reading is not limited. Default: all queues. */
   queues?: readonly string[]
+  /** The discoveries whose rows the caller may pull. Default: all, or none if `queues` is set or the role is `'worker'`. */
+  discoveries?: readonly string[]
 }
 
 /** A list, or the older form with one token for each role. */
 export type Tokens = readonly AccessToken[] | { operator?: string | null; viewer?: string | null }
 
+/** The roles of the older form, which cannot limit a caller. */
+const OLDER_ROLES = ['viewer', 'operator'] as const
 const TOKEN_MIN = 16
 const EXAMPLE = "tokens: [{ name: 'ci', role: 'operator', token: process.env.CI_TOKEN }]"
 
@@ -28,11 +32,11 @@ export function checkTokens(tokens: unknown, where: string): CheckedToken[] {
   if (Array.isArray(tokens)) return checkTokenList(tokens, where)
   if (typeof tokens !== 'object' || tokens === null)
     throw badToken(`${where}: ${shown(tokens)} is not a list of tokens`, `Use ${EXAMPLE}.`)
-  const unknown = Object.keys(tokens).find((name) => !(ROLES as readonly string[]).includes(name))
+  const unknown = Object.keys(tokens).find((name) => !(OLDER_ROLES as readonly string[]).includes(name))
   if (unknown !== undefined)
     throw badToken(`${where}.${unknown}: there is no such role`, `Use a list: ${EXAMPLE}.`)
   const byRole = tokens as Partial<Record<Role, string | null>>
-  return ROLES.flatMap((role) => {
+  return OLDER_ROLES.flatMap((role) => {
     const token = byRole[role]
     if (token === undefined || token === null) return []
     return [{ name: null, role, token: checkSecret(token, `the ${role} token`) }]
@@ -53,27 +57,35 @@ export function checkTokenList(tokens: unknown, where: string): AccessToken[] {
 }
 
 function checkToken(one: unknown, where: string): AccessToken {
-  const fields = ['name', 'role', 'token', 'queues']
+  const fields = ['name', 'role', 'token', 'queues', 'discoveries']
   if (typeof one !== 'object' || one === null)
     throw badToken(`${where}: ${shown(one)} is not a token`, `Use ${EXAMPLE}.`)
   const unknown = Object.keys(one).find((name) => !fields.includes(name))
   if (unknown !== undefined)
     throw badToken(`${where}.${unknown} is not an option`, `The options are ${fields.join(', ')}.`)
-  const { name, role, token, queues } = one as Record<string, unknown>
+  const { name, role, token, queues, discoveries } = one as Record<string, unknown>
   if (!(ROLES as readonly unknown[]).includes(role))
     throw badToken(`${where}.role: ${shown(role)} is not a role`, `Use ${ROLES.join(' or ')}.`)
-  if (queues !== undefined && !Array.isArray(queues))
-    throw badToken(`${where}.queues: ${shown(queues)} is not a list`, "Use names of queues: ['mail'].")
+  const limits = {
+    ...namesOf(queues, `${where}.queues`, 'queues'),
+    ...namesOf(discoveries, `${where}.discoveries`, 'discoveries'),
+  }
+  if (role === 'worker' && Object.values(limits).every((names) => names.length === 0))
+    throw badToken(`${where}: a worker needs queues or discoveries`, "Name what it may pull: queues: ['ml'].")
   return {
     name: checkName(name, `${where}.name`, 'BAD_OPTION'),
     role: role as Role,
     token: checkSecret(token, `the token of ${where}`),
-    ...(queues === undefined
-      ? {}
-      : {
-          queues: queues.map((queue, index) => checkName(queue, `${where}.queues[${index}]`, 'BAD_OPTION')),
-        }),
+    ...limits,
   }
+}
+
+function namesOf<N extends string>(value: unknown, where: string, what: N): { [name in N]?: string[] } {
+  if (value === undefined) return {}
+  if (!Array.isArray(value))
+    throw badToken(`${where}: ${shown(value)} is not a list`, `Use names: ${what}: ['mail'].`)
+  const names = value.map((one, index) => checkName(one, `${where}[${index}]`, 'BAD_OPTION'))
+  return { [what]: names } as { [name in N]?: string[] }
 }
 
 export function checkSecret(token: unknown, what: string): string {

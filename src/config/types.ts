@@ -71,10 +71,16 @@ export interface ServerOptions {
 /** Decides what a request may do, e.g. by a header that a proxy sets after it authenticated the user. */
 export type Authorize = (request: Request) => Authorized | Promise<Authorized>
 
-/** What a request may do. `queues` and `actions` limit what an operator may change. Null: the caller is unknown. */
+/** What a request may do. `queues` and `actions` limit what an operator may change, `queues` and `discoveries` what a worker may pull. Null: the caller is unknown. */
 export type Authorized =
   | Role
-  | { role: Role; user: string; queues?: readonly string[]; actions?: readonly string[] }
+  | {
+      role: Role
+      user: string
+      queues?: readonly string[]
+      discoveries?: readonly string[]
+      actions?: readonly string[]
+    }
   | null
 
 /** How the supervisor watches and restarts worker processes. */

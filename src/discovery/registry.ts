@@ -39,6 +39,11 @@ export class DiscoveryRegistry {
     return new Map(names.map((name) => [name, this.#known(name)]))
   }
 
+  /** Those that something else works on than code of this process. */
+  pickWithoutRun(names: readonly string[]): Map<string, DiscoveryDefinition> {
+    return new Map(names.map((name) => [name, this.#definitions.get(name) ?? this.#known(name)]))
+  }
+
   /** As the store is told of them. */
   sources(): DiscoverySource[] {
     return [...this.#definitions.values()].map(({ name, table, key, where, version, orderBy, retry }) => ({

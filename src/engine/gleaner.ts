@@ -22,11 +22,13 @@ import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { MetricsOptions } from '../queue/metrics.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
+import type { PulledClaims } from '../worker/claims/pulled-claim.ts'
 import type { Events } from '../worker/events.ts'
 import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
 import type { OnPhase } from '../worker/state/phases.ts'
 import type { WorkerSnapshot } from '../worker/state/snapshot.ts'
+import type { ClaimOptions } from './claim-options.ts'
 
 /** What `openGleaner` takes. */
 export interface GleanerOptions {
@@ -160,6 +162,11 @@ export interface Gleaner {
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
   /** Starts a worker in this process. */
   work(options?: WorkOptions): RunningWorker
+  /**
+   * Claims items by hand, without a worker: tasks, or rows. Renewed until they are settled, disposed of, or until Gleaner closes.
+   * Empty if nothing came within `wait`.
+   */
+  claim<I = any, R = any>(options?: ClaimOptions): Promise<PulledClaims<I, R>>
   /** List, explain, retry, cancel and remove tasks. */
   readonly tasks: TaskManagement
   /** List, limit, pause and resume queues. */

@@ -4,6 +4,7 @@ import type { Retention } from '../model/retention.ts'
 import type { Registry } from '../queue/registry.ts'
 import type { Tracing } from '../queue/tracing.ts'
 import type { Store } from '../store/ports/store.ts'
+import type { Claims } from './claims.ts'
 
 /** Shared by all copies of this package in a program: the HTTP API may have been loaded with another copy. */
 export const INSIDE: unique symbol = Symbol.for('gleaner.inside')
@@ -16,6 +17,7 @@ export interface Inside {
   retention: Retention
   onProblem: (message: string, error: unknown) => void
   tracing?: Tracing
+  claims: Claims
 }
 
 export function insideOf(gleaner: unknown): Inside {

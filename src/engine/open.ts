@@ -38,6 +38,7 @@ import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
+import { openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
 import { reportLostWorker } from './lost-workers.ts'
@@ -185,6 +186,7 @@ function engine(
   const isolation = new CrashIsolation(clock)
   const workers = new Set<Worker>()
   let workersEver = 0
+  let isSwept = false
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
@@ -192,20 +194,38 @@ function engine(
     pruner.stop()
     reranker.stop()
     repairer.stop()
-    await Promise.all([...workers].map((worker) => worker.stop()))
+    await Promise.all([claims.close(), ...[...workers].map((worker) => worker.stop())])
     office.endings.close()
     sweeper.stop()
     await keeper.close()
     await meter.close()
     await store.close()
   }
+  // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
+  function maintain({ rows, isShared }: { rows: boolean; isShared: boolean }): void {
+    if (isShared && !isSwept) {
+      isSwept = true
+      sweeper.start()
+      reranker.start()
+    }
+    recurring.start()
+    pruner.start()
+    if (rows && isShared) repairer.start()
+  }
+  const claimServices = { store, clock, random, emitter, hooks, meter, enqueue, enqueueWithin }
+  const claims = openClaims(
+    { ...claimServices, keeper, isolation, payloadLimit, timings },
+    checked,
+    ({ discoveries, remote }) =>
+      maintain({ rows: discoveries.size > 0, isShared: plan !== null || remote !== null }),
+  )
   const closeOnce = () => {
     closing ??= close()
     return closing
   }
 
   return {
-    [INSIDE]: { store, registry, durability: checked.durability, retention, onProblem, tracing },
+    [INSIDE]: { store, registry, durability: checked.durability, retention, onProblem, tracing, claims },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
@@ -213,7 +233,6 @@ function engine(
     work({ id, supervisor, paused, watch, avoid, ...options } = {}) {
       if (closing !== undefined) throw closedError()
       const serving = checkWork(options, checked)
-      const isFirst = workersEver === 0
       workersEver += 1
       const worker = new Worker(
         {
@@ -230,17 +249,11 @@ function engine(
         { store, clock, random, keeper, isolation, emitter, hooks, meter, enqueue, enqueueWithin, watch },
       )
       workers.add(worker)
-      // After the worker, which is what somebody waits for. Where nobody else can see a session there is nobody to sweep, and nobody who
-      // changes the order of a queue.
-      if (isFirst && plan !== null) {
-        sweeper.start()
-        reranker.start()
-      }
-      recurring.start()
-      pruner.start()
-      if (serving.rows.size > 0 && plan !== null) repairer.start()
+      // After the worker, which is what somebody waits for.
+      maintain({ rows: serving.rows.size > 0, isShared: plan !== null })
       return worker
     },
+    claim: (options) => claims.claim(options),
     tasks: taskManagement(store, meter),
     queues: queueManagement(store.admin),
     workers: workerManagement(store),

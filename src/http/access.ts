@@ -1,7 +1,7 @@
 import type { Tokens } from '../config/tokens.ts'
 import type { Authorize, Authorized } from '../config/types.ts'
 import { shown } from '../define/names.ts'
-import { ROLES, type Role } from '../model/action.ts'
+import type { Role } from '../model/action.ts'
 import { Problem } from './problem.ts'
 import {
   cookieOf,
@@ -36,6 +36,8 @@ export interface Caller {
   signedIn: boolean
   /** The only queues whose tasks this caller may change; null: all. */
   queues: readonly string[] | null
+  /** The only discoveries whose rows this caller may pull; null: all. */
+  discoveries: readonly string[] | null
   /** The only actions this caller may take, e.g. `tasks.retry`; null: all of the role. */
   actions: readonly string[] | null
 }
@@ -103,7 +105,7 @@ export class Access {
 
   /** For the routes that need no token. */
   anyone({ address }: Visit): Caller {
-    return { role: 'viewer', user: null, address, signedIn: false, queues: [], actions: [] }
+    return { role: 'viewer', user: null, address, signedIn: false, queues: [], discoveries: [], actions: [] }
   }
 
   /** What the browser keeps instead of the token. */
@@ -142,8 +144,15 @@ export function checkSite({ request }: Visit): void {
   )
 }
 
+/** Which routes a caller may use, by the role that they need. */
+const MAY: Record<Role, readonly Role[]> = {
+  viewer: ['viewer'],
+  operator: ['viewer', 'operator', 'worker'],
+  worker: ['worker'],
+}
+
 export function checkRole({ role }: Caller, needed: Role): void {
-  if (ROLES.indexOf(role) >= ROLES.indexOf(needed)) return
+  if (MAY[role].includes(needed)) return
   throw new Problem('FORBIDDEN', `a ${role} may not do this`, `The role ${needed} is needed.`)
 }
 
@@ -168,18 +177,30 @@ export function checkQueues({ queues }: Caller, touched: readonly string[] | nul
   )
 }
 
-const UNLIMITED = { queues: null, actions: null, signedIn: false }
+const UNLIMITED = { queues: null, discoveries: null, actions: null, signedIn: false }
 const UNAUTHORIZED = { headers: { 'www-authenticate': 'Bearer' } }
 
-function callerWith({ name, role, queues }: KnownToken, address: string | null): Caller {
-  return { role, user: name, address, signedIn: false, queues, actions: null }
+function callerWith({ name, role, ...limits }: KnownToken, address: string | null): Caller {
+  return { role, user: name, address, signedIn: false, ...pullableBy(role, limits), actions: null }
 }
 
 function callerFrom(authorized: NonNullable<Authorized>, address: string | null): Caller {
-  if (typeof authorized === 'string') return { ...UNLIMITED, role: authorized, user: null, address }
-  const { role, user, queues, actions } = authorized
-  const limits = { queues: listOrAll(queues, 'queues'), actions: listOrAll(actions, 'actions') }
+  if (typeof authorized === 'string')
+    return { ...UNLIMITED, ...pullableBy(authorized, UNLIMITED), role: authorized, user: null, address }
+  const { role, user, actions } = authorized
+  const queues = listOrAll(authorized.queues, 'queues')
+  const discoveries = listOrAll(authorized.discoveries, 'discoveries')
+  const limits = { ...pullableBy(role, { queues, discoveries }), actions: listOrAll(actions, 'actions') }
   return { role, user, address, signedIn: false, ...limits }
+}
+
+/** A worker may pull only what is named. Whoever is limited to some queues may pull no rows that are not named. */
+function pullableBy(
+  role: Role,
+  { queues, discoveries }: Pick<Caller, 'queues' | 'discoveries'>,
+): Pick<Caller, 'queues' | 'discoveries'> {
+  if (role === 'worker') return { queues: queues ?? [], discoveries: discoveries ?? [] }
+  return { queues, discoveries: discoveries ?? (queues === null ? null : []) }
 }
 
 /** A text has `includes`, too, and would let in every part of itself. */

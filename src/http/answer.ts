@@ -70,8 +70,8 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
 }
 
 /** A sign-in reads nothing of the store, and waits when its token is wrong: that must not hold up callers with a right one. */
-function inTurn<T>({ role }: Route, { turns }: Office, work: () => Promise<T>): Promise<T> {
-  return role === null ? work() : turns.take(work)
+function inTurn<T>({ role, waits }: Route, { turns }: Office, work: () => Promise<T>): Promise<T> {
+  return role === null || waits ? work() : turns.take(work)
 }
 
 /** Who acts looks at what comes of it, also when it failed half-way. */

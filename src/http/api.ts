@@ -15,6 +15,7 @@ import { Problem } from './problem.ts'
 import { prometheusText } from './prometheus.ts'
 import { redactor } from './redact.ts'
 import type { Desk, Route } from './route.ts'
+import { claimRoutes } from './routes/claims.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { healthOf, healthRoutes } from './routes/health.ts'
 import { insightRoutes } from './routes/insight.ts'
@@ -62,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   ...queueRoutes,
   ...discoveryRoutes,
   ...workerRoutes,
+  ...claimRoutes,
   ...healthRoutes,
   ...insightRoutes,
   ...eventRoutes,
@@ -72,7 +74,8 @@ export const ROUTES: readonly Route[] = [
  * `app.route('/ops', createApi<Hono>(gleaner, options))`. Every version of Hono 4 can mount it.
  */
 export function createApi<App = Hono>(gleaner: Gleaner, options: ApiOptions = {}): Api<App> {
-  const office = officeOf(gleaner, options)
+  const closing = new AbortController()
+  const office = officeOf(gleaner, options, closing.signal)
   const { hub } = office.desk
   const app = new Hono({ strict: true })
   addRoutes(app, office)
@@ -81,11 +84,15 @@ export function createApi<App = Hono>(gleaner: Gleaner, options: ApiOptions = {}
   app.all(`${PREFIX}/*`, nothing)
   if (options.dashboard !== false) addDashboard(app, office, nothing)
   app.notFound(nothing)
+  const close = () => {
+    closing.abort()
+    hub.close()
+  }
   // The types of two versions of Hono differ in their private parts, which mounting does not use.
-  return Object.assign(app, { close: () => hub.close() }) as unknown as Api<App>
+  return Object.assign(app, { close: () => close() }) as unknown as Api<App>
 }
 
-function officeOf(gleaner: Gleaner, options: ApiOptions): Office {
+function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): Office {
   const inside = insideOf(gleaner)
   const redact = redactor(options.redact ?? [])
   const { alerts = ALERTS } = options

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RANGES, type Range } from '../model/metrics-history.ts'
-import { FINISHED_STATUSES, type FinishedStatus, TASK_STATUSES } from '../model/task.ts'
+import { FINISHED_STATUSES, type FinishedStatus, LOG_LEVELS, TASK_STATUSES } from '../model/task.ts'
 
 /** The fields that requests are made of: each with its bounds. */
 
@@ -84,7 +84,7 @@ export const taskQuery = z.strictObject({
   ...page,
 })
 
-const duration = z.union([
+export const duration = z.union([
   z.number().min(0),
   z
     .string()
@@ -145,3 +145,12 @@ const enqueueFields = {
 export const enqueueOptions = z.strictObject({ ...enqueueFields, key: plain(KEY_MAX).optional() })
 export const enqueueManyOptions = z.strictObject({ ...enqueueFields, atomic: z.boolean().optional() })
 export const taskKeys = (max: number) => z.array(plain(KEY_MAX)).max(max)
+
+/** What is claimed: the id of a task, or `<discovery>/<key>` of a row. */
+export const claimId = plain(KEY_MAX + 101).describe(
+  'The id of a task, or `<discovery>/<key>` of a row, percent-encoded',
+)
+export const fence = z.int().min(0).describe('The fence of the claim')
+export const capabilities = z.record(name, z.union([scalar, z.array(scalar).max(100)]))
+export const message = plain(TEXT_MAX * 4, 0)
+export const level = z.enum(LOG_LEVELS)

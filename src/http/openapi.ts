@@ -35,7 +35,7 @@ export function openApi(routes: readonly Route[], prefix: string, version: strin
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A viewer reads. An operator also makes changes.',
+          description: 'A viewer reads. An operator also makes changes. A worker only pulls work.',
         },
         cookie: {
           type: 'apiKey',
@@ -53,6 +53,7 @@ const AUDIENCES = {
   anyone: 'No token is required.',
   viewer: 'Requires the role viewer or operator.',
   operator: 'Requires the role operator.',
+  worker: 'Requires the role worker or operator.',
 }
 
 function operationOf(

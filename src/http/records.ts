@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ActionRecord } from '../model/action.ts'
+import { type ActionRecord, ROLES } from '../model/action.ts'
 import type { Explanation } from '../model/explanation.ts'
 import type { Gauges, Metrics } from '../model/metrics.ts'
 import { type QueueRecord, STRATEGIES } from '../model/queue.ts'
@@ -127,7 +127,7 @@ export const action: z.ZodType<ActionRecord> = z
     at: time,
     action: z.string(),
     target: maybe(z.string()),
-    role: z.enum(['viewer', 'operator']),
+    role: z.enum(ROLES),
     user: maybe(z.string()),
     address: maybe(z.string()),
     details: z.unknown(),
@@ -189,7 +189,7 @@ export const info: z.ZodType<Info> = z
     startedAt: time,
     now: time,
     paused: z.boolean().describe('Everything is paused: no worker claims anything'),
-    role: z.enum(['viewer', 'operator']),
+    role: z.enum(ROLES),
     user: maybe(z.string()),
     signedIn: z.boolean(),
     tasks: z.array(z.object({ name: z.string(), queue: z.string() })),

@@ -21,6 +21,8 @@ export interface Desk {
   alerts: AlertLimits
   /** What is known of workers over time. */
   lanes: Lanes
+  /** Aborts when the API is closed: requests that wait for work end. */
+  closing: AbortSignal
 }
 
 /** A request whose every part fits its schema. */
@@ -68,6 +70,8 @@ export interface Route<P = any, Q = any, B = any> {
   deprecated?: true
   /** It may take long, and tells how far it is. */
   tells?: true
+  /** It waits for work: many of them must not keep others from their turn. */
+  waits?: true
   /** A Response goes out as it is. */
   handle(desk: Desk, asked: Asked<P, Q, B>): unknown
 }

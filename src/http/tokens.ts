@@ -7,6 +7,7 @@ export interface KnownToken {
   name: string | null
   role: Role
   queues: readonly string[] | null
+  discoveries: readonly string[] | null
   session: BrowserSession
 }
 
@@ -24,11 +25,11 @@ export class TokenList {
   readonly #tokens: { known: KnownToken; digest: Buffer; sessionDigest: Buffer }[]
 
   constructor(tokens: Tokens = []) {
-    this.#tokens = checkTokens(tokens, 'tokens').map(({ name, role, token, queues }) => {
+    this.#tokens = checkTokens(tokens, 'tokens').map(({ name, role, token, queues, discoveries }) => {
       const cookie = digestOf(`cookie of ${token}`).toString('base64url')
       const session = { cookie, key: digestOf(`key of ${token}`).toString('base64url') }
       return {
-        known: { name, role, queues: queues ?? null, session },
+        known: { name, role, queues: queues ?? null, discoveries: discoveries ?? null, session },
         digest: digestOf(token),
         sessionDigest: digestOf(secretOf(session)),
       }

@@ -50,7 +50,9 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
-    for (const session of await this.#store.sessions.liveSessions()) {
+    const sessions = await this.#store.sessions.liveSessions()
+    await this.#advanceFor(sessions)
+    for (const session of sessions) {
       const cause = this.#causeOfDeath(session)
       if (cause === null) continue
       // A renewal that came in between proves it alive; a dead process renews nothing.
@@ -58,6 +60,13 @@ export class Sweeper {
       const end = await this.#store.sessions.endSession(session.id, cause, condition)
       if (end !== null) await this.#options.onEnded?.(session, cause, end)
     }
+  }
+
+  /** Callers over HTTP renew seldom, and perhaps nothing else renews: their leases end all the same. */
+  async #advanceFor(sessions: readonly LiveSession[]): Promise<void> {
+    const { everyMs, leaseMs } = this.#options
+    const isDue = sessions.some(({ caller, unrenewed }) => caller !== null && unrenewed.sinceMs >= everyMs)
+    if (isDue) await this.#store.sessions.advanceLeaseClock(leaseMs)
   }
 
   /** Its supervisor saw it end, knows why, and is about to say so. Should he not, the lease will be over. */
@@ -71,6 +80,6 @@ export class Sweeper {
 
   #causeOfDeath(session: LiveSession): EndCause | null {
     if (this.#isDead(session.process) && !this.#isLookedAfter(session)) return 'crash'
-    return hasExpired(session.unrenewed, this.#options.leaseMs) ? 'lease' : null
+    return hasExpired(session.unrenewed, session.leaseMs ?? this.#options.leaseMs) ? 'lease' : null
   }
 }

@@ -1,6 +1,6 @@
-/** Roles over HTTP: a viewer reads, an operator also makes changes. */
-export const ROLES = ['viewer', 'operator'] as const
-/** What a caller may do: a viewer reads, an operator also changes. */
+/** Roles over HTTP: a viewer reads, an operator also makes changes, a worker only claims items and settles them. */
+export const ROLES = ['viewer', 'operator', 'worker'] as const
+/** What a caller may do: a viewer reads, an operator also changes, a worker only pulls work. */
 export type Role = (typeof ROLES)[number]
 
 /** A change that an operator requested. */

@@ -109,7 +109,9 @@ export interface AttemptRecord {
 }
 
 /** How important a log line is. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+/** How important a line of a log is. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** A line that a handler wrote with `ctx.log`. */
 export interface LogLine {

@@ -2,7 +2,7 @@ import { type Discovery, rowsDoneBy } from '../define/discovery.ts'
 import { checkAgainst } from '../define/schema.ts'
 import { doneBy } from '../define/task.ts'
 import type { Task } from '../define/types.ts'
-import { writable } from '../exact-json.ts'
+import { storable } from '../exact-json.ts'
 import type { RunContext } from '../worker/context.ts'
 import type { ForeignProgram } from './foreign-program.ts'
 
@@ -21,11 +21,4 @@ export function rowsDoneByProgram(discoveries: readonly Discovery[], program: Fo
   return discoveries.map((discovery) =>
     rowsDoneBy(discovery, (row, ctx) => program.run(discovery.name, row, ctx as RunContext)),
   )
-}
-
-/** Other languages have integers of any length. A handler's BigInt is refused, because it may come back as a number; these were JSON before. */
-function storable(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || 'toJSON' in value) return writable(value)
-  if (Array.isArray(value)) return value.map(storable)
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, storable(one)]))
 }

@@ -38,6 +38,11 @@ export class Registry {
     return this.#definitions.get(name)
   }
 
+  /** All of them, also those that have no `run` here. */
+  all(): TaskDefinition[] {
+    return [...this.#definitions.values()]
+  }
+
   /** The tasks that can run here. */
   runnable(): TaskDefinition[] {
     return [...this.#definitions.values()].filter((definition) => definition.run !== undefined)

@@ -7,7 +7,7 @@ import type { TaskEvent } from './events.ts'
 import type { RunHooks } from './hooks.ts'
 import { outcomeOfError } from './outcome-of-error.ts'
 import { AttemptTrace } from './report/attempt-trace.ts'
-import type { RunServices } from './run-services.ts'
+import type { AttemptServices } from './run-services.ts'
 import type { AttemptOutcome, Item, Source } from './sources/source.ts'
 
 /** What an attempt needs of the task or the discovery that it belongs to. */
@@ -32,7 +32,7 @@ export abstract class Attempt implements Run {
   readonly name: string
   readonly uses: Uses | null
   readonly timeoutMs: number
-  readonly startedAt: number
+  startedAt: number
   /** When its handler began: the resources that it needs were loaded by then. */
   startedMs: number
   readonly context: RunContext
@@ -53,12 +53,14 @@ export abstract class Attempt implements Run {
   outage: unknown = undefined
   /** Only present when the engine traces. */
   trace: AttemptTrace | undefined = undefined
-  readonly services: RunServices
+  /** What its handler or its caller was given. */
+  given: unknown = undefined
+  readonly services: AttemptServices
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
   readonly #definition: AttemptDefinition
 
-  constructor(claim: Item, definition: AttemptDefinition, source: Source, services: RunServices) {
+  constructor(claim: Item, definition: AttemptDefinition, source: Source, services: AttemptServices) {
     this.id = claim.id
     this.fence = claim.fence
     this.claim = claim
@@ -80,7 +82,7 @@ export abstract class Attempt implements Run {
   /** Its name in health frames: `<name>/<id>`. */
   abstract get item(): string
   /** What the handler is given, checked. */
-  protected abstract input(): unknown
+  abstract input(): unknown
   protected abstract handle(input: unknown): unknown
   /** The outcome for a result. It throws when the result cannot be stored. */
   abstract completed(result: unknown): AttemptOutcome

@@ -5,7 +5,7 @@ import { writable } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 import { describeValue, messageOf } from '../thrown.ts'
 import type { Attempt } from './attempt.ts'
-import type { RunServices } from './run-services.ts'
+import type { AttemptServices } from './run-services.ts'
 
 const NOTHING = Object.freeze({})
 const LINE_MAX = 4_000
@@ -14,7 +14,7 @@ const DETAILS_MAX = 16_000
 /** What a handler sees of its run. Costs nothing until it is used: most handlers use little of it. */
 export class RunContext implements Context {
   readonly #attempt: Attempt
-  readonly #services: RunServices
+  readonly #services: AttemptServices
   #controller: AbortController | undefined
   #log: Context['log'] | undefined
   /** The transaction whose effects are being written. */
@@ -22,7 +22,7 @@ export class RunContext implements Context {
   abortReason: Error | undefined
   use: Record<string, any> = NOTHING
 
-  constructor(attempt: Attempt, services: RunServices) {
+  constructor(attempt: Attempt, services: AttemptServices) {
     this.#attempt = attempt
     this.#services = services
   }

@@ -38,7 +38,7 @@ export function workerManagement(store: Pick<Store, 'sessions' | 'remote'>): Wor
       const inside = sessions.filter(
         ({ supervisor, process }) => supervisor === null && !isProvedDead(process, store),
       )
-      return [...supervised, ...inside.map(recordOf)]
+      return [...supervised, ...newestOf(inside).map(recordOf)]
     },
     pause: (id) => command('pause', id),
     resume: (id) => command('resume', id),
@@ -46,8 +46,16 @@ export function workerManagement(store: Pick<Store, 'sessions' | 'remote'>): Wor
   }
 }
 
+/** A caller that pulls items by hand has a session for each batch that it holds. */
+function newestOf(sessions: readonly LiveSession[]): LiveSession[] {
+  const pulling = new Map(
+    sessions.filter(({ leaseMs }) => leaseMs !== null).map((one) => [`${one.caller} ${one.worker}`, one]),
+  )
+  return [...sessions.filter(({ leaseMs }) => leaseMs === null), ...pulling.values()]
+}
+
 /** A worker inside a program: that it renews its session is all that is known of it. */
-function recordOf({ id, worker, process, holdups }: LiveSession): WorkerRecord {
+function recordOf({ id, worker, process, caller, holdups }: LiveSession): WorkerRecord {
   return {
     id: worker,
     pool: '',
@@ -55,7 +63,7 @@ function recordOf({ id, worker, process, holdups }: LiveSession): WorkerRecord {
     health: 'healthy',
     phase: null,
     reason: lackOf(holdups),
-    pid: process.pid,
+    pid: caller === null ? process.pid : null,
     host: process.host,
     incarnation: Number(id),
     current: [],

@@ -8,6 +8,9 @@ import { logEvent } from './events.ts'
 import type { AttemptOutcome } from './sources/source.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
+/** What an attempt may ask of whoever began it: a worker, or a claim by hand. */
+export type AttemptServices = Pick<RunServices, keyof RunServices>
+
 /** What a running attempt may ask of its worker. */
 export class RunServices {
   /** The id of the worker. */

@@ -3,7 +3,7 @@ import type { EndCause } from '../../src/model/session.ts'
 import type { FailureKind } from '../../src/model/task.ts'
 import { identifySelf, type ProcessIdentity } from '../../src/process-identity.ts'
 import type { Able, Claim, ClaimProof, Effects, Exchange, Exchanged } from '../../src/store/ports/exchange.ts'
-import type { SessionEnd } from '../../src/store/ports/sessions.ts'
+import type { NewSession, SessionEnd } from '../../src/store/ports/sessions.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { MovableClock } from './database.ts'
 
@@ -11,6 +11,8 @@ export interface ClaimantOptions extends Partial<Able> {
   worker?: string
   /** Otherwise each life is a process of its own. */
   process?: ProcessIdentity
+  /** It pulls by hand, with a lease of its own. */
+  pulls?: NewSession['pulls']
 }
 
 let processes = 0
@@ -49,7 +51,9 @@ export class Claimant {
     const { queues, names, capabilities } = this.able
     this.process = this.#options.process ?? anotherProcess()
     const { worker, process } = this
-    this.session = await this.store.sessions.openSession({ worker, process, queues, names, capabilities })
+    const { pulls } = this.#options
+    const session = { worker, process, queues, names, capabilities, pulls }
+    this.session = await this.store.sessions.openSession(session)
     this.#held.clear()
     return this
   }

@@ -35,6 +35,7 @@ import { metrics } from './metrics.ts'
 import { order } from './order.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
+import { pulling } from './pulling.ts'
 import { racingKeys } from './racing-keys.ts'
 import { racingLimits } from './racing-limits.ts'
 import { rates } from './rates.ts'
@@ -89,6 +90,7 @@ const THEMES: Record<string, Theme> = {
   sessions,
   'ended sessions': endedSessions,
   'giving back': givingBack,
+  pulling,
   comparing,
   crashes,
   effects,

@@ -2,7 +2,7 @@ import type { RowAnswer, RowOutcome, RowValues } from '../../src/model/row.ts'
 import type { ClaimProof, Effects } from '../../src/store/ports/exchange.ts'
 import type { DiscoverySource, RowClaim, RowExchange, RowsExchanged } from '../../src/store/ports/rows.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-import type { Claimant } from './claimant.ts'
+import type { Claimant, ClaimantOptions } from './claimant.ts'
 import type { World } from './world.ts'
 
 /** What a test's rows need: `needs` is 1. */
@@ -165,12 +165,12 @@ export class RowWorker {
 export async function rowWorker(
   world: World,
   {
-    worker,
     discoveries = ['tag-files'],
     store,
-  }: { worker?: string; discoveries?: readonly string[]; store?: Store } = {},
+    ...options
+  }: Pick<ClaimantOptions, 'worker' | 'pulls'> & { discoveries?: readonly string[]; store?: Store } = {},
 ): Promise<RowWorker> {
-  return new RowWorker(await world.worker({ worker }, store), discoveries)
+  return new RowWorker(await world.worker(options, store), discoveries)
 }
 
 export function keysOf(items: readonly { key: string }[]): string[] {

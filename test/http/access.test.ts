@@ -5,6 +5,12 @@ import { openTemp } from '../temp-database.ts'
 import { ask, askAs, OPERATOR, openServer, VIEWER } from './server.ts'
 
 const tokens = { operator: OPERATOR, viewer: VIEWER }
+const WORKER = 'the-workers-token'
+const allRoles = [
+  { name: 'operator', role: 'operator', token: OPERATOR },
+  { name: 'viewer', role: 'viewer', token: VIEWER },
+  { name: 'worker', role: 'worker', token: WORKER, queues: ['default'] },
+] as const
 
 /** Every entry of the API, and those beside it; `:name` is somebody there is not. */
 const ENTRIES = [
@@ -29,14 +35,18 @@ async function isLetIn(url: string, { method, path }: (typeof ENTRIES)[number], 
 
 describe('every route is for its role', () => {
   test('with tokens: operators everywhere, viewers where nothing changes, others nowhere', async () => {
-    const { url } = await openServer({ tokens })
+    const { url } = await openServer({ tokens: allRoles })
     const letIn = []
     const expected = []
     for (const entry of ENTRIES) {
       const say = (who: string) => `${who}: ${entry.method} ${entry.path}`
-      expected.push(say('operator'), ...(entry.role === 'viewer' ? [say('viewer')] : []))
+      expected.push(
+        say('operator'),
+        ...(['viewer', 'worker'].includes(entry.role!) ? [say(entry.role!)] : []),
+      )
       if (await isLetIn(url, entry, OPERATOR)) letIn.push(say('operator'))
       if (await isLetIn(url, entry, VIEWER)) letIn.push(say('viewer'))
+      if (await isLetIn(url, entry, WORKER)) letIn.push(say('worker'))
       if (await isLetIn(url, entry, null)) letIn.push(say('nobody'))
     }
     // At the same time, because wrong tokens wait for their answer.

@@ -27,8 +27,15 @@ async function scene() {
     everyMs: EVERY_MS,
     isDead: () => isDead.answer,
   })
-  const open = (worker: string) =>
-    store.sessions.openSession({ worker, process: identifySelf(), queues: [], names: [], capabilities: {} })
+  const open = (worker: string, pulls?: { leaseMs: number; caller: string | null }) =>
+    store.sessions.openSession({
+      worker,
+      process: identifySelf(),
+      queues: [],
+      names: [],
+      capabilities: {},
+      pulls,
+    })
   await store.sessions.advanceLeaseClock(LEASE_MS)
   const session = await open('worker:test:0')
   const live = async () => (await store.sessions.liveSessions()).some(({ id }) => id === session)
@@ -66,6 +73,18 @@ describe('a session', () => {
     await watch(10 * LEASE_MS, session)
     expect(await live()).toBe(true)
   })
+
+  for (const [length, leaseMs] of Object.entries({ short: 2 * EVERY_MS, long: 10 * LEASE_MS })) {
+    test(`of a caller over HTTP with a ${length} lease ends after that lease, though nothing else renews`, async () => {
+      const { store, session, open, watch } = await scene()
+      await store.sessions.endSession(session, 'stop')
+      await open('gpu-box', { leaseMs, caller: 'python' })
+      await watch(leaseMs - EVERY_MS)
+      expect(await store.sessions.liveSessions()).toHaveLength(1)
+      await watch(2 * EVERY_MS)
+      expect(await store.sessions.liveSessions()).toHaveLength(0)
+    })
+  }
 
   test('whose process is proved dead ends at once', async () => {
     const { sweeper, live, isDead } = await scene()

@@ -15,7 +15,7 @@ export const HTTP: readonly Guard[] = [
     name: 'http: wrong sign-ins take no turns',
     promise: 'Guessing tokens does not hold up callers with a right one.',
     file: 'src/http/answer.ts',
-    find: 'role === null ? work() : turns.take(work)',
+    find: 'role === null || waits ? work() : turns.take(work)',
     replace: 'turns.take(work)',
     test: { file: CLOSED, title: 'wrong sign-ins wait without holding up callers with a right token' },
   },

@@ -738,7 +738,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a lease runs out',
     promise: 'What a stopped or unreachable worker holds is done by somebody else.',
     file: 'src/maintenance/sweeper.ts',
-    find: "return hasExpired(session.unrenewed, this.#options.leaseMs) ? 'lease' : null",
+    find: "return hasExpired(session.unrenewed, session.leaseMs ?? this.#options.leaseMs) ? 'lease' : null",
     replace: 'return null',
     test: {
       file: 'test/journeys/lease.test.ts',
@@ -923,7 +923,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'a suspect goes first in an empty house',
     promise: 'What a crash left behind is not starved by work that goes on.',
     file: 'src/worker/isolation/crash-isolation.ts',
-    find: 'return this.isEmpty && this.#members.get(inFlight)!.suspectWaits',
+    find: 'return this.isEmpty && this.#members.get(holder)!.suspectWaits',
     replace: 'return this.isEmpty',
     test: {
       file: 'test/worker/crash-isolation.test.ts',

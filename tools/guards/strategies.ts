@@ -64,7 +64,7 @@ const IN_THE_MODEL: Guard[] = [
     name: 'workers re-rank',
     promise: 'What waits stands in the new order, though whoever changed it was killed.',
     file: 'src/engine/open.ts',
-    find: '        reranker.start()\n',
+    find: '      reranker.start()\n',
     replace: '',
     test: {
       file: 'test/queue/strategies.test.ts',

@@ -49,6 +49,8 @@ export interface RowStore {
   listRows(discovery: string, filter: { state?: RowState }, page: PageRequest): Promise<Page<RowRecord>>
   /** Null: there is no such row, or it is not eligible. */
   getRow(discovery: string, key: string): Promise<RowRecord | null>
+  /** The row as it is now. Null: there is no such row, or it is not eligible. */
+  rowValues(discovery: string, key: string): Promise<RowValues | null>
   /** All that decides whether it can run now. */
   rowCircumstances(discovery: string, key: string): Promise<RowCircumstances>
   /** What kept it back is forgotten: it is next tried at once, with all its attempts; alone, if it took workers down. */

@@ -3,7 +3,9 @@ import type { Holdup } from '../../model/holdup.ts'
 import type { Unrenewed } from '../../model/lease-clock.ts'
 import type { EndCause, EndKnowledge } from '../../model/session.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
+import type { ClaimProof } from './exchange.ts'
 import type { HealthBook } from './health.ts'
+import type { Overrides } from './new-task.ts'
 import type { RenewalPlan } from './renewal.ts'
 import type { Supervision } from './supervision.ts'
 
@@ -16,6 +18,10 @@ export interface SessionStore extends Supervision, HealthBook {
   endSession(id: string, cause: EndCause, known?: EndKnowledge): Promise<SessionEnd | null>
   /** As every renewal does. Answers the lease clock's time. */
   advanceLeaseClock(leaseMs: number): Promise<number>
+  /** Renews the session of a caller that no keeper looks after. `leaseMs`: of this process. False: it has ended. */
+  renewSession(id: string, leaseMs: number): Promise<boolean>
+  /** What is held under this fence by a live session. Null: the claim is over, or never was. */
+  heldClaim(claim: ClaimProof): Promise<HeldClaim | null>
   /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
   renewal(): RenewalPlan | null
   /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
@@ -29,6 +35,10 @@ export interface LiveSession {
   supervisor: ProcessIdentity | null
   renewals: number
   unrenewed: Unrenewed
+  /** Its own lease; null: that of whoever looks. */
+  leaseMs: number | null
+  /** The caller that renews it over HTTP; null: a keeper renews it. */
+  caller: string | null
   /** What its worker waits for. */
   holdups: readonly Holdup[]
 }
@@ -44,6 +54,29 @@ export interface NewSession {
   discoveries?: readonly string[]
   /** The process that looks after this one, and sees it end. */
   supervisor?: ProcessIdentity
+  /** It pulls items by hand, and has a lease of its own. */
+  pulls?: { leaseMs: number; caller: string | null }
+}
+
+/** A task or a row that a live session holds. */
+export interface HeldClaim extends ClaimProof {
+  session: string
+  worker: string
+  /** The caller that renews the session over HTTP. Null: a worker, or a process that pulls items by hand. */
+  caller: string | null
+  /** How long the session lives without a renewal, if it has a lease of its own. */
+  leaseMs: number | null
+  /** Of the task, or of the discovery. */
+  name: string
+  /** Null for a row. */
+  queue: string | null
+  attempt: number
+  /** Null for a row: its discovery says so. */
+  maxAttempts: number | null
+  overrides: Overrides | null
+  /** Null: held ahead, and not started. */
+  startedAt: number | null
+  cancelRequested: boolean
 }
 
 export interface SessionEnd {

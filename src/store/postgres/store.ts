@@ -6,10 +6,11 @@ import type { PostgresOptions } from '../ports/database.ts'
 import { type Exchange, hasNews } from '../ports/exchange.ts'
 import type { Enqueued, NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
+import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
-import { advanceLeaseClock } from '../scripts/renewing.ts'
+import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
@@ -218,13 +219,19 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
           return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
         })
         memory.life.opened(id, life ?? (await memory.life.begin()))
-        wakeups.neighbours.opened(id)
+        // Whoever pulls by hand takes nothing that it is told of.
+        if (session.pulls === undefined) wakeups.neighbours.opened(id)
         return id
       },
       liveSessions: async () =>
         wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
       // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
       advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
+      async renewSession(id, leaseMs) {
+        const alive = await scripts.read(() => renewSessions(scripts.db, [rowid(id)], leaseMs))
+        return alive.length > 0
+      },
+      heldClaim: (claim) => scripts.read(() => readHeldClaim(claim)),
       async endSession(id, cause, known) {
         const which = { id: Number(rowid(id)), cause, known }
         const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))

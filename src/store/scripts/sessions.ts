@@ -20,10 +20,11 @@ export function* insertSession(db: Dialect, session: NewSession): Script<string>
   const { host, boot, pid, startTime } = session.process
   const inserted = yield* one<{ id: string }>(sql`
     INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries,
-      supervisor, opened_at, renewed_at, lease_time)
+      supervisor, lease_ms, caller, opened_at, renewed_at, lease_time)
     VALUES (${session.worker}, ${host}, ${boot}, ${pid}, ${startTime}, ${JSON.stringify(session.queues)},
       ${JSON.stringify(session.names)}, ${JSON.stringify(session.capabilities)},
       ${JSON.stringify(session.discoveries ?? [])}, ${supervisorText(session.supervisor)},
+      ${session.pulls?.leaseMs ?? null}, ${session.pulls?.caller ?? null},
       ${db.now}, ${db.now}, (SELECT time_ms FROM gleaner.lease_clock))
     RETURNING CAST(id AS text) AS id`)
   return inserted!.id
@@ -38,12 +39,14 @@ interface LiveRow extends Omit<ProcessIdentity, 'startTime'> {
   counted: number
   counted_at: number
   holdups: string | null
+  lease_ms: number | null
+  caller: string | null
 }
 
 export function* readLiveSessions(db: Dialect): Script<LiveSession[]> {
   const now = yield* db.time()
   const live = yield* rows<LiveRow>(sql`
-    SELECT CAST(s.id AS text) AS id, worker, host, boot, pid, start_time, supervisor, renewals, holdups,
+    SELECT CAST(s.id AS text) AS id, worker, host, boot, pid, start_time, supervisor, renewals, holdups, lease_ms, caller,
       c.time_ms - s.lease_time AS counted, c.at AS counted_at
     FROM gleaner.sessions AS s CROSS JOIN gleaner.lease_clock AS c WHERE s.ended_at IS NULL ORDER BY s.id`)
   return live.map(({ id, worker, renewals, host, boot, pid, start_time, ...row }) => ({
@@ -51,6 +54,8 @@ export function* readLiveSessions(db: Dialect): Script<LiveSession[]> {
     worker,
     renewals,
     unrenewed: { countedMs: row.counted, sinceMs: now - row.counted_at },
+    leaseMs: row.lease_ms,
+    caller: row.caller,
     process: { host, boot, pid, startTime: start_time },
     supervisor: supervisorOf(row.supervisor),
     holdups: heldUp(row.holdups).holdups,

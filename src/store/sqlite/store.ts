@@ -5,10 +5,11 @@ import type { SqliteLibrary } from '../ports/database.ts'
 import { type Exchange, type Exchanged, hasNews } from '../ports/exchange.ts'
 import type { NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
+import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
-import { advanceLeaseClock } from '../scripts/renewing.ts'
+import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
@@ -227,6 +228,11 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         return sessions
       },
       advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),
+      async renewSession(id, leaseMs) {
+        const alive = await scripts.writeCheaply(() => renewSessions(scripts.db, [id], leaseMs))
+        return alive.length > 0
+      },
+      heldClaim: (claim) => scripts.read(() => readHeldClaim(claim)),
       async endSession(id, cause, known) {
         const which = { id: rowid(id), cause, known }
         const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))

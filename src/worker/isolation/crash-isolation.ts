@@ -1,5 +1,4 @@
 import type { Clock } from '../../clock.ts'
-import type { InFlight } from '../in-flight.ts'
 import type { Source, SourceAnswer } from '../sources/source.ts'
 import type { WorkerParts } from '../worker-parts.ts'
 
@@ -9,6 +8,13 @@ const OTHERS_FACTOR = 19
 const OTHERS_MAX_MS = 60_000
 /** For a process that started in no time. */
 const OTHERS_FIRST_MS = 3_000
+
+/** What a member of the process holds: a worker, or claims by hand. */
+interface Holder {
+  readonly running: number
+  readonly prefetched: { readonly size: number }
+  readonly runsSuspect: boolean
+}
 
 interface Member {
   nudge: () => void
@@ -21,7 +27,7 @@ interface Member {
  * crashes the process, no other item is to blame, and no other item suffers.
  */
 export class CrashIsolation {
-  readonly #members = new Map<InFlight, Member>()
+  readonly #members = new Map<Holder, Member>()
   /** Kept up to date, because it is read at the end of every run. */
   #suspectWaits = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -35,16 +41,16 @@ export class CrashIsolation {
     this.#clock = clock
   }
 
-  join(inFlight: InFlight, nudge: () => void): void {
+  join(holder: Holder, nudge: () => void): void {
     // Its age when it begins to work is the time that its start took.
     const startMs = this.#clock.monotonicMs()
     this.#suspectsFromMs ??= startMs + Math.max(OTHERS_FIRST_MS, othersMs(startMs))
-    this.#members.set(inFlight, { nudge, suspectWaits: false })
+    this.#members.set(holder, { nudge, suspectWaits: false })
   }
 
-  leave(inFlight: InFlight): void {
-    this.suspectsWaiting(inFlight, false)
-    this.#members.delete(inFlight)
+  leave(holder: Holder): void {
+    this.suspectsWaiting(holder, false)
+    this.#members.delete(holder)
   }
 
   /** No worker of the process holds anything. */
@@ -67,10 +73,10 @@ export class CrashIsolation {
    * Nothing runs beside a suspect. While one waits, no worker claims anything, so that the process becomes empty. Then the worker whose
    * suspect waits claims first, or the others would fill the process again and again.
    */
-  mayClaim(inFlight: InFlight): boolean {
+  mayClaim(holder: Holder): boolean {
     if ([...this.#members.keys()].some((member) => member.runsSuspect)) return false
     if (!this.#suspectWaits) return true
-    return this.isEmpty && this.#members.get(inFlight)!.suspectWaits
+    return this.isEmpty && this.#members.get(holder)!.suspectWaits
   }
 
   /** The process is empty, and this source may give a suspect. */
@@ -91,8 +97,8 @@ export class CrashIsolation {
     if (source.suspectsWait && this.isEmpty) polling.nudge()
   }
 
-  suspectsWaiting(inFlight: InFlight, waiting: boolean): void {
-    const member = this.#members.get(inFlight)!
+  suspectsWaiting(holder: Holder, waiting: boolean): void {
+    const member = this.#members.get(holder)!
     const done = member.suspectWaits && !waiting
     member.suspectWaits = waiting
     this.#suspectWaits = [...this.#members.values()].some((one) => one.suspectWaits)

@@ -7,7 +7,7 @@ import type { BrokenDiscovery, RowClaim, RowExchange, RowStore, RowWant } from '
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
-import type { RunServices } from '../run-services.ts'
+import type { AttemptServices } from '../run-services.ts'
 import {
   type Completing,
   Source,
@@ -78,7 +78,7 @@ export class RowSource extends Source {
     for (const one of broken) reportBroken(reporting, one)
   }
 
-  begin(claim: RowClaim, services: RunServices): Attempt {
+  begin(claim: RowClaim, services: AttemptServices): Attempt {
     return new RowAttempt(claim, this.#definitions.get(claim.discovery)!, this, services)
   }
 
@@ -121,10 +121,8 @@ class RowAttempt extends Attempt {
   declare readonly claim: RowClaim
   readonly queue = null
   readonly #definition: DiscoveryDefinition
-  /** As its schema made it. */
-  #row: unknown
 
-  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, services: RunServices) {
+  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, services: AttemptServices) {
     super(claim, definition, source, services)
     this.#definition = definition
   }
@@ -133,19 +131,19 @@ class RowAttempt extends Attempt {
     return this.id
   }
 
-  protected input(): unknown {
+  input(): unknown {
     const { row: schema } = this.#definition
     const { row, id } = this.claim
     return schema === undefined ? row : checkAgainst(schema, row, `row ${id}`)
   }
 
   protected handle(row: unknown): unknown {
-    this.#row = row
+    this.given = row
     return this.#definition.run!(row, this.context)
   }
 
   completed(result: unknown): RowOutcome {
-    const values = doneValues(this.#definition, result, this.#row)
+    const values = doneValues(this.#definition, result, this.given)
     return { kind: 'completed', values, retryAfterMs: this.retryAfterMs }
   }
 }

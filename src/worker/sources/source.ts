@@ -9,7 +9,7 @@ import type { Attempt, SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { Outbox } from '../outbox.ts'
 import type { Reporting } from '../report/report.ts'
-import type { RunServices } from '../run-services.ts'
+import type { AttemptServices } from '../run-services.ts'
 
 /** What a worker knows of a claimed item, a task or a row. */
 export interface Item extends ClaimProof {
@@ -88,7 +88,7 @@ export abstract class Source {
   /** Tells listeners and hooks what became of the settled attempts. */
   abstract report(reporting: Reporting, settled: readonly SettledAttempt[], answer: SourceAnswer): void
   /** The attempt at an item that this source gave. */
-  abstract begin(item: Item, services: RunServices): Attempt
+  abstract begin(item: Item, services: AttemptServices): Attempt
   /** Commits the completion with the writes of the handler, and reports it. An error: nothing was written. */
   abstract completeWith(completing: Completing): Promise<Error | null>
   /** Whether a suspect runs before other items that wait. */

@@ -9,7 +9,7 @@ import type { TaskStore } from '../../store/ports/tasks.ts'
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportTask } from '../report/report.ts'
-import type { RunServices } from '../run-services.ts'
+import type { AttemptServices } from '../run-services.ts'
 import { type Completing, Source, type SourceExchange, usesOf } from './source.ts'
 
 /** Tasks that an app enqueued. */
@@ -76,7 +76,7 @@ export class TaskSource extends Source {
     }
   }
 
-  begin(claim: Claim, services: RunServices): Attempt {
+  begin(claim: Claim, services: AttemptServices): Attempt {
     return new TaskAttempt(claim, this.#definitions.get(claim.name)!, this, services)
   }
 
@@ -110,7 +110,7 @@ class TaskAttempt extends Attempt {
   readonly queue: string
   readonly #definition: TaskDefinition
 
-  constructor(claim: Claim, definition: TaskDefinition, source: Source, services: RunServices) {
+  constructor(claim: Claim, definition: TaskDefinition, source: Source, services: AttemptServices) {
     super(claim, definition, source, services)
     this.queue = claim.queue
     this.#definition = definition
@@ -120,7 +120,7 @@ class TaskAttempt extends Attempt {
     return `${this.name}/${this.id}`
   }
 
-  protected input(): unknown {
+  input(): unknown {
     const { input: schema, name } = this.#definition
     const input = this.claim.input === null ? undefined : readExactly(this.claim.input)
     return schema === undefined ? input : checkAgainst(schema, input, `input of ${name}`)

@@ -8,7 +8,7 @@ function processes(): Neighbours[] {
   return ids.map((id) => {
     const neighbours = new Neighbours()
     neighbours.opened(id)
-    neighbours.saw(ids.map((one) => ({ id: one })))
+    neighbours.saw(ids.map((one) => ({ id: one, leaseMs: null })))
     return neighbours
   })
 }

@@ -18,6 +18,7 @@ import { searchPath } from './021-search-path.ts'
 import { minuteNews } from './024-minute-news.ts'
 import { awaited } from './026-awaited.ts'
 import { lines } from './028-lines.ts'
+import { pulling } from './029-pulling.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   minuteNews,
   awaited,
   lines,
+  pulling,
 ]

@@ -24,6 +24,7 @@ import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
 import { Polling } from './polling.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { repairRows } from './repair.ts'
+import { readRowValues } from './row-values.ts'
 import { QUIETLY, RowTurns } from './services.ts'
 import { addWakeTriggers } from './wake-trigger.ts'
 
@@ -114,6 +115,8 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
       ),
     getRow: (discovery, key) =>
       read(() => book.reading(discovery, async (known) => readRow(ofUser, known, key, await now(sql)))),
+    rowValues: (discovery, key) =>
+      read(() => book.reading(discovery, (known) => readRowValues(database, known, key))),
     rowCircumstances: (discovery, key) =>
       read(async () => {
         const at = { name: discovery, key }

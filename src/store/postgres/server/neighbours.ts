@@ -12,8 +12,8 @@ export class Neighbours {
   }
 
   /** All live sessions, as they were just read. */
-  saw<S extends { id: string }>(sessions: S[]): S[] {
-    this.#seen = sessions.map(({ id }) => id)
+  saw<S extends { id: string; leaseMs: number | null }>(sessions: S[]): S[] {
+    this.#seen = sessions.filter(({ leaseMs }) => leaseMs === null).map(({ id }) => id)
     return sessions
   }
 

@@ -12,6 +12,7 @@ import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
 import { leaseClock } from './020-lease-clock.ts'
 import { lines } from './023-lines.ts'
+import { pulling } from './029-pulling.ts'
 
 /** In order; a version that was released never changes. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   levels,
   leaseClock,
   lines,
+  pulling,
 ]

@@ -17,6 +17,7 @@ import { togetherOf } from './complete-together.ts'
 import { countRows, isQuicklyCounted } from './count.ts'
 import { registerDigest } from './digest.ts'
 import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
+import { findRow, rowOf } from './find.ts'
 import { type Look, LookAround } from './look.ts'
 import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
 import { handIn } from './one-by-one.ts'
@@ -165,6 +166,12 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
     },
     listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
     getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),
+    rowValues: (discovery, key) =>
+      read(() => {
+        const known = book.get(discovery)
+        const found = findRow(db, known, key)
+        return found === null ? null : rowOf(known.rows, found)
+      }),
     rowCircumstances: (discovery, key) => read(() => readRowCircumstances(db, book, discovery, key, now())),
     async retryRow(discovery, key) {
       const answer = await write(promised, () => retryRow(db, book.get(discovery), key, now()))

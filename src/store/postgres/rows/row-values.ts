@@ -1,0 +1,19 @@
+import type { RowValues } from '../../../model/row.ts'
+import type { Database } from '../server/database.ts'
+import type { Known } from './book.ts'
+import { userColumns } from './claim-sql.ts'
+import { USER_TYPES } from './values.ts'
+
+/** The row as it is now, if it is eligible. As arrays: the user's columns may have any name. */
+export async function readRowValues(
+  database: Database,
+  { source }: Known,
+  key: string,
+): Promise<RowValues | null> {
+  const { table, from, eligible } = source
+  const text = `SELECT ${userColumns(source, table)} FROM ${from} WHERE ${source.hasKey(table, '$1')} AND ${eligible}`
+  const [rows] = await database.volley([{ text, values: [key], types: USER_TYPES }], { runsUserSql: true })
+  const [row] = rows!
+  if (row === undefined) return null
+  return Object.fromEntries(source.columns.map(({ name }, at) => [name, row[at]]))
+}
