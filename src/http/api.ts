@@ -111,6 +111,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): 
     startedAt: Date.now(),
     alerts,
     lanes: new Lanes(options.timeline ?? new Timeline(), inside.store.sessions),
+    closing,
   }
   return {
     desk,
