@@ -1,4 +1,4 @@
-import type { ContenderName } from './contenders/contender.ts'
+import { type ContenderName, labelOf } from './contenders/contender.ts'
 import { formatFigure } from './format.ts'
 import type { EntryResult, ScenarioResult } from './results.ts'
 import type { Bench, Entry, Sample, Scenario } from './scenarios/scenario.ts'
@@ -29,7 +29,14 @@ export async function measureScenario(
   for (let round = 0; round < rounds; round++) {
     const due = entries.filter((entry) => round < (entry.roundsMax ?? rounds))
     await inTurn(round % 2 === 0 ? due : due.reverse(), bench.quick ? QUICK_AT_ONCE : 1, async (entry) => {
-      const sample = await measureEntry(entry)
+      const sample = await measureEntry(entry).catch((error) => {
+        // A peer that cannot keep up must not end the run of all others. What Gleaner cannot do is an error.
+        if (labelOf(entry.contender) === 'gleaner') throw error
+        say(`  round ${round + 1}  ${entry.label.padEnd(48)} failed: ${reasonOf(error)}`)
+        Object.assign(results.get(entry)!, { note: 'failed in a round' })
+        return null
+      })
+      if (sample === null) return
       results.get(entry)!.rounds.push(sample)
       say(`  round ${round + 1}  ${entry.label.padEnd(48)} ${describe(scenario, sample)}`)
     })
@@ -66,6 +73,12 @@ async function measureEntry(entry: Entry): Promise<Sample> {
   } catch (cause) {
     throw new Error(`${entry.label} could not be measured`, { cause })
   }
+}
+
+/** The innermost cause, in one line. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error
+  return cause instanceof Error ? reasonOf(cause) : message.split('\n')[0]!
 }
 
 function describe(scenario: Scenario, sample: Sample): string {

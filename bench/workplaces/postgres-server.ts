@@ -6,7 +6,8 @@ import type { WorkplaceOptions } from './workplace.ts'
  * enough apart that they come between measurements, where the workplace asks for them, and not within one.
  */
 const SETTINGS = [
-  'max_connections=300',
+  // A peer opens 25 for each of 32 processes.
+  'max_connections=1000',
   'shared_buffers=512MB',
   'max_wal_size=8GB',
   'checkpoint_timeout=30min',

@@ -94,6 +94,8 @@ export interface Exchanged {
   paused?: boolean
   /** What it saw, and somebody else took first. */
   conflicts?: number
+  /** Nothing was claimed, but the claim did not look at everything: ask again before you take that for the end. */
+  isPart?: boolean
   /** Whatever waits may be held ahead: nothing of it is under a limit. */
   unlimited?: boolean
   /** The server may have lost its last commits. Nothing was claimed: the next exchange has to say what the worker is `holding`. */

@@ -97,9 +97,9 @@ export abstract class Source {
   }
 
   /** It was asked for more, and has nothing that this worker may run, not even a suspect. */
-  isExhausted(want: WorkRequest | null, { claims, compare, gaveBack }: SourceAnswer): boolean {
+  isExhausted(want: WorkRequest | null, { claims, compare, gaveBack, isPart }: SourceAnswer): boolean {
     if (want === null || want.start <= 0 || claims.length > 0) return false
-    return !this.suspectsWait && compare !== true && gaveBack !== true
+    return !this.suspectsWait && compare !== true && gaveBack !== true && isPart !== true
   }
 
   /** An item is left that is not due, or blocked. */

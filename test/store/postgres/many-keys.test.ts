@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../../src/index.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
@@ -37,5 +39,27 @@ testMigrated(
     }
     expect(claimed.size).toBe(KEYS)
     expect(await changes()).toBe(0)
+  },
+)
+
+testMigrated(
+  'a worker is not drained while its task waits behind changes of thousands of keys of others',
+  async ({ place }) => {
+    const limit = { key: (tenant: string) => tenant, concurrency: 1 }
+    const others = defineTask({ name: 'others', input: z.string(), limit, run() {} })
+    const ran: string[] = []
+    const own = defineTask({
+      ...{ name: 'own', input: z.string(), limit },
+      run: (tenant) => void ran.push(tenant),
+    })
+    const producer = await place.open({ tasks: [own, others] })
+    await producer.enqueueMany(
+      others,
+      Array.from({ length: KEYS }, (_, n) => `tenant-${n}`),
+    )
+    await producer.enqueue(own, 'last')
+    const gleaner = await place.open({ tasks: [own] })
+    await gleaner.work().drained()
+    expect(ran).toEqual(['last'])
   },
 )

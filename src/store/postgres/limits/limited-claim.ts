@@ -24,11 +24,13 @@ export interface Opening {
   opensAt: number
   /** Somebody else is just taking from what we may take from: he may leave some of it. */
   contended: boolean
+  /** Keys are left that the claim has not looked at: it looks at a bounded number. */
+  isPart: boolean
 }
 
 /** Where nothing is limited. */
 export function unlimited(lanes: OpenLanes): Opening {
-  return { lanes, opensAt: Number.POSITIVE_INFINITY, contended: false }
+  return { lanes, opensAt: Number.POSITIVE_INFINITY, contended: false, isPart: false }
 }
 
 export interface LimitedClaim {
@@ -100,6 +102,7 @@ export async function claimWithinLimits(
       lanes: stillOpen,
       opensAt: Math.min(wakeAt, ...opensAt),
       contended: ready || changed || queues.size < limited.length,
+      isPart: ready || changed,
     },
   }
 }
@@ -270,7 +273,7 @@ export async function lookWithinLimits(
   const lanes = open.without(shut)
   const { ready, changed, wakeAt } = await lookAtTurnstiles(sql, lanes.lanes)
   const worthIt = ready || changed || wakeAt <= now
-  return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, worthIt }
+  return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, isPart: false, worthIt }
 }
 
 /** Whether there are suspects among what has a key, and may run. */

@@ -41,6 +41,7 @@ export async function answered(
     suspectsWaiting: suspects,
     paused: want === null ? undefined : outlook.everything,
     conflicts: claims.length === 0 && (left.ready || opening.contended) ? 1 : undefined,
+    ...(want?.thorough && claims.length === 0 && opening.isPart ? { isPart: true } : {}),
     nextDueInMs: satisfied
       ? null
       : left.ready && !opening.lanes.areFew && !knewWhere
