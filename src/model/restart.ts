@@ -1,3 +1,5 @@
+import type { ExitCause } from './exit.ts'
+
 /** When a worker process that ended is started again, and when it is given up. */
 export interface RestartPolicy {
   /** The first delay; doubled each time, up to `maxMs`. */
@@ -31,49 +33,35 @@ export interface RestartState {
 
 export const NO_RESTARTS: RestartState = { recent: [], total: 0, explained: [], away: 0 }
 
-export type Death =
-  /** We asked for it: recycling, a rolling restart, a handler past its time-out. */
-  | 'asked'
-  /** It ended cleanly and held nothing, but its supervisor had not asked it to: a signal did, or its own code. */
-  | 'left'
-  /** Something was in flight: the item is charged, or its attempts are. */
-  | 'explained'
-  /** It crashed on different items in a row: it is the worker that is broken. */
-  | 'broken'
-  /** Nothing was in flight, it never became ready, its resources would not load. */
-  | 'unexplained'
-  | 'database'
-  | 'configuration'
-
-export type Verdict = { kind: 'restart'; afterMs: number } | { kind: 'give-up'; reason: string }
+export type RestartDecision = { kind: 'restart'; afterMs: number } | { kind: 'give-up'; reason: string }
 
 /** Of those that an item explains, the ones that are in a row with the one that breaks the worker. */
 const EXPLAINED_MAX = 4
 
-export function afterDeath(
+export function afterExit(
   policy: RestartPolicy,
   state: RestartState,
-  death: Death,
+  cause: ExitCause,
   now: number,
-): { state: RestartState; verdict: Verdict } {
-  switch (death) {
+): { state: RestartState; decision: RestartDecision } {
+  switch (cause) {
     case 'asked':
-      return { state, verdict: restart(0) }
+      return { state, decision: restart(0) }
     // Not at once: code that exits after each start must not be started in a hot loop.
     case 'left':
-      return { state, verdict: restart(delayMs(policy, 0)) }
+      return { state, decision: restart(delayMs(policy, 0)) }
     case 'explained':
       return {
         state: { ...state, explained: [...state.explained, now].slice(-EXPLAINED_MAX) },
-        verdict: restart(0),
+        decision: restart(0),
       }
     case 'database':
       return {
         state: { ...state, away: state.away + 1 },
-        verdict: restart(delayMs(policy, state.away)),
+        decision: restart(delayMs(policy, state.away)),
       }
     case 'configuration':
-      return { state, verdict: giveUp('its config or code has an error') }
+      return { state, decision: giveUp('its config or code has an error') }
     case 'broken':
       return counted(policy, { ...state, explained: [] }, [...state.explained, now], now)
     case 'unexplained':
@@ -82,14 +70,14 @@ export function afterDeath(
 }
 
 /**
- * A death was judged by a guess, because the database did not answer; now it is known what it was. The guess is taken back,
+ * The cause of an exit was a guess, because the database did not answer. Now the cause is known. The guess is taken back,
  * unless it has been forgotten since.
  */
 export function amended(
   policy: RestartPolicy,
   state: RestartState,
-  { guess, truth, at }: { guess: Death; truth: Death; at: number },
-): { state: RestartState; verdict: Verdict } {
+  { guess, truth, at }: { guess: ExitCause; truth: ExitCause; at: number },
+): { state: RestartState; decision: RestartDecision } {
   const counted = guess === 'unexplained' && state.recent.includes(at)
   const before = {
     ...state,
@@ -97,7 +85,7 @@ export function amended(
     total: counted ? state.total - 1 : state.total,
     explained: guess === 'explained' ? withoutOne(state.explained, at) : state.explained,
   }
-  return afterDeath(policy, before, truth, at)
+  return afterExit(policy, before, truth, at)
 }
 
 /** It was healthy for that long. A whole window of it wipes out what counts together; the total stays. */
@@ -118,16 +106,16 @@ function counted(
   before: RestartState,
   crashes: readonly number[],
   now: number,
-): { state: RestartState; verdict: Verdict } {
+): { state: RestartState; decision: RestartDecision } {
   const state = {
     ...before,
     recent: [...before.recent, ...crashes].slice(-Math.max(policy.inWindow, policy.total)),
     total: before.total + crashes.length,
   }
-  return { state, verdict: verdictOf(policy, state, now) }
+  return { state, decision: decisionOf(policy, state, now) }
 }
 
-function verdictOf(policy: RestartPolicy, state: RestartState, now: number): Verdict {
+function decisionOf(policy: RestartPolicy, state: RestartState, now: number): RestartDecision {
   const recent = recentOf(policy, state, now)
   if (recent >= policy.inWindow)
     return giveUp(`it crashed ${recent} times within ${Math.round(policy.windowMs / 1_000)} s`)
@@ -144,10 +132,10 @@ function delayMs({ baseMs, maxMs }: RestartPolicy, n: number): number {
   return Math.min(baseMs * 2 ** n, maxMs)
 }
 
-function restart(afterMs: number): Verdict {
+function restart(afterMs: number): RestartDecision {
   return { kind: 'restart', afterMs }
 }
 
-function giveUp(reason: string): Verdict {
+function giveUp(reason: string): RestartDecision {
   return { kind: 'give-up', reason }
 }

@@ -1,27 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Duplex, Readable } from 'node:stream'
+import { EXIT, type ExitRequest, type ProcessExit } from '../model/exit.ts'
 import { type Assignment, assignmentEnv } from '../process/assignment.ts'
 import { BoundedLines } from '../process/bounded-lines.ts'
 import { type Control, encodeControl } from '../process/control.ts'
 import { type Descendant, descendants, killDescendants, marked } from '../process/descendants.ts'
-import { EXIT } from '../process/exit-codes.ts'
 import type { Frame } from '../process/frame.ts'
 import { FrameReader } from '../process/frame-reader.ts'
 import type { WorkReport } from '../process/work-report.ts'
 import { identify, type ProcessIdentity } from '../process-identity.ts'
 import { asError } from '../thrown.ts'
 
-export interface Exit {
-  code: number | null
-  signal: NodeJS.Signals | null
-  /** It could not even be started. */
-  error: Error | null
-}
-
 export interface ChildEvents {
   frame(child: Child, frame: Frame): void
-  exit(child: Child, exit: Exit): void
+  exit(child: Child, exit: ProcessExit): void
   report(child: Child, report: WorkReport): void
   line(child: Child, stream: 'stdout' | 'stderr', text: string): void
   /** Of those that left its group. `killed`: with it; `left`: they go on. */
@@ -34,10 +27,10 @@ const PROGRAM = new URL(`../process/main.${import.meta.url.endsWith('.ts') ? 'ts
 /** Of a line that a worker prints, not more is kept. */
 const LINE_MAX_CHARS = 16 * 1024
 
-/** One process of a worker: its pipe, its group, its end. */
+/** One process of a worker: its pipe, its group, its exit. */
 export class Child {
   readonly assignment: Assignment
-  readonly exited: Promise<Exit>
+  readonly exited: Promise<ProcessExit>
   /** Which process it is, for as long as anybody remembers; null when it could not be started. */
   identity: ProcessIdentity | null
   frame: Frame | null = null
@@ -46,8 +39,8 @@ export class Child {
   silentMs = 0
   ageMs = 0
   ready = false
-  /** Why we ended it; null: we did not ask it to. */
-  ending: Ending | null = null
+  /** Why its supervisor ends it. Null: it does not. */
+  requested: ExitRequest | null = null
   /** Null when it could not be started. */
   readonly #process: ChildProcess | null
   readonly #reader: FrameReader
@@ -63,9 +56,10 @@ export class Child {
       undefined,
       (report) => events.report(this, report),
     )
-    const { promise, resolve } = Promise.withResolvers<Exit>()
+    const { promise, resolve } = Promise.withResolvers<ProcessExit>()
     this.exited = promise
-    const end = (exit: Exit) => {
+    const end = (how: Pick<ProcessExit, 'code' | 'signal' | 'error'>) => {
+      const exit = this.#exit(how)
       this.killGroup()
       if (this.pid !== null) this.#endDescendants(exit, events)
       events.exit(this, exit)
@@ -143,12 +137,18 @@ export class Child {
    * What it has started and what left its group with setsid: their items are about to be given back, and must not be worked
    * on twice. A worker that ended in order may have started a service on purpose.
    */
-  #endDescendants({ code }: Exit, events: ChildEvents): void {
+  #endDescendants({ code }: ProcessExit, events: ChildEvents): void {
     const found =
       code === EXIT.clean
         ? { killed: [], left: descendants('GLEANER_PROCESS', this.#mark) }
         : killDescendants('GLEANER_PROCESS', this.#mark)
     if (found.killed.length + found.left.length > 0) events.descendants(this, found)
+  }
+
+  #exit(how: Pick<ProcessExit, 'code' | 'signal' | 'error'>): ProcessExit {
+    const { requested, ready, frame } = this
+    const { currentJob = null, current = [], processed } = frame ?? {}
+    return { ...how, requested, ready, currentJob, held: current.length, processed: processed ?? 0 }
   }
 
   #hear(frame: Frame, events: ChildEvents): void {
@@ -187,8 +187,3 @@ function startProcess(env: NodeJS.ProcessEnv): { process: ChildProcess | null; f
     return { process: null, failed }
   }
 }
-
-export type Ending =
-  | { kind: 'stop' | 'replaced' | 'hung' | 'start-up' | 'given-up' }
-  /** Past its time-out, with a handler that lets nobody else have a turn. */
-  | { kind: 'overdue'; items: readonly { item: string; fence: number; since: number }[] }

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store/ports/store.ts'
-import type { Command } from '../store/ports/supervision.ts'
+import type { Store } from '../store/contract.ts'
+import type { Command } from '../store/supervision.ts'
+import type { Office } from './leadership.ts'
 import type { Logger } from './logger.ts'
-import type { Office } from './office.ts'
 import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
 

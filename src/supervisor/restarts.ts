@@ -1,34 +1,25 @@
 import type { Clock } from '../clock.ts'
+import { crashedOn, exitCauseOf, guessRecovered, type ProcessExit, type Recovered } from '../model/exit.ts'
 import {
-  afterDeath,
+  afterExit,
   afterHealth,
   amended,
   NO_RESTARTS,
+  type RestartDecision,
   type RestartPolicy,
   type RestartState,
   recentOf,
-  type Verdict,
 } from '../model/restart.ts'
-import type { Legacy } from './aftermath.ts'
-import type { Child, Exit } from './child.ts'
-import { crashedOn, deathOf } from './death.ts'
 
-/** A verdict does not wait for a database that is away: what the last frame said must do then. */
-const LEGACY_WITHIN_MS = 1_000
+/** A decision does not wait for a database that is away: then it follows from the last frame. */
+const RECOVERED_WITHIN_MS = 1_000
 
-/** An end of a process, and what is found out of what it held. */
-export interface End {
-  child: Child
-  exit: Exit
-  settled: Promise<Legacy>
-}
-
-/** What the ends of a worker's processes mean for its next one. */
+/** What the exits of a worker's processes mean for its next process. */
 export class Restarts {
   readonly #policy: RestartPolicy
   readonly #clock: Clock
   state: RestartState
-  /** Items that its last lives ended on, without having done anything else. */
+  /** The items on which its last processes ended, without having done anything else. */
   crashedOn: readonly string[] = []
 
   constructor(policy: RestartPolicy, clock: Clock, state: RestartState = NO_RESTARTS) {
@@ -41,22 +32,26 @@ export class Restarts {
     return { recent: recentOf(this.#policy, this.state, this.#clock.now()), total: this.state.total }
   }
 
-  /** `onAmended` is called when it was a guess, and a wrong one: with what follows from the truth. */
-  async after({ child, exit, settled }: End, onAmended: (verdict: Verdict) => void): Promise<Verdict> {
-    const known = await this.#within(settled)
+  /** If the decision followed from a guess that turns out to be wrong, `onAmended` is called with the right decision. */
+  async after(
+    exit: ProcessExit,
+    recovering: Promise<Recovered>,
+    onAmended: (decision: RestartDecision) => void,
+  ): Promise<RestartDecision> {
+    const known = await this.#within(recovering)
     const at = this.#clock.now()
-    const legacy = known ?? guessOf(child)
-    this.crashedOn = crashedOn(child, legacy, this.crashedOn)
-    const death = deathOf(child, exit, legacy)
+    const recovered = known ?? guessRecovered(exit)
+    this.crashedOn = crashedOn(exit, recovered, this.crashedOn)
+    const cause = exitCauseOf(exit, recovered)
     if (known === undefined)
-      void settled.then((truth) => {
-        // Held by nobody may mean that somebody else has given it back: that takes no guess away.
+      void recovering.then((truth) => {
+        // If the database knows of nothing, another process may have given it back: the guess stays.
         if (!truth.inFlight && !truth.workerBroken) return
-        const found = { guess: death, truth: deathOf(child, exit, truth), at }
-        if (found.truth === death) return
+        const found = { guess: cause, truth: exitCauseOf(exit, truth), at }
+        if (found.truth === cause) return
         onAmended(this.#keep(amended(this.#policy, this.state, found)))
       })
-    return this.#keep(afterDeath(this.#policy, this.state, death, at))
+    return this.#keep(afterExit(this.#policy, this.state, cause, at))
   }
 
   wasHealthyFor(ms: number): void {
@@ -67,23 +62,18 @@ export class Restarts {
     this.state = NO_RESTARTS
   }
 
-  #keep({ state, verdict }: { state: RestartState; verdict: Verdict }): Verdict {
+  #keep({ state, decision }: { state: RestartState; decision: RestartDecision }): RestartDecision {
     this.state = state
-    return verdict
+    return decision
   }
 
-  async #within(settled: Promise<Legacy>): Promise<Legacy | undefined> {
+  async #within(recovering: Promise<Recovered>): Promise<Recovered | undefined> {
     let cancel = () => {}
     const over = new Promise<undefined>((resolve) => {
-      cancel = this.#clock.after(LEGACY_WITHIN_MS, () => resolve(undefined))
+      cancel = this.#clock.after(RECOVERED_WITHIN_MS, () => resolve(undefined))
     })
-    const legacy = await Promise.race([settled, over])
+    const recovered = await Promise.race([recovering, over])
     cancel()
-    return legacy
+    return recovered
   }
-}
-
-/** What its last frame makes us think of it. */
-function guessOf({ frame }: Child): Legacy {
-  return { inFlight: (frame?.current.length ?? 0) > 0, blamed: null, workerBroken: false }
 }

@@ -1,19 +1,19 @@
 import type { Pool } from '../config/types.ts'
-import type { RestartPolicy, Verdict } from '../model/restart.ts'
+import { exitReasonOf, isCleanExit, type ProcessExit, type Recovered } from '../model/exit.ts'
+import type { RestartDecision, RestartPolicy } from '../model/restart.ts'
 import type { Health, LastExit, WorkerRecord, WorkerStatus } from '../model/worker.ts'
 import type { Frame } from '../process/frame.ts'
-import type { Child, Exit } from './child.ts'
-import { leftCleanly, reasonOf } from './death.ts'
-import { judge } from './judgement.ts'
-import { type LeaverServices, Leavers } from './leavers.ts'
+import type { Child } from './child.ts'
+import { ExitingProcesses, type ExitServices } from './exiting.ts'
+import { checkLiveness } from './liveness.ts'
 import { recordOf } from './record.ts'
-import { type End, Restarts } from './restarts.ts'
-import type { Life, SlotState } from './state.ts'
+import { Restarts } from './restarts.ts'
+import type { Incarnation, SlotState } from './state.ts'
 
-export interface SlotServices extends LeaverServices {
+export interface SlotServices extends ExitServices {
   policy: RestartPolicy
   /** Starts a process; its events come back here. */
-  spawn(slot: Slot, life: Life): Child
+  spawn(slot: Slot, incarnation: Incarnation): Child
   changed(slot: Slot): void
 }
 
@@ -31,7 +31,7 @@ export class Slot {
   #child: Child | null = null
   /** The one that is to take over, once it is ready. */
   #next: { child: Child; ready: PromiseWithResolvers<void> } | null = null
-  readonly #leavers: Leavers
+  readonly #exiting: ExitingProcesses
   #status: WorkerStatus = 'starting'
   readonly #restarts: Restarts
   #paused = false
@@ -52,7 +52,7 @@ export class Slot {
     this.pool = pool
     this.index = index
     this.#services = services
-    this.#leavers = new Leavers(services)
+    this.#exiting = new ExitingProcesses(services)
     this.#restarts = new Restarts(services.policy, services.clock, before?.restart)
     if (before === undefined) return
     this.#paused = before.paused
@@ -80,7 +80,7 @@ export class Slot {
     }
     if (child !== this.#child) return
     this.#tellWhy(child, frame.reason)
-    if (child.ready && !this.#leavers.has(child)) this.#become(this.#working(child))
+    if (child.ready && !this.#exiting.has(child)) this.#become(this.#working(child))
     else this.#services.changed(this)
   }
 
@@ -93,12 +93,12 @@ export class Slot {
     else logger.info({ worker: this.id, pid }, 'worker no longer backs off')
   }
 
-  ended(child: Child, exit: Exit): void {
-    const reason = reasonOf(child, exit)
+  exited(child: Child, exit: ProcessExit): void {
+    const reason = exitReasonOf(exit)
     const { code, signal } = exit
     const details = { worker: this.id, pid: child.pid, code, signal, noise: child.noise }
-    this.#services.logger[child.ending === null ? 'warn' : 'info'](details, `worker ended: ${reason}`)
-    const settled = this.#leavers.settle(child)
+    this.#services.logger[exit.requested === null ? 'warn' : 'info'](details, `worker ended: ${reason}`)
+    const recovering = this.#exiting.recover(child)
     if (child === this.#next?.child) {
       this.#next.ready.reject(new Error(`the new process of ${this.id} did not become ready: ${reason}`))
       this.#next = null
@@ -107,42 +107,42 @@ export class Slot {
     if (child !== this.#child) return
     const { phase = null, rss = null } = child.frame ?? {}
     const lastExit = { at: this.#services.clock.now(), code, signal, reason, phase, rss }
-    void settled.then((held) => Object.assign(lastExit, { reason: reasonOf(child, exit, held) }))
+    void recovering.then((held) => Object.assign(lastExit, { reason: exitReasonOf(exit, held) }))
     this.#lastExit = lastExit
     this.#child = null
     this.#reason = null
     if (this.#stopped) return this.#become('stopped')
-    this.#become(leftCleanly(child, exit) ? 'backing-off' : 'crashed')
-    // The one that was to take over anyway does.
+    this.#become(isCleanExit(exit) ? 'backing-off' : 'crashed')
+    // A replacement that is under way takes over.
     if (this.#next !== null) return this.#promote()
-    void this.#succeed({ child, exit, settled })
+    void this.#restart(exit, recovering)
   }
 
-  async #succeed(end: End): Promise<void> {
-    const verdict = await this.#restarts.after(end, (amended) => this.#reconsider(verdict, amended))
+  async #restart(exit: ProcessExit, recovering: Promise<Recovered>): Promise<void> {
+    const decision = await this.#restarts.after(exit, recovering, (amended) => this.#amend(decision, amended))
     if (this.#stopped || this.#child !== null) return
-    this.#follow(verdict)
+    this.#follow(decision)
   }
 
-  /** The database did not answer in time, and what was thought of an end was wrong. */
-  #reconsider(verdict: Verdict, amended: Verdict): void {
+  /** The database did not answer in time, and the decision followed from a wrong guess. */
+  #amend(decision: RestartDecision, amended: RestartDecision): void {
     if (this.#stopped) return
     if (amended.kind === 'give-up') {
       if (this.#failed === null) this.#giveUp(amended.reason)
-    } else if (verdict.kind === 'give-up' && this.#failed === verdict.reason) {
+    } else if (decision.kind === 'give-up' && this.#failed === decision.reason) {
       this.#failed = null
       this.start()
     }
     this.#services.changed(this)
   }
 
-  #follow(verdict: Verdict): void {
+  #follow(decision: RestartDecision): void {
     const { clock, logger } = this.#services
-    if (verdict.kind === 'give-up') return this.#giveUp(verdict.reason)
-    if (verdict.afterMs === 0) return this.start()
-    logger.info({ worker: this.id, afterMs: verdict.afterMs }, 'worker will be restarted')
+    if (decision.kind === 'give-up') return this.#giveUp(decision.reason)
+    if (decision.afterMs === 0) return this.start()
+    logger.info({ worker: this.id, afterMs: decision.afterMs }, 'worker will be restarted')
     this.#become('backing-off')
-    this.#cancelRestart = clock.after(verdict.afterMs, () => this.start())
+    this.#cancelRestart = clock.after(decision.afterMs, () => this.start())
   }
 
   #giveUp(reason: string): void {
@@ -154,7 +154,7 @@ export class Slot {
       'worker given up: fix the cause, then run `gleaner resume`',
     )
     this.#become('failed')
-    if (this.#child !== null) this.#leavers.kill(this.#child, { kind: 'given-up' }, reason)
+    if (this.#child !== null) this.#exiting.kill(this.#child, { kind: 'given-up' }, reason)
   }
 
   // What it is told to do
@@ -211,29 +211,29 @@ export class Slot {
     this.#next = null
     this.#child = child
     this.#healthyMs = 0
-    if (old !== null) this.#leavers.stop(old, REPLACED_DRAIN_MS, 'replaced')
+    if (old !== null) this.#exiting.stop(old, REPLACED_DRAIN_MS, 'replaced')
     this.#become(child.ready ? this.#working(child) : 'starting')
   }
 
   async stop(drainMs: number): Promise<void> {
     this.#stopped = true
     this.#cancelRestart()
-    const all = [...this.#children(), ...this.#leavers.all]
+    const all = [...this.#children(), ...this.#exiting.all]
     this.#become(all.length > 0 ? 'stopping' : 'stopped')
-    for (const child of all) this.#leavers.stop(child, drainMs, 'stop')
-    await this.#leavers.gone()
+    for (const child of all) this.#exiting.stop(child, drainMs, 'stop')
+    await this.#exiting.finished()
     this.#become('stopped')
   }
 
   /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
   look(elapsedMs: number): void {
     // Each once: a process that is being stopped is both.
-    for (const child of new Set([...this.#children(), ...this.#leavers.all])) {
+    for (const child of new Set([...this.#children(), ...this.#exiting.all])) {
       child.silentMs += elapsedMs
       child.ageMs += elapsedMs
-      const judgement = judge(child, this.pool, this.#services.timings)
-      if (judgement?.kind === 'kill') this.#leavers.kill(child, judgement.ending, judgement.why)
-      else if (judgement !== null && child === this.#child) this.#recycle(judgement.why)
+      const action = checkLiveness(child, this.pool, this.#services.timings)
+      if (action?.kind === 'kill') this.#exiting.kill(child, action.requested, action.why)
+      else if (action !== null && child === this.#child) this.#recycle(action.why)
     }
     this.#healthyMs = this.health === 'healthy' ? this.#healthyMs + elapsedMs : 0
     if (this.#healthyMs > 0) this.#restarts.wasHealthyFor(this.#healthyMs)
@@ -285,11 +285,15 @@ export class Slot {
     return [this.#child, this.#next?.child ?? null].filter((child) => child !== null)
   }
 
-  /** A later life has a larger number, also after a supervisor that could not write down the last one. */
+  /** A later incarnation has a larger number, also after a supervisor that could not write down the last one. */
   #spawn(): Child {
     this.#incarnation = Math.max(this.#services.clock.now(), this.#incarnation + 1)
-    const life = { incarnation: this.#incarnation, paused: this.#paused, avoid: this.#restarts.crashedOn }
-    return this.#services.spawn(this, life)
+    const incarnation = {
+      incarnation: this.#incarnation,
+      paused: this.#paused,
+      avoid: this.#restarts.crashedOn,
+    }
+    return this.#services.spawn(this, incarnation)
   }
 
   #become(status: WorkerStatus): void {

@@ -2,8 +2,8 @@ import { NO_RESTARTS, type RestartState } from '../model/restart.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import type { Assignment } from '../process/assignment.ts'
 
-/** What a process is told of its place in the row. */
-export type Life = Pick<Assignment, 'incarnation' | 'paused' | 'avoid'>
+/** What the next process of a worker is told. */
+export type Incarnation = Pick<Assignment, 'incarnation' | 'paused' | 'avoid'>
 
 /** What the next supervisor of this name must know of a worker. */
 export interface SlotState {

@@ -5,17 +5,17 @@ import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
 import { namesHint } from '../options.ts'
 import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
-import type { Command } from '../store/ports/supervision.ts'
-import { Aftermath } from './aftermath.ts'
+import type { Command } from '../store/supervision.ts'
 import { Child, type ChildEvents } from './child.ts'
 import type { Supervisor, SupervisorOptions } from './contract.ts'
+import { CrashRecovery } from './crash-recovery.ts'
+import { type Office, takeDefaultOffice, takeOffice } from './leadership.ts'
 import { logDescendants } from './log-descendants.ts'
 import { SILENT } from './logger.ts'
-import { type Office, takeDefaultOffice, takeOffice } from './office.ts'
 import { isGone, orphansAmong } from './orphans.ts'
 import { Registry } from './registry.ts'
 import { Slot } from './slot.ts'
-import { forgotten, type Life } from './state.ts'
+import { forgotten, type Incarnation } from './state.ts'
 import { policyOf, type Timings, timingsOf } from './timings.ts'
 
 /** Looks that were missed: we were not there (a closed lid, a stopped process), and nobody is to blame for it. */
@@ -44,7 +44,7 @@ class ProcessSupervisor implements Supervisor {
   readonly #identity = identifySelf()
   readonly #slots: ReadonlyMap<string, Slot>
   readonly #registry: Registry
-  readonly #aftermath: Aftermath
+  readonly #recovery: CrashRecovery
   readonly #end = Promise.withResolvers<void>()
   #lookedMs: number
   #cancelLook: () => void = () => {}
@@ -58,7 +58,7 @@ class ProcessSupervisor implements Supervisor {
     this.#timings = timings
     this.#logger = logger
     this.#lookedMs = this.#clock.monotonicMs()
-    this.#aftermath = new Aftermath(store, this.#clock, logger, options)
+    this.#recovery = new CrashRecovery({ ...options, store, clock: this.#clock, logger })
     this.#slots = this.#slotsOf(office)
     this.#registry = new Registry(office, {
       store,
@@ -77,8 +77,8 @@ class ProcessSupervisor implements Supervisor {
       logger: this.#logger,
       timings: this.#timings,
       policy: policyOf(this.#options),
-      aftermath: this.#aftermath,
-      spawn: (slot: Slot, life: Life) => this.#spawn(slot, life),
+      recovery: this.#recovery,
+      spawn: (slot: Slot, incarnation: Incarnation) => this.#spawn(slot, incarnation),
       changed: (slot: Slot) => this.#changed(slot),
     }
     const slots = this.#options.pools.flatMap((pool) =>
@@ -96,7 +96,7 @@ class ProcessSupervisor implements Supervisor {
     const sweeper = new Sweeper(store, this.#clock, {
       leaseMs: Number.POSITIVE_INFINITY,
       everyMs: 0,
-      onEnded: ({ worker }, cause, end) => this.#aftermath.reportBlamed(worker, cause, end),
+      onEnded: ({ worker }, cause, end) => this.#recovery.reportBlamed(worker, cause, end),
     })
     await sweeper.sweep()
     const orphans = orphansAmong(await store.sessions.liveSessions(), store)
@@ -121,12 +121,12 @@ class ProcessSupervisor implements Supervisor {
     return isGone(orphan, store, this.#clock, () => this.#stopping !== undefined)
   }
 
-  #spawn(slot: Slot, life: Life): Child {
+  #spawn(slot: Slot, incarnation: Incarnation): Child {
     const { pool, id, index } = slot
     const { config, env = {}, reports = null, reportsFiles = false } = this.#options
     const events: ChildEvents = {
       frame: (child, frame) => slot.heard(child, frame),
-      exit: (child, exit) => slot.ended(child, exit),
+      exit: (child, exit) => slot.exited(child, exit),
       descendants: (child, found) => logDescendants(this.#logger, child, found),
       report: (_child, report) => this.#options.onReport?.(id, report),
       line: (child, stream, text) => this.#logger.info({ worker: id, pid: child.pid, stream }, text),
@@ -143,7 +143,7 @@ class ProcessSupervisor implements Supervisor {
       discoveries,
       capabilities,
       program,
-      ...life,
+      ...incarnation,
       frameEveryMs: this.#timings.frameMs,
       startupMs: this.#timings.startupMs,
       reports,
@@ -151,7 +151,10 @@ class ProcessSupervisor implements Supervisor {
     }
     const child = new Child(assignment, env, events)
     if (child.pid !== null)
-      this.#logger.info({ worker: id, pid: child.pid, incarnation: life.incarnation }, 'worker started')
+      this.#logger.info(
+        { worker: id, pid: child.pid, incarnation: incarnation.incarnation },
+        'worker started',
+      )
     return child
   }
 
@@ -232,7 +235,7 @@ class ProcessSupervisor implements Supervisor {
     // Those who are being stopped are still listened to: a hung one is still killed.
     await Promise.all(stopped)
     this.#cancelLook()
-    this.#aftermath.giveUp()
+    this.#recovery.stop()
     await this.#registry.close(LAST_WORDS_MS)
     this.#end.resolve()
   }

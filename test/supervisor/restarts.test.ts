@@ -33,7 +33,7 @@ test('a worker that crashes with nothing in flight, shortly after each healthy f
   expect(estate.log.filter(({ message }) => message === 'worker ready')).toHaveLength(3)
 })
 
-test('counts and verdicts outlive the supervisor; a resume clears them', async ({ estate }) => {
+test('counts and decisions outlive the supervisor; a resume clears them', async ({ estate }) => {
   const options = { ...LIMIT, env: { GLEANER_CRASH: 'start main' } }
   const first = await estate.supervise(options)
   await estate.worker(first, { status: 'failed' })

@@ -75,7 +75,7 @@ export const LEASES: readonly Guard[] = [
   {
     name: 'supervisor: a default name that another container uses gets a number',
     promise: 'Two supervisors on hosts of one name do not end each other.',
-    file: 'src/supervisor/office.ts',
+    file: 'src/supervisor/leadership.ts',
     find: '    if (await isHeldElsewhere(store, name, logger, clock)) continue\n',
     replace:
       '    await isHeldElsewhere(store, name, logger, clock)\n    await store.takeOffice(name, identifySelf(), 1)\n',

@@ -42,8 +42,8 @@ export const STATES: readonly Guard[] = [
     'A worker that drains for long stays healthy.',
     [
       'src/supervisor/slot.ts',
-      'of new Set([...this.#children(), ...this.#leavers.all])',
-      'of [...this.#children(), ...this.#leavers.all]',
+      'of new Set([...this.#children(), ...this.#exiting.all])',
+      'of [...this.#children(), ...this.#exiting.all]',
     ],
     [
       'test/supervisor/stopping.test.ts',
@@ -53,7 +53,7 @@ export const STATES: readonly Guard[] = [
   guard(
     'a clean exit',
     'A worker that somebody else stops with SIGTERM has not crashed.',
-    ['src/supervisor/death.ts', "  if (leftCleanly(child, exit) && !legacy.inFlight) return 'left'\n", ''],
+    ['src/model/exit.ts', "  if (isCleanExit(exit) && !recovered.inFlight) return 'left'\n", ''],
     [
       'test/supervisor/stopping.test.ts',
       'a worker that somebody else stops with SIGTERM leaves cleanly: no crash counts, and what it held goes back',

@@ -64,7 +64,7 @@ export const SUPERVISOR: Guard[] = [
     'what a dead process held is given back at once',
     'A crash is repaired in milliseconds, not when the lease is over.',
     [
-      'src/supervisor/aftermath.ts',
+      'src/supervisor/crash-recovery.ts',
       'for (const { id } of sessions) {',
       'for (const { id } of sessions.slice(1)) {',
     ],
@@ -88,7 +88,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'who blocks beyond his time-out is killed',
     'A handler that never returns does not hold its worker for ever.',
-    ['src/supervisor/judgement.ts', '  if (items.length > 0)\n', '  if (items.length > 100)\n'],
+    ['src/supervisor/liveness.ts', '  if (items.length > 0)\n', '  if (items.length > 100)\n'],
     [
       BLOCKING,
       'a handler that blocks beyond its time-out is killed: it timed out, whatever else was in flight costs nothing',
@@ -98,9 +98,9 @@ export const SUPERVISOR: Guard[] = [
     'who was killed beside it costs nothing',
     "Neighbours of somebody else's time-out lose no attempt.",
     [
-      'src/supervisor/aftermath.ts',
-      "return ending === null || ending.kind === 'hung'",
-      "return ending === null || ending.kind === 'overdue' || ending.kind === 'hung'",
+      'src/model/exit.ts',
+      "return requested === null || requested.kind === 'hung'",
+      "return requested === null || requested.kind === 'overdue' || requested.kind === 'hung'",
     ],
     [
       BLOCKING,
@@ -122,35 +122,31 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'what an item explains is not the fault of the worker',
     'A poison item costs no worker its place.',
-    [
-      'src/supervisor/death.ts',
-      "return legacy.inFlight ? 'explained' : 'unexplained'",
-      "return 'unexplained'",
-    ],
+    ['src/model/exit.ts', "return recovered.inFlight ? 'explained' : 'unexplained'", "return 'unexplained'"],
     [RESTARTS, 'an item that kills its worker is put aside after three times, and the worker is kept'],
   ),
   guard(
     'counts outlive the supervisor',
     'A restart of the supervisor does not hide a crash loop.',
     ['src/supervisor/slot.ts', '    this.#failed = before.failed\n', ''],
-    [RESTARTS, 'counts and verdicts outlive the supervisor; a resume clears them'],
+    [RESTARTS, 'counts and decisions outlive the supervisor; a resume clears them'],
   ),
   guard(
     'a wrong configuration is not tried again',
     'A typo does not become a crash loop.',
-    ['src/supervisor/death.ts', "  if (code === EXIT.configuration) return 'configuration'\n", ''],
+    ['src/model/exit.ts', "  if (code === EXIT.configuration) return 'configuration'\n", ''],
     [RESTARTS, 'a wrong configuration is given up at once, and says what is wrong'],
   ),
   guard(
     'a database that is away is no crash',
     'Workers are not given up because the database restarts.',
-    ['src/supervisor/death.ts', "  if (code === EXIT.database) return 'database'\n", ''],
+    ['src/model/exit.ts', "  if (code === EXIT.database) return 'database'\n", ''],
     [RESTARTS, 'a database that cannot be reached makes it wait, and counts for nothing'],
   ),
   guard(
-    'no verdict waits for the database',
+    'no restart waits for the database',
     'A crash loop ends although the database is locked.',
-    ['src/supervisor/restarts.ts', 'await Promise.race([settled, over])', 'await settled'],
+    ['src/supervisor/restarts.ts', 'await Promise.race([recovering, over])', 'await recovering'],
     [BAD_TIMES, 'the limits of restarts hold while the database is locked'],
   ),
   guard(
@@ -182,7 +178,7 @@ export const SUPERVISOR: Guard[] = [
     'a second supervisor is refused',
     'Two supervisors do not run the same workers twice.',
     [
-      'src/supervisor/office.ts',
+      'src/supervisor/leadership.ts',
       'if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)',
       '',
     ],
@@ -201,7 +197,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'what was stopped is no crash',
     'A deploy charges nobody.',
-    ['src/supervisor/leavers.ts', '    child.ending ??= { kind }\n', ''],
+    ['src/supervisor/exiting.ts', '    child.requested ??= { kind }\n', ''],
     [
       STOPPING,
       'a worker that ignores every request is killed, with all its children, and is not called a crash',
@@ -225,7 +221,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'who is not heard is killed',
     'A hung process does not hold its items for ever.',
-    ['src/supervisor/judgement.ts', 'if (frame !== null && silentMs >= timings.hungMs)', 'if (silentMs < 0)'],
+    ['src/supervisor/liveness.ts', 'if (frame !== null && silentMs >= timings.hungMs)', 'if (silentMs < 0)'],
     [
       STOPPING,
       'a worker of which nothing is heard is unhealthy, then killed and replaced; what it held runs again',
@@ -252,7 +248,7 @@ export const SUPERVISOR: Guard[] = [
   guard(
     'a wrong guess is taken back',
     'A crash that an item explains counts against no worker, also if the database told of the item late.',
-    ['src/supervisor/restarts.ts', 'if (found.truth === death) return', 'if (at > 0) return'],
+    ['src/supervisor/restarts.ts', 'if (found.truth === cause) return', 'if (at > 0) return'],
     [LATE, 'a crash that was guessed to be without an item is forgiven when the database tells of it'],
   ),
   guard(
@@ -306,7 +302,7 @@ export const SUPERVISOR: Guard[] = [
   {
     name: 'supervisor: how a process ended is kept with what took it down',
     promise: 'What is in quarantine tells by what its processes ended, also after a deploy.',
-    file: 'src/supervisor/aftermath.ts',
+    file: 'src/supervisor/crash-recovery.ts',
     find: 'endSession(id, cause, { signature })',
     replace: 'endSession(id, cause)',
     test: {

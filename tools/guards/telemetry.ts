@@ -100,8 +100,8 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'metrics: what a supervisor rescues is counted',
     promise: 'Prometheus is told of workers that were gone.',
-    file: 'src/supervisor/aftermath.ts',
-    find: "      if (end !== null && cause === 'crash') void this.#count(end)\n",
+    file: 'src/supervisor/crash-recovery.ts',
+    find: "      if (cause === 'crash') void this.#count(end)\n",
     replace: '',
     test: {
       file: 'test/supervisor/crashes.test.ts',

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/types.ts'
 import { InputError, StoreError } from '../../errors.ts'
-import { EXIT } from '../../process/exit-codes.ts'
+import { EXIT } from '../../model/exit.ts'
 import type { Supervisor } from '../../supervisor/contract.ts'
 import type { Logger } from '../../supervisor/logger.ts'
 import { CONFIG_OPTIONS, type Command, LOG_OPTIONS } from '../command.ts'

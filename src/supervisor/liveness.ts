@@ -1,19 +1,21 @@
 import type { Pool } from '../config/types.ts'
-import type { Child, Ending } from './child.ts'
+import type { ExitRequest } from '../model/exit.ts'
+import type { Child } from './child.ts'
 import type { Timings } from './timings.ts'
 
-export type Judgement =
-  | { kind: 'kill'; ending: Ending; why: string }
+/** What a slot does about a process. Null: nothing. */
+export type LivenessAction =
+  | { kind: 'kill'; requested: ExitRequest; why: string }
   | { kind: 'recycle'; why: string }
   | null
 
 /** An event loop that has not turned for that long is blocked, not busy. */
 const BLOCKED_MS = 1_000
 
-/** What is to be done about a process, by what was last heard of it. */
-export function judge(child: Child, pool: Pool, timings: Timings): Judgement {
+/** Decides by the last frame of a process. */
+export function checkLiveness(child: Child, pool: Pool, timings: Timings): LivenessAction {
   const { frame, silentMs, ageMs, ready } = child
-  // Before the first frame it is a matter of the start-up.
+  // Before the first frame, the limit of the start-up applies.
   if (frame !== null && silentMs >= timings.hungMs)
     return kill({ kind: 'hung' }, `no frame for ${Math.round(silentMs / 1_000)} s`)
   if (!ready && ageMs >= timings.startupMs)
@@ -32,7 +34,7 @@ export function judge(child: Child, pool: Pool, timings: Timings): Judgement {
   return null
 }
 
-/** Those that nobody can stop from inside: the loop that would do it does not turn. */
+/** Items that nothing can stop from inside the process: the event loop that would do it does not turn. */
 function overdue({ frame, lastFrameAt }: Child, { graceMs }: Timings) {
   if (frame === null || lastFrameAt === null || (frame.loopLagMs ?? 0) < BLOCKED_MS) return []
   return frame.current.flatMap(({ item, fence, since, deadline }) =>
@@ -40,6 +42,6 @@ function overdue({ frame, lastFrameAt }: Child, { graceMs }: Timings) {
   )
 }
 
-function kill(ending: Ending, why: string): Judgement {
-  return { kind: 'kill', ending, why }
+function kill(requested: ExitRequest, why: string): LivenessAction {
+  return { kind: 'kill', requested, why }
 }
