@@ -39,7 +39,7 @@ export interface HealthOwner {
 
 export interface Supervisor extends HealthOwner {
   readonly name: string
-  /** Resolves when it has ended: because it was stopped, or because another one is in office. */
+  /** Resolves when it has ended: because it was stopped, or because another supervisor leads. */
   readonly ended: Promise<void>
   /** Everything it owns, as it is now. */
   workers(): WorkerRecord[]

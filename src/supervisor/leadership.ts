@@ -2,16 +2,16 @@ import { hostname } from 'node:os'
 import { type Clock, systemClock } from '../clock.ts'
 import { GleanerError } from '../errors.ts'
 import { identifySelf, isInSight } from '../process-identity.ts'
-import type { Store } from '../store/ports/store.ts'
-import type { SupervisorRow } from '../store/ports/supervision.ts'
-import { isInOffice } from '../worker/supervisors.ts'
+import type { Store } from '../store/contract.ts'
+import type { SupervisorRow } from '../store/supervision.ts'
+import { isLeading } from '../worker/supervisors.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
 
-export interface Office {
+export interface Leadership {
   name: string
   term: number
-  /** What the one before knew of his workers. */
+  /** What the leader before knew of its workers. */
   before: ReadonlyMap<string, SlotState>
 }
 
@@ -19,12 +19,12 @@ const ATTEMPTS_MAX = 10
 const NAMES_MAX = 1_000
 const LOOK_MS = 250
 
-/** One supervisor per database and name: the office is free, its holder has left, or he is known to be dead. */
-export async function takeOffice(store: Pick<Store, 'sessions' | 'remote'>, name: string): Promise<Office> {
+/** One supervisor leads for each database and name: there was none, it has left, or it is proved dead. */
+export async function takeLeadership(store: Store, name: string): Promise<Leadership> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const holder = await holderOf(store, name)
-    if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)
-    const term = await store.sessions.takeOffice(name, identifySelf(), holder?.term ?? null)
+    if (holder !== undefined && isLeading(holder, store)) throw refusal(holder)
+    const term = await store.takeLeadership(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
   throw new GleanerError(`several supervisors named ${name} are starting at once`, {
@@ -37,16 +37,16 @@ export async function takeOffice(store: Pick<Store, 'sessions' | 'remote'>, name
  * Under the name of this host. If a supervisor on another machine or in another container of the same name runs under it, this
  * one gets the next number: two of them must not end each other.
  */
-export async function takeDefaultOffice(
-  store: Pick<Store, 'sessions' | 'remote'>,
+export async function takeDefaultLeadership(
+  store: Store,
   logger: Logger,
   { host = hostname(), clock = systemClock }: { host?: string; clock?: Clock } = {},
-): Promise<Office> {
+): Promise<Leadership> {
   for (let number = 1; number <= NAMES_MAX; number++) {
     const name = number === 1 ? host : `${host}-${number}`
     if (await isHeldElsewhere(store, name, logger, clock)) continue
     try {
-      return await takeOffice(store, name)
+      return await takeLeadership(store, name)
     } catch (error) {
       const holder = await holderOf(store, name)
       const elsewhere = holder !== undefined && !isInSight(holder.process)
@@ -73,7 +73,7 @@ async function isHeldElsewhere(
   let unseenMs = Number.POSITIVE_INFINITY
   for (let waits = false; ; waits = true) {
     const holder = await holderOf(store, name)
-    if (holder === undefined || isInSight(holder.process) || !isInOffice(holder, store)) return false
+    if (holder === undefined || isInSight(holder.process) || !isLeading(holder, store)) return false
     if (waits && holder.unseenMs < unseenMs) return true
     if (!waits)
       logger.info({ name, since: holder.since }, 'checking whether a supervisor with this name is alive')

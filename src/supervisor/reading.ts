@@ -1,7 +1,7 @@
 import type { WorkerRecord } from '../model/worker.ts'
-import type { Store } from '../store/ports/store.ts'
-import type { SupervisorRow } from '../store/ports/supervision.ts'
-import { isInOffice, workersOf } from '../worker/supervisors.ts'
+import type { Store } from '../store/contract.ts'
+import type { SupervisorRow } from '../store/supervision.ts'
+import { isLeading, workersOf } from '../worker/supervisors.ts'
 
 /** A supervisor, as others see it. */
 export interface SupervisorRecord {
@@ -33,5 +33,5 @@ export async function readRegistry(store: Pick<Store, 'sessions' | 'remote'>): P
 
 function supervisorOf(row: SupervisorRow, store: Pick<Store, 'remote'>): SupervisorRecord {
   const { name, process, since } = row
-  return { name, host: process.host, pid: process.pid, since, running: isInOffice(row, store) }
+  return { name, host: process.host, pid: process.pid, since, running: isLeading(row, store) }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store/contract.ts'
 import type { Command } from '../store/supervision.ts'
-import type { Office } from './leadership.ts'
+import type { Leadership } from './leadership.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
@@ -13,7 +13,7 @@ export interface RegistryServices {
   timings: Timings
   states: () => SlotState[]
   obey: (command: Command) => void
-  /** Another one is in office. */
+  /** Another supervisor leads. */
   onLost: () => void
 }
 
@@ -22,7 +22,7 @@ const TOGETHER_MS = 50
 
 /** What others see of the workers, and what they ask for. Never a reason for a decision here, nor to wait. */
 export class Registry {
-  readonly #office: Office
+  readonly #leadership: Leadership
   readonly #services: RegistryServices
   #shown = ''
   #handled: string | null = null
@@ -32,8 +32,8 @@ export class Registry {
   #writing: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor(office: Office, services: RegistryServices) {
-    this.#office = office
+  constructor(leadership: Leadership, services: RegistryServices) {
+    this.#leadership = leadership
     this.#services = services
   }
 
@@ -95,7 +95,7 @@ export class Registry {
   }
 
   #report(leaving: boolean): Promise<boolean> {
-    const { name, term } = this.#office
+    const { name, term } = this.#leadership
     const workers = JSON.stringify(this.#services.states())
     return this.#services.store.sessions.report({ name, term, workers, handled: this.#handled, leaving })
   }
@@ -103,7 +103,7 @@ export class Registry {
   async #look(): Promise<void> {
     const { store, clock, timings, logger } = this.#services
     try {
-      for (const command of await store.sessions.commandsFor(this.#office.name)) this.#obey(command)
+      for (const command of await store.commandsFor(this.#leadership.name)) this.#obey(command)
     } catch (error) {
       logger.warn({ err: error }, 'the supervisor could not read its commands; the next attempt follows')
     }

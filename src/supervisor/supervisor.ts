@@ -9,7 +9,7 @@ import type { Command } from '../store/supervision.ts'
 import { Child, type ChildEvents } from './child.ts'
 import type { Supervisor, SupervisorOptions } from './contract.ts'
 import { CrashRecovery } from './crash-recovery.ts'
-import { type Office, takeDefaultOffice, takeOffice } from './leadership.ts'
+import { type Leadership, takeDefaultLeadership, takeLeadership } from './leadership.ts'
 import { logDescendants } from './log-descendants.ts'
 import { SILENT } from './logger.ts'
 import { isGone, orphansAmong } from './orphans.ts'
@@ -24,12 +24,12 @@ const GAP_MS = 1_000
 /** The last words go to a database that may be away. */
 const LAST_WORDS_MS = 2_000
 
-/** Takes office and starts the workers. Rejects with SUPERVISOR_RUNS while another one of this name runs. */
+/** Becomes the leader of its name and starts the workers. Rejects with SUPERVISOR_RUNS while another one of this name runs. */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const timings = timingsOf(options.timings)
   const { store, name, logger = SILENT } = options
-  const office = await (name === undefined ? takeDefaultOffice(store, logger) : takeOffice(store, name))
-  const supervisor = new ProcessSupervisor(options, timings, office)
+  const leadership = await (name === undefined ? takeDefaultLeadership(store, logger) : takeLeadership(store, name))
+  const supervisor = new ProcessSupervisor(options, timings, leadership)
   await supervisor.begin()
   return supervisor
 }
@@ -50,17 +50,17 @@ class ProcessSupervisor implements Supervisor {
   #cancelLook: () => void = () => {}
   #stopping: Promise<void> | undefined
 
-  constructor(options: SupervisorOptions, timings: Timings, office: Office) {
+  constructor(options: SupervisorOptions, timings: Timings, leadership: Leadership) {
     const { store, logger = SILENT } = options
-    this.name = office.name
+    this.name = leadership.name
     this.ended = this.#end.promise
     this.#options = options
     this.#timings = timings
     this.#logger = logger
     this.#lookedMs = this.#clock.monotonicMs()
     this.#recovery = new CrashRecovery({ ...options, store, clock: this.#clock, logger })
-    this.#slots = this.#slotsOf(office)
-    this.#registry = new Registry(office, {
+    this.#slots = this.#slotsOf(leadership)
+    this.#registry = new Registry(leadership, {
       store,
       clock: this.#clock,
       logger,
@@ -71,7 +71,7 @@ class ProcessSupervisor implements Supervisor {
     })
   }
 
-  #slotsOf({ before }: Office): Map<string, Slot> {
+  #slotsOf({ before }: Leadership): Map<string, Slot> {
     const services = {
       clock: this.#clock,
       logger: this.#logger,
@@ -195,7 +195,7 @@ class ProcessSupervisor implements Supervisor {
     }
   }
 
-  /** Somebody else is in office, because we were away for too long: he has his own workers by now. */
+  /** This supervisor was away for too long, so another one leads, with workers of its own. */
   #lose(): void {
     this.#logger.error(
       { name: this.name },

@@ -7,7 +7,7 @@ import type { SupervisorRow } from '../store/ports/supervision.ts'
 const SILENT_MS = 30_000
 
 /** Whether it still looks after its workers: it has not left, and is not known to be dead. */
-export function isInOffice(
+export function isLeading(
   { left, process, unseenMs }: SupervisorRow,
   store: Pick<Store, 'remote'>,
 ): boolean {
@@ -22,6 +22,6 @@ export function workersOf(row: SupervisorRow, store: Pick<Store, 'remote'>): Wor
     ...record,
     reason: record.reason ?? null,
   }))
-  if (isInOffice(row, store) || row.left) return records
+  if (isLeading(row, store) || row.left) return records
   return records.map((record) => ({ ...record, health: record.health === 'failed' ? 'failed' : 'unhealthy' }))
 }

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { identifySelf, type ProcessIdentity } from '../../src/process-identity.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { takeDefaultOffice } from '../../src/supervisor/leadership.ts'
+import { takeDefaultLeadership } from '../../src/supervisor/leadership.ts'
 import { SILENT } from '../../src/supervisor/logger.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { tempDatabase } from '../temp-database.ts'
@@ -32,14 +32,14 @@ async function scene() {
   return { clock, store, waiting }
 }
 
-/** Takes the office while time passes; tells for how long that took. */
+/** Takes the leadership while time passes; tells for how long that took. */
 async function take(
   { clock, store, waiting }: Awaited<ReturnType<typeof scene>>,
   reports: () => Promise<unknown>,
 ) {
   const startMs = clock.monotonicMs()
   let taken: string | undefined
-  const taking = takeDefaultOffice(store, SILENT, { host: 'box', clock }).then(({ name }) => {
+  const taking = takeDefaultLeadership(store, SILENT, { host: 'box', clock }).then(({ name }) => {
     taken = name
   })
   let reportedMs = startMs
@@ -62,17 +62,17 @@ const report = (store: Store, name: string, term: number) =>
 test('supervisors in two containers that share a host name have a name each, and end none of the other', async () => {
   const place = await scene()
   const { store } = place
-  const term = (await store.sessions.takeOffice('box', elsewhere, null))!
+  const term = (await store.takeLeadership('box', elsewhere, null))!
   const { name, tookMs } = await take(place, () => report(store, 'box', term))
   expect(name).toBe('box-2')
   expect(tookMs).toBeLessThanOrEqual(REPORTS_EVERY_MS + 1_000)
-  // It is still in office.
+  // It still leads.
   expect(await report(store, 'box', term)).toBe(true)
 })
 
 test('the name of a supervisor that was killed with its container becomes free', async () => {
   const place = await scene()
-  await place.store.sessions.takeOffice('box', elsewhere, null)
+  await place.store.takeLeadership('box', elsewhere, null)
   const { name, tookMs } = await take(place, async () => {})
   expect(name).toBe('box')
   expect(tookMs).toBeLessThanOrEqual(SILENT_MS + 1_000)
@@ -80,8 +80,8 @@ test('the name of a supervisor that was killed with its container becomes free',
 
 test('a name that nobody holds is taken at once, and a second supervisor beside it is refused', async () => {
   const { clock, store } = await scene()
-  expect(await takeDefaultOffice(store, SILENT, { host: 'box', clock })).toMatchObject({ name: 'box' })
-  await expect(takeDefaultOffice(store, SILENT, { host: 'box', clock })).rejects.toMatchObject({
+  expect(await takeDefaultLeadership(store, SILENT, { host: 'box', clock })).toMatchObject({ name: 'box' })
+  await expect(takeDefaultLeadership(store, SILENT, { host: 'box', clock })).rejects.toMatchObject({
     code: 'SUPERVISOR_RUNS',
   })
 })

@@ -52,7 +52,7 @@ test('on PostgreSQL, too: a handler that blocks beyond its time-out is killed, a
   })
 })
 
-test('on PostgreSQL, too: a supervisor that was killed leaves the office to the next, with its commands and counts', async ({
+test('on PostgreSQL, too: a supervisor that was killed leaves the leadership to the next, with its commands and counts', async ({
   estate,
 }) => {
   const gleaner = await estate.gleaner()

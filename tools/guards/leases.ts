@@ -78,7 +78,7 @@ export const LEASES: readonly Guard[] = [
     file: 'src/supervisor/leadership.ts',
     find: '    if (await isHeldElsewhere(store, name, logger, clock)) continue\n',
     replace:
-      '    await isHeldElsewhere(store, name, logger, clock)\n    await store.takeOffice(name, identifySelf(), 1)\n',
+      '    await isHeldElsewhere(store, name, logger, clock)\n    await store.takeLeadership(name, identifySelf(), 1)\n',
     test: {
       file: 'test/supervisor/names.test.ts',
       title:

@@ -31,20 +31,20 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
     ],
   ),
   guard(
-    `${store}: one gets the office`,
+    `${store}: one gets the leadership`,
     'There is one supervisor per database and name.',
     [
       'src/store/scripts/supervision.ts',
       'WHERE s.term = ${replaces} RETURNING term',
       'WHERE s.term > 0 RETURNING term',
     ],
-    [`test/store/${store}.conformance.test.ts`, 'of two who want the same office one gets it'],
+    [`test/store/${store}.conformance.test.ts`, 'of two supervisors that want the same leadership one gets it'],
   ),
   guard(
-    `${store}: who lost the office is not heard`,
+    `${store}: who lost the leadership is not heard`,
     'A supervisor that was replaced while it slept does not overwrite what its successor says.',
     ['src/store/scripts/supervision.ts', 'AND term = ${term}`', 'AND term >= ${term}`'],
-    [`test/store/${store}.conformance.test.ts`, 'whoever lost the office cannot report any more'],
+    [`test/store/${store}.conformance.test.ts`, 'a supervisor that lost the leadership cannot report any more'],
   ),
   guard(
     `${store}: a crash is shown on another item`,
@@ -179,7 +179,7 @@ export const SUPERVISOR: Guard[] = [
     'Two supervisors do not run the same workers twice.',
     [
       'src/supervisor/leadership.ts',
-      'if (holder !== undefined && isInOffice(holder, store)) throw refusal(holder)',
+      'if (holder !== undefined && isLeading(holder, store)) throw refusal(holder)',
       '',
     ],
     [ENDS, 'a second supervisor of the same name is refused, and told who runs where since when'],

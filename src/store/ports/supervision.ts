@@ -1,12 +1,12 @@
 import type { ProcessIdentity } from '../../process-identity.ts'
 
-/** The part of the contract that supervisors use: who is in office, what he says of his workers, what he is told to do. */
+/** The part of the contract that supervisors use: which supervisor leads, its workers, and the commands for it. */
 export interface Supervision {
   /** Everybody who ever was a supervisor here, and what he last said. */
   supervisors(): Promise<SupervisorRow[]>
-  /** Whoever `replaces` names the term that he saw (null: nobody) takes office, unless somebody else did. Null: refused. */
-  takeOffice(name: string, process: ProcessIdentity, replaces: number | null): Promise<number | null>
-  /** Writes what he says of his workers, and forgets the commands that he has carried out. False: he is not in office. */
+  /** `replaces`: the term of the leader that this supervisor saw (null: none). Null: another supervisor was faster. */
+  takeLeadership(name: string, process: ProcessIdentity, replaces: number | null): Promise<number | null>
+  /** Writes the state of its workers, and removes the commands that it has carried out. False: it no longer leads. */
   report(report: SupervisorReport): Promise<boolean>
   /** For every supervisor, or the one of this name; answers to how many. */
   command(command: NewCommand): Promise<number>

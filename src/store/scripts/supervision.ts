@@ -15,7 +15,7 @@ import { sql } from '../sql/sql.ts'
 export function supervision({ db, read, write, writeCheaply }: Scripts): Supervision {
   return {
     supervisors: () => read(() => supervisors(db)),
-    takeOffice: (name, process, replaces) => write(() => takeOffice(db, name, process, replaces)),
+    takeLeadership: (name, process, replaces) => write(() => takeLeadership(db, name, process, replaces)),
     report: (report) => writeCheaply(() => writeReport(db, report)),
     command: (command) => write(() => writeCommand(db, command)),
     commandsFor: (name) => read(() => commandsFor(name)),
@@ -46,7 +46,7 @@ function* supervisors(db: Dialect): Script<SupervisorRow[]> {
   }))
 }
 
-function* takeOffice(
+function* takeLeadership(
   db: Dialect,
   name: string,
   { host, boot, pid, startTime }: ProcessIdentity,
