@@ -1,7 +1,7 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
-import type { Registry } from '../queue/registry.ts'
+import type { TaskRegistry } from '../queue/registry.ts'
 import type { Tracing } from '../queue/tracing.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Claims } from './claims.ts'
@@ -12,7 +12,7 @@ export const INSIDE: unique symbol = Symbol.for('gleaner.inside')
 /** What parts of Gleaner that stand below the engine may use of it, and users do not see. */
 export interface Inside {
   store: Store
-  registry: Registry
+  registry: TaskRegistry
   durability: 'full' | 'normal'
   retention: Retention
   onProblem: (message: string, error: unknown) => void

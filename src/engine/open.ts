@@ -22,7 +22,7 @@ import { Meter } from '../queue/meter.ts'
 import { readMetrics } from '../queue/metrics.ts'
 import { pauseQueue, resumeEverything } from '../queue/pausing.ts'
 import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
-import { Registry } from '../queue/registry.ts'
+import { TaskRegistry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
 import { Tracing } from '../queue/tracing.ts'
 import { openStore } from '../store/open.ts'
@@ -286,7 +286,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
   if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
   refuseUnknown(hooks, ['onFailure', 'aroundRun'], 'hooks')
-  const known = { registry: new Registry(tasks), discoveries: new DiscoveryRegistry(discoveries) }
+  const known = { registry: new TaskRegistry(tasks), discoveries: new DiscoveryRegistry(discoveries) }
   checkResources(known)
   const queues = checkQueues(options.queues ?? {})
   return {

@@ -3,8 +3,8 @@ import { checkDistinct } from '../define/resource.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { refuseUnknown } from '../options.ts'
-import type { Registry } from '../queue/registry.ts'
-import type { Store } from '../store/ports/store.ts'
+import type { TaskRegistry } from '../queue/registry.ts'
+import type { Store } from '../store/contract.ts'
 import { CautiousStart } from '../worker/isolation/cautious-start.ts'
 import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
@@ -19,7 +19,7 @@ const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'resour
 const CONCURRENCY_MAX = 10_000
 
 export interface Known {
-  registry: Registry
+  registry: TaskRegistry
   discoveries: DiscoveryRegistry
 }
 

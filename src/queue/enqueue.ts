@@ -5,7 +5,7 @@ import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
 import { type HandleOffice, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import { newTask } from './new-task.ts'
-import type { Registry } from './registry.ts'
+import type { TaskRegistry } from './registry.ts'
 import type { Tracing } from './tracing.ts'
 
 /** Tasks that are checked before the event loop gets its turn. */
@@ -18,14 +18,14 @@ const CHUNK = 5_000
 
 /** From a task and its input to a row that is safe on disk. */
 export class Enqueuer {
-  readonly #registry: Registry
+  readonly #registry: TaskRegistry
   readonly #office: HandleOffice
   readonly #payloadLimit: number
   readonly #meter: Meter
   readonly #tracing: Tracing | undefined
 
   constructor(
-    registry: Registry,
+    registry: TaskRegistry,
     office: HandleOffice,
     payloadLimit: number,
     meter: Meter,

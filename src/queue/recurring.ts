@@ -4,7 +4,7 @@ import type { Change } from '../store/ports/change.ts'
 import type { NewTask } from '../store/ports/new-task.ts'
 import type { Store } from '../store/ports/store.ts'
 import { newTask } from './new-task.ts'
-import type { Registry } from './registry.ts'
+import type { TaskRegistry } from './registry.ts'
 
 /** What recurs in this process's code: when, and the task that each occurrence enqueues. */
 export interface Occurrences {
@@ -13,7 +13,7 @@ export interface Occurrences {
 }
 
 /** Every input is checked: what could not be enqueued tonight is refused now. */
-export async function occurrencesOf(registry: Registry, payloadLimit: number): Promise<Occurrences> {
+export async function occurrencesOf(registry: TaskRegistry, payloadLimit: number): Promise<Occurrences> {
   const schedules: NamedSchedule[] = []
   const tasks: NewTask[] = []
   for (const definition of registry.recurring()) {

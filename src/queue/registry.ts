@@ -4,7 +4,7 @@ import { InputError } from '../errors.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 
 /** The tasks this process knows, by name. */
-export class Registry {
+export class TaskRegistry {
   readonly #definitions = new Map<string, TaskDefinition>()
   /** As they were given. */
   readonly tasks: readonly Task[]

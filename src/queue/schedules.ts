@@ -5,7 +5,7 @@ import type { ScheduleRecord } from '../model/schedule.ts'
 import { type HandleOffice, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import type { Occurrences } from './recurring.ts'
-import type { Registry } from './registry.ts'
+import type { TaskRegistry } from './registry.ts'
 
 /** See, pause and trigger schedules. */
 export interface ScheduleManagement {
@@ -21,7 +21,7 @@ export interface ScheduleManagement {
 
 export function scheduleManagement(
   office: HandleOffice,
-  registry: Registry,
+  registry: TaskRegistry,
   { tasks }: Occurrences,
   meter: Meter,
 ): ScheduleManagement {

@@ -17,14 +17,14 @@ export interface SupervisorRecord {
   running: boolean
 }
 
-export interface Registry {
+interface RegistryContents {
   supervisors: SupervisorRecord[]
   workers: WorkerRecord[]
 }
 
 /** What supervisors wrote down of themselves and their workers: for people, never for decisions. */
-export async function readRegistry(store: Pick<Store, 'sessions' | 'remote'>): Promise<Registry> {
-  const rows = await store.sessions.supervisors()
+export async function readRegistry(store: Store): Promise<RegistryContents> {
+  const rows = await store.supervisors()
   return {
     supervisors: rows.map((row) => supervisorOf(row, store)),
     workers: rows.flatMap((row) => workersOf(row, store)),

@@ -6,8 +6,8 @@ import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
 
-export interface RegistryServices {
-  store: Pick<Store, 'sessions'>
+export interface SupervisorRegistryServices {
+  store: Store
   clock: Clock
   logger: Logger
   timings: Timings
@@ -21,9 +21,9 @@ export interface RegistryServices {
 const TOGETHER_MS = 50
 
 /** What others see of the workers, and what they ask for. Never a reason for a decision here, nor to wait. */
-export class Registry {
+export class SupervisorRegistry {
   readonly #leadership: Leadership
-  readonly #services: RegistryServices
+  readonly #services: SupervisorRegistryServices
   #shown = ''
   #handled: string | null = null
   #seen = 0n
@@ -32,7 +32,7 @@ export class Registry {
   #writing: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor(leadership: Leadership, services: RegistryServices) {
+  constructor(leadership: Leadership, services: SupervisorRegistryServices) {
     this.#leadership = leadership
     this.#services = services
   }

@@ -6,9 +6,8 @@ import type { Frame } from '../process/frame.ts'
 import type { Child } from './child.ts'
 import { ExitingProcesses, type ExitServices } from './exiting.ts'
 import { checkLiveness } from './liveness.ts'
-import { recordOf } from './record.ts'
 import { Restarts } from './restarts.ts'
-import type { Incarnation, SlotState } from './state.ts'
+import { healthOf, type Incarnation, recordOf, type SlotState } from './state.ts'
 
 export interface SlotServices extends ExitServices {
   policy: RestartPolicy
@@ -17,25 +16,25 @@ export interface SlotServices extends ExitServices {
   changed(slot: Slot): void
 }
 
-/** Whoever is replaced finishes what it has in its hands; its items have time-outs of their own. */
+/** A replaced process finishes its items, which have time-outs of their own. */
 const REPLACED_DRAIN_MS = 24 * 3_600_000
-/** After a replacement that failed, the old one goes on for that long before the next attempt. */
+/** After a replacement that failed, the old process continues for that long before the next attempt. */
 const RECYCLE_AGAIN_MS = 60_000
 
-/** One worker of a pool: the processes it lives in, one after the other. */
+/** One worker of a pool: its processes, one after the other. */
 export class Slot {
   readonly id: string
   readonly pool: Pool
   readonly index: number
   readonly #services: SlotServices
   #child: Child | null = null
-  /** The one that is to take over, once it is ready. */
+  /** The process that takes over once it is ready. */
   #next: { child: Child; ready: PromiseWithResolvers<void> } | null = null
   readonly #exiting: ExitingProcesses
   #status: WorkerStatus = 'starting'
   readonly #restarts: Restarts
   #paused = false
-  /** An older release wrote it down: there a pause of everything paused each worker as well. */
+  /** An older release stored the pause: there a pause of everything also paused each worker. */
   #pausedBefore = false
   #failed: string | null = null
   /** Why it backs off, as it was last logged. */
@@ -70,8 +69,6 @@ export class Slot {
     this.#become('starting')
   }
 
-  // What happens to its processes
-
   heard(child: Child, frame: Frame): void {
     if (!child.ready && frame.status !== 'pending' && frame.phase !== 'initializing') {
       child.ready = true
@@ -79,13 +76,13 @@ export class Slot {
       if (child === this.#next?.child) this.#next.ready.resolve()
     }
     if (child !== this.#child) return
-    this.#tellWhy(child, frame.reason)
+    this.#logReason(child, frame.reason)
     if (child.ready && !this.#exiting.has(child)) this.#become(this.#working(child))
     else this.#services.changed(this)
   }
 
-  /** Once for each reason: it is the same in every frame while it lasts. */
-  #tellWhy({ pid }: Child, reason: string | null): void {
+  /** Once for each reason, because every frame repeats it. */
+  #logReason({ pid }: Child, reason: string | null): void {
     if (reason === this.#reason) return
     this.#reason = reason
     const { logger } = this.#services
@@ -157,8 +154,6 @@ export class Slot {
     if (this.#child !== null) this.#exiting.kill(this.#child, { kind: 'given-up' }, reason)
   }
 
-  // What it is told to do
-
   /** It is paused when it says so: until then it may still start something. */
   pause(): void {
     this.#paused = true
@@ -185,7 +180,7 @@ export class Slot {
     this.start()
   }
 
-  /** The new process is ready before the old one leaves. When it does not become ready, the old one stays. */
+  /** The new process is ready before the old one stops. If it does not become ready, the old one stays. */
   async replace(why: string): Promise<void> {
     if (this.#stopped) return
     this.#services.logger.info({ worker: this.id, why }, 'worker is being replaced')
@@ -225,9 +220,9 @@ export class Slot {
     this.#become('stopped')
   }
 
-  /** Looks at its processes. `elapsedMs`: of our own time, as far as we were there to hear them. */
+  /** Checks its processes. `elapsedMs`: the time in which the supervisor could hear them. */
   look(elapsedMs: number): void {
-    // Each once: a process that is being stopped is both.
+    // Each once: a process that stops is in both lists.
     for (const child of new Set([...this.#children(), ...this.#exiting.all])) {
       child.silentMs += elapsedMs
       child.ageMs += elapsedMs
@@ -253,13 +248,8 @@ export class Slot {
   }
 
   get health(): Health {
-    if (this.#failed !== null) return 'failed'
-    if (this.#child === null) return this.#status === 'starting' ? 'pending' : 'unhealthy'
-    const { frame, silentMs } = this.#child
-    if (frame === null) return 'pending'
-    if (silentMs >= this.#services.timings.staleMs) return 'unhealthy'
-    // Only its owner gives a worker up.
-    return frame.status === 'failed' ? 'unhealthy' : frame.status
+    const { staleMs } = this.#services.timings
+    return healthOf({ child: this.#child, status: this.#status, failed: this.#failed, staleMs })
   }
 
   get record(): WorkerRecord {

@@ -1,6 +1,8 @@
+import { hostname } from 'node:os'
 import { NO_RESTARTS, type RestartState } from '../model/restart.ts'
-import type { WorkerRecord } from '../model/worker.ts'
+import type { Health, WorkerRecord, WorkerStatus } from '../model/worker.ts'
 import type { Assignment } from '../process/assignment.ts'
+import type { Child } from './child.ts'
 
 /** What the next process of a worker is told. */
 export type Incarnation = Pick<Assignment, 'incarnation' | 'paused' | 'avoid'>
@@ -19,4 +21,46 @@ export interface SlotState {
 /** The same worker without its crashes. A pause stays. */
 export function forgotten(state: SlotState | undefined): SlotState | undefined {
   return state && { ...state, restart: NO_RESTARTS, failed: null }
+}
+
+interface Owned {
+  child: Child | null
+  status: WorkerStatus
+  failed: string | null
+  staleMs: number
+}
+
+/** What the health monitor is told. */
+export function healthOf({ child, status, failed, staleMs }: Owned): Health {
+  if (failed !== null) return 'failed'
+  if (child === null) return status === 'starting' ? 'pending' : 'unhealthy'
+  if (child.frame === null) return 'pending'
+  if (child.silentMs >= staleMs) return 'unhealthy'
+  // Only its owner gives a worker up.
+  return child.frame.status === 'failed' ? 'unhealthy' : child.frame.status
+}
+
+/** What its slot knows about a worker, beside its process. */
+type Known = Pick<WorkerRecord, 'id' | 'pool' | 'status' | 'health' | 'incarnation' | 'restarts' | 'lastExit'>
+
+export function recordOf(known: Known, child: Child | null): WorkerRecord {
+  const { frame = null, pid = null, lastFrameAt = null } = child ?? {}
+  const { id, pool, status, health, incarnation, restarts, lastExit } = known
+  return {
+    id,
+    pool,
+    status,
+    health,
+    phase: frame?.phase ?? null,
+    reason: frame?.reason ?? null,
+    pid,
+    host: hostname(),
+    incarnation,
+    current: (frame?.current ?? []).map(({ item, since, deadline }) => ({ item, since, deadline })),
+    restarts,
+    lastExit,
+    rss: frame?.rss ?? null,
+    loopLagMs: frame?.loopLagMs ?? null,
+    lastFrameAt,
+  }
 }

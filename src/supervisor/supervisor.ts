@@ -6,15 +6,14 @@ import type { Health, WorkerRecord } from '../model/worker.ts'
 import { namesHint } from '../options.ts'
 import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
 import type { Command } from '../store/supervision.ts'
-import { Child, type ChildEvents } from './child.ts'
 import type { Supervisor, SupervisorOptions } from './contract.ts'
 import { CrashRecovery } from './crash-recovery.ts'
 import { type Leadership, takeDefaultLeadership, takeLeadership } from './leadership.ts'
-import { logDescendants } from './log-descendants.ts'
 import { SILENT } from './logger.ts'
 import { isGone, orphansAmong } from './orphans.ts'
-import { Registry } from './registry.ts'
+import { SupervisorRegistry } from './registry.ts'
 import { Slot } from './slot.ts'
+import { spawnChild } from './spawn.ts'
 import { forgotten, type Incarnation } from './state.ts'
 import { policyOf, type Timings, timingsOf } from './timings.ts'
 
@@ -28,7 +27,9 @@ const LAST_WORDS_MS = 2_000
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const timings = timingsOf(options.timings)
   const { store, name, logger = SILENT } = options
-  const leadership = await (name === undefined ? takeDefaultLeadership(store, logger) : takeLeadership(store, name))
+  const leadership = await (name === undefined
+    ? takeDefaultLeadership(store, logger)
+    : takeLeadership(store, name))
   const supervisor = new ProcessSupervisor(options, timings, leadership)
   await supervisor.begin()
   return supervisor
@@ -41,9 +42,8 @@ class ProcessSupervisor implements Supervisor {
   readonly #timings: Timings
   readonly #clock = systemClock
   readonly #logger
-  readonly #identity = identifySelf()
   readonly #slots: ReadonlyMap<string, Slot>
-  readonly #registry: Registry
+  readonly #registry: SupervisorRegistry
   readonly #recovery: CrashRecovery
   readonly #end = Promise.withResolvers<void>()
   #lookedMs: number
@@ -60,7 +60,7 @@ class ProcessSupervisor implements Supervisor {
     this.#lookedMs = this.#clock.monotonicMs()
     this.#recovery = new CrashRecovery({ ...options, store, clock: this.#clock, logger })
     this.#slots = this.#slotsOf(leadership)
-    this.#registry = new Registry(leadership, {
+    this.#registry = new SupervisorRegistry(leadership, {
       store,
       clock: this.#clock,
       logger,
@@ -72,13 +72,19 @@ class ProcessSupervisor implements Supervisor {
   }
 
   #slotsOf({ before }: Leadership): Map<string, Slot> {
+    const spawning = {
+      ...this.#options,
+      supervisor: identifySelf(),
+      logger: this.#logger,
+      timings: this.#timings,
+    }
     const services = {
       clock: this.#clock,
       logger: this.#logger,
       timings: this.#timings,
       policy: policyOf(this.#options),
       recovery: this.#recovery,
-      spawn: (slot: Slot, incarnation: Incarnation) => this.#spawn(slot, incarnation),
+      spawn: (slot: Slot, incarnation: Incarnation) => spawnChild(spawning, slot, incarnation),
       changed: (slot: Slot) => this.#changed(slot),
     }
     const slots = this.#options.pools.flatMap((pool) =>
@@ -119,43 +125,6 @@ class ProcessSupervisor implements Supervisor {
   #isGone(orphan: ProcessIdentity): Promise<void> {
     const { store } = this.#options
     return isGone(orphan, store, this.#clock, () => this.#stopping !== undefined)
-  }
-
-  #spawn(slot: Slot, incarnation: Incarnation): Child {
-    const { pool, id, index } = slot
-    const { config, env = {}, reports = null, reportsFiles = false } = this.#options
-    const events: ChildEvents = {
-      frame: (child, frame) => slot.heard(child, frame),
-      exit: (child, exit) => slot.exited(child, exit),
-      descendants: (child, found) => logDescendants(this.#logger, child, found),
-      report: (_child, report) => this.#options.onReport?.(id, report),
-      line: (child, stream, text) => this.#logger.info({ worker: id, pid: child.pid, stream }, text),
-    }
-    const { concurrency, queues = null, discoveries, capabilities, program = null } = pool
-    const assignment = {
-      config,
-      worker: id,
-      pool: pool.name,
-      index,
-      supervisor: this.#identity,
-      concurrency,
-      queues,
-      discoveries,
-      capabilities,
-      program,
-      ...incarnation,
-      frameEveryMs: this.#timings.frameMs,
-      startupMs: this.#timings.startupMs,
-      reports,
-      reportsFiles,
-    }
-    const child = new Child(assignment, env, events)
-    if (child.pid !== null)
-      this.#logger.info(
-        { worker: id, pid: child.pid, incarnation: incarnation.incarnation },
-        'worker started',
-      )
-    return child
   }
 
   #changed(slot: Slot): void {

@@ -7,10 +7,7 @@ import type { SupervisorRow } from '../store/ports/supervision.ts'
 const SILENT_MS = 30_000
 
 /** Whether it still looks after its workers: it has not left, and is not known to be dead. */
-export function isLeading(
-  { left, process, unseenMs }: SupervisorRow,
-  store: Pick<Store, 'remote'>,
-): boolean {
+export function isLeading({ left, process, unseenMs }: SupervisorRow, store: Pick<Store, 'remote'>): boolean {
   if (left || isProvedDead(process, store)) return false
   return isInSight(process) || unseenMs < SILENT_MS
 }

@@ -18,15 +18,18 @@ export const supervising: Theme = (specify, expect) => {
     ])
   })
 
-  specify('leadership is taken over only by a supervisor that names the term that it saw end', async ({ store }) => {
-    const first = (await store.takeLeadership(NAME, process, null))!
-    expect(await store.takeLeadership(NAME, process, first - 1)).toBe(null)
-    const successors = await Promise.all([
-      store.takeLeadership(NAME, process, first),
-      store.takeLeadership(NAME, process, first),
-    ])
-    expect(successors.filter((term) => term !== null)).toEqual([first + 1])
-  })
+  specify(
+    'leadership is taken over only by a supervisor that names the term that it saw end',
+    async ({ store }) => {
+      const first = (await store.takeLeadership(NAME, process, null))!
+      expect(await store.takeLeadership(NAME, process, first - 1)).toBe(null)
+      const successors = await Promise.all([
+        store.takeLeadership(NAME, process, first),
+        store.takeLeadership(NAME, process, first),
+      ])
+      expect(successors.filter((term) => term !== null)).toEqual([first + 1])
+    },
+  )
 
   specify('a supervisor that lost the leadership cannot report any more', async ({ store }) => {
     const first = (await store.takeLeadership(NAME, process, null))!

@@ -38,13 +38,19 @@ const ON_STORES: Guard[] = (['sqlite', 'postgres'] as const).flatMap((store) => 
       'WHERE s.term = ${replaces} RETURNING term',
       'WHERE s.term > 0 RETURNING term',
     ],
-    [`test/store/${store}.conformance.test.ts`, 'of two supervisors that want the same leadership one gets it'],
+    [
+      `test/store/${store}.conformance.test.ts`,
+      'of two supervisors that want the same leadership one gets it',
+    ],
   ),
   guard(
     `${store}: who lost the leadership is not heard`,
     'A supervisor that was replaced while it slept does not overwrite what its successor says.',
     ['src/store/scripts/supervision.ts', 'AND term = ${term}`', 'AND term >= ${term}`'],
-    [`test/store/${store}.conformance.test.ts`, 'a supervisor that lost the leadership cannot report any more'],
+    [
+      `test/store/${store}.conformance.test.ts`,
+      'a supervisor that lost the leadership cannot report any more',
+    ],
   ),
   guard(
     `${store}: a crash is shown on another item`,
