@@ -14,9 +14,8 @@ import { Sweeper } from '../maintenance/sweeper.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 import type { QueueSettings } from '../model/queue.ts'
 import { refuseUnknown } from '../options.ts'
-import { Endings } from '../queue/endings.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
-import { TaskHandle } from '../queue/handle.ts'
+import { PendingResults, TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
 import { Meter } from '../queue/meter.ts'
 import { readMetrics } from '../queue/metrics.ts'
@@ -157,12 +156,12 @@ function engine(
 ): Engine {
   const { registry, discoveries, timings, payloadLimit, retention } = checked
   const emitter = new Emitter()
-  const office = { store, endings: new Endings(store, clock, timings.pollMs) }
-  const meter = new Meter(store.admin, clock, timings.metricsMs)
+  const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
+  const meter = new Meter(store, clock, timings.metricsMs)
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
   const hooks: RunHooks = { ...checked.hooks, tracing }
-  const enqueuer = new Enqueuer(registry, office, payloadLimit, meter, tracing)
+  const enqueuer = new Enqueuer(registry, handles, payloadLimit, meter, tracing)
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const plan = store.sessions.renewal()
@@ -195,7 +194,7 @@ function engine(
     reranker.stop()
     repairer.stop()
     await Promise.all([claims.close(), ...[...workers].map((worker) => worker.stop())])
-    office.endings.close()
+    handles.results.close()
     sweeper.stop()
     await keeper.close()
     await meter.close()
@@ -229,7 +228,7 @@ function engine(
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
-    handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), office),
+    handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), handles),
     work({ id, supervisor, paused, watch, avoid, ...options } = {}) {
       if (closing !== undefined) throw closedError()
       const serving = checkWork(options, checked)
@@ -258,9 +257,9 @@ function engine(
     queues: queueManagement(store.admin),
     workers: workerManagement(store),
     discoveries: discoveryManagement(store, meter),
-    schedules: scheduleManagement(office, registry, occurrences, meter),
-    metrics: (options) => readMetrics(store.admin, meter, options),
-    pause: () => pauseQueue(store.admin, null),
+    schedules: scheduleManagement(handles, registry, occurrences, meter),
+    metrics: (options) => readMetrics(store, meter, options),
+    pause: () => pauseQueue(store, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
     maintenance: maintenanceManagement({ store: store.maintenance, pruner, retention, close: closeOnce }),

@@ -1,8 +1,8 @@
 import type { TaskDefinition } from '../define/task.ts'
 import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define/types.ts'
 import { InputError, StoreError } from '../errors.ts'
-import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
-import { type HandleOffice, TaskHandle } from './handle.ts'
+import type { Enqueued, NewTask } from '../store/contract.ts'
+import { type HandleServices, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import { newTask } from './new-task.ts'
 import type { TaskRegistry } from './registry.ts'
@@ -19,20 +19,20 @@ const CHUNK = 5_000
 /** From a task and its input to a row that is safe on disk. */
 export class Enqueuer {
   readonly #registry: TaskRegistry
-  readonly #office: HandleOffice
+  readonly #handles: HandleServices
   readonly #payloadLimit: number
   readonly #meter: Meter
   readonly #tracing: Tracing | undefined
 
   constructor(
     registry: TaskRegistry,
-    office: HandleOffice,
+    handles: HandleServices,
     payloadLimit: number,
     meter: Meter,
     tracing?: Tracing,
   ) {
     this.#registry = registry
-    this.#office = office
+    this.#handles = handles
     this.#payloadLimit = payloadLimit
     this.#meter = meter
     this.#tracing = tracing
@@ -80,7 +80,7 @@ export class Enqueuer {
 
   /** Takes part in a transaction of the user's own. */
   within(transaction: unknown): { enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any } {
-    const within = this.#office.store.tasks.within(transaction)
+    const within = this.#handles.store.within(transaction)
     return {
       enqueue: (task, input, options) => {
         const definition = this.#registry.of(task)
@@ -96,9 +96,9 @@ export class Enqueuer {
   }
 
   #stored(tasks: readonly NewTask[]): Promise<Enqueued[]> {
-    const { store } = this.#office
-    if (this.#tracing === undefined) return store.tasks.enqueue(tasks)
-    return this.#tracing.enqueue(tasks, (traced) => store.tasks.enqueue(traced))
+    const { store } = this.#handles
+    if (this.#tracing === undefined) return store.enqueue(tasks)
+    return this.#tracing.enqueue(tasks, (traced) => store.enqueue(traced))
   }
 
   async #checkAll<I>(
@@ -131,7 +131,7 @@ export class Enqueuer {
   }
 
   #handle(definition: TaskDefinition, { id, created }: Enqueued): Handle<any> {
-    return new TaskHandle(id, created, definition, this.#office)
+    return new TaskHandle(id, created, definition, this.#handles)
   }
 }
 

@@ -2,7 +2,7 @@ import { shown } from '../define/names.ts'
 import type { Handle } from '../define/types.ts'
 import { InputError } from '../errors.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
-import { type HandleOffice, TaskHandle } from './handle.ts'
+import { type HandleServices, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import type { Occurrences } from './recurring.ts'
 import type { TaskRegistry } from './registry.ts'
@@ -20,12 +20,12 @@ export interface ScheduleManagement {
 }
 
 export function scheduleManagement(
-  office: HandleOffice,
+  handles: HandleServices,
   registry: TaskRegistry,
   { tasks }: Occurrences,
   meter: Meter,
 ): ScheduleManagement {
-  const { store } = office
+  const { store } = handles
   const setPaused = async (name: string, paused: boolean) => {
     if (!(await store.admin.setSchedulePaused(String(name), paused))) throw unknown(name)
   }
@@ -38,7 +38,7 @@ export function scheduleManagement(
       const answer = task === undefined ? null : await store.admin.triggerSchedule(task)
       if (answer === null) throw unknown(name)
       if (answer.created) meter.enqueued(task!)
-      return new TaskHandle(answer.id, answer.created, registry.get(name)!, office)
+      return new TaskHandle(answer.id, answer.created, registry.get(name)!, handles)
     },
   }
 }

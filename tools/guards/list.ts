@@ -1030,7 +1030,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'awaited results end with close',
     promise: 'A process that has closed Gleaner ends, whoever still waits.',
     file: 'src/engine/open.ts',
-    find: 'office.endings.close()',
+    find: 'handles.results.close()',
     replace: '',
     test: {
       file: 'test/journeys/stopping.test.ts',
