@@ -6,11 +6,7 @@ import { discoveryManagement } from '../discovery/manage.ts'
 import { DiscoveryRegistry } from '../discovery/registry.ts'
 import { closedError } from '../errors.ts'
 import { maintenanceManagement } from '../maintenance/manage.ts'
-import { Pruner } from '../maintenance/pruner.ts'
-import { Repairer } from '../maintenance/repairer.ts'
-import { Reranker } from '../maintenance/reranker.ts'
 import { retentionOf } from '../maintenance/retention.ts'
-import { Sweeper } from '../maintenance/sweeper.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 import type { QueueSettings } from '../model/queue.ts'
 import { refuseUnknown } from '../options.ts'
@@ -20,7 +16,7 @@ import { queueManagement, taskManagement } from '../queue/manage.ts'
 import { Meter } from '../queue/meter.ts'
 import { readMetrics } from '../queue/metrics.ts'
 import { pauseQueue, resumeEverything } from '../queue/pausing.ts'
-import { type Occurrences, occurrencesOf, Recurring } from '../queue/recurring.ts'
+import { type Occurrences, occurrencesOf } from '../queue/recurring.ts'
 import { TaskRegistry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
 import { Tracing } from '../queue/tracing.ts'
@@ -37,10 +33,10 @@ import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
+import { Background } from './background.ts'
 import { openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
-import { reportLostWorker } from './lost-workers.ts'
 import { bad, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
@@ -71,10 +67,10 @@ function isConnected(options: GleanerOptions | ConnectedOptions): options is Con
   return typeof options?.database === 'object' && options.database !== null
 }
 
-/** The same for a process of ours, which brings its own keeper. */
+/** The same for a worker process, which brings its own keeper. */
 export async function openProcess(
   options: GleanerOptions,
-  { beside, ...extras }: Pick<Ground, 'startKeeper'> & { beside?: object } = {},
+  { beside, ...extras }: Pick<EngineDeps, 'startKeeper'> & { beside?: object } = {},
 ): Promise<Engine> {
   const checked = checkOptions(options)
   // Everything is checked before anything is written.
@@ -87,39 +83,39 @@ export async function openProcess(
   return planned({ store, clock: systemClock, random: Math.random, ...extras }, checked, occurrences)
 }
 
-/** What the engine stands on: a test brings its own. */
-export interface Ground {
+/** What an engine needs from outside. A test brings its own. */
+export interface EngineDeps {
   store: Store
   clock: Clock
   random: () => number
   startKeeper?: StartKeeper
 }
 
-/** A Gleaner whose workers can be looked into. */
+/** A Gleaner with its workers and parts. */
 export interface Engine extends Gleaner {
-  work(options?: WorkOptions & Place): Worker
+  work(options?: WorkOptions & WorkerIdentity): Worker
   readonly [INSIDE]: Inside
 }
 
-/** Of a worker that is a process of its own, under a supervisor. */
-interface Place extends Pick<WorkerOptions, 'supervisor' | 'paused'> {
+/** Which worker it is, when its process has a supervisor. */
+interface WorkerIdentity extends Pick<WorkerOptions, 'supervisor' | 'paused'> {
   id?: string
   watch?: RunWatch
-  /** Items that its last lives ended on. */
+  /** Items on which its last processes ended. */
   avoid?: readonly string[]
 }
 
-/** The same engine on the caller's own store and time. */
+/** The same engine on a store and a clock of the caller. */
 export async function openEngine(
-  ground: Ground,
+  deps: EngineDeps,
   options: Omit<GleanerOptions, 'database' | 'postgres' | 'sqlite'>,
 ): Promise<Engine> {
   const checked = checkOptions(options)
-  return planned(ground, checked, await occurrencesOf(checked.registry, checked.payloadLimit))
+  return planned(deps, checked, await occurrencesOf(checked.registry, checked.payloadLimit))
 }
 
-async function planned(ground: Ground, checked: Checked, occurrences: Occurrences): Promise<Engine> {
-  const { store } = ground
+async function planned(deps: EngineDeps, checked: Checked, occurrences: Occurrences): Promise<Engine> {
+  const { store } = deps
   let found: readonly PlannedDiscovery[] = []
   try {
     const sources = checked.discoveries.sources()
@@ -132,10 +128,10 @@ async function planned(ground: Ground, checked: Checked, occurrences: Occurrence
     throw error
   }
   warnOfScans(found)
-  return engine(ground, checked, occurrences)
+  return engine(deps, checked, occurrences)
 }
 
-/** Before anybody can listen for problems, so that it is said aloud. */
+/** Nothing can listen for problems yet, so it is a warning of the process. */
 function warnOfScans(planned: readonly PlannedDiscovery[]): void {
   for (const { name, createIndex } of planned) {
     if (createIndex === null) continue
@@ -149,107 +145,44 @@ function warnOfScans(planned: readonly PlannedDiscovery[]): void {
 
 type Checked = ReturnType<typeof checkOptions>
 
-function engine(
-  { store, clock, random, startKeeper }: Ground,
-  checked: Checked,
-  occurrences: Occurrences,
-): Engine {
-  const { registry, discoveries, timings, payloadLimit, retention } = checked
-  const emitter = new Emitter()
-  const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
-  const meter = new Meter(store, clock, timings.metricsMs)
-  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
-  const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
-  const hooks: RunHooks = { ...checked.hooks, tracing }
-  const enqueuer = new Enqueuer(registry, handles, payloadLimit, meter, tracing)
-  const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
-  const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
-  const plan = store.sessions.renewal()
-  const keeper = new Keeper(plan, timings.leaseMs, onProblem, startKeeper)
-  const sweeper = new Sweeper(store, clock, {
-    leaseMs: timings.leaseMs,
-    everyMs: timings.sweepMs,
-    onEnded: (session, cause, end) =>
-      reportLostWorker({ store, emitter, hooks, meter, discoveries }, session, cause, end),
-  })
-  const recurring = new Recurring(store, clock, occurrences, {
-    restMs: timings.idleMaxMs,
-    onEnqueued: (task) => meter.enqueued(task),
-    onProblem,
-  })
-  const pruner = new Pruner(store.maintenance, clock, retention, { everyMs: timings.pruneMs, onProblem })
-  const reranker = new Reranker(store.maintenance, clock, { everyMs: timings.sweepMs, onProblem })
-  const repairer = new Repairer(store.maintenance, clock, { everyMs: timings.repairMs, onProblem })
-  // Who changes the order of a queue begins with it; who works goes on with it.
-  if (checked.queues.length > 0 && plan !== null) void reranker.once()
-  const isolation = new CrashIsolation(clock)
-  const workers = new Set<Worker>()
-  let workersEver = 0
-  let isSwept = false
+function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): Engine {
+  const { store } = deps
+  const { registry, durability, retention } = checked
+  const shared = sharedOf(deps, checked)
+  const { emitter, handles, meter, enqueuer, enqueue, keeper, onProblem, hooks } = shared
+  const background = new Background({ ...checked, ...shared, occurrences })
+  if (checked.queues.length > 0) background.queuesChanged()
+  const claims = openClaims({ ...shared, ...checked }, checked, ({ discoveries, remote }) =>
+    background.start({ servesRows: discoveries.size > 0, isRemote: remote !== null }),
+  )
+  const workers: Worker[] = []
   let closing: Promise<void> | undefined
 
-  async function close(): Promise<void> {
-    recurring.stop()
-    pruner.stop()
-    reranker.stop()
-    repairer.stop()
-    await Promise.all([claims.close(), ...[...workers].map((worker) => worker.stop())])
+  async function closeAll(): Promise<void> {
+    background.stop()
+    await Promise.all([claims.close(), ...workers.map((worker) => worker.stop())])
     handles.results.close()
-    sweeper.stop()
+    background.stopSweeping()
     await keeper.close()
     await meter.close()
     await store.close()
   }
-  // Where nobody else can see a session there is nobody to sweep, and nobody who changes the order of a queue.
-  function maintain({ rows, isShared }: { rows: boolean; isShared: boolean }): void {
-    if (isShared && !isSwept) {
-      isSwept = true
-      sweeper.start()
-      reranker.start()
-    }
-    recurring.start()
-    pruner.start()
-    if (rows && isShared) repairer.start()
-  }
-  const claimServices = { store, clock, random, emitter, hooks, meter, enqueue, enqueueWithin }
-  const claims = openClaims(
-    { ...claimServices, keeper, isolation, payloadLimit, timings },
-    checked,
-    ({ discoveries, remote }) =>
-      maintain({ rows: discoveries.size > 0, isShared: plan !== null || remote !== null }),
-  )
-  const closeOnce = () => {
-    closing ??= close()
+  const close = () => {
+    closing ??= closeAll()
     return closing
   }
 
   return {
-    [INSIDE]: { store, registry, durability: checked.durability, retention, onProblem, tracing, claims },
+    [INSIDE]: { store, registry, durability, retention, onProblem, tracing: hooks.tracing, claims },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
     within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), handles),
-    work({ id, supervisor, paused, watch, avoid, ...options } = {}) {
+    work({ id = `worker:pid${process.pid}:${workers.length}`, ...options } = {}) {
       if (closing !== undefined) throw closedError()
-      const serving = checkWork(options, checked)
-      workersEver += 1
-      const worker = new Worker(
-        {
-          id: id ?? `worker:pid${process.pid}:${workersEver - 1}`,
-          supervisor,
-          paused,
-          capabilities: serving.capabilities,
-          concurrency: serving.concurrency,
-          resourceErrorLimit: serving.resourceErrorLimit,
-          sources: sourcesOf(serving, store, checked, avoid),
-          payloadLimit,
-          timings,
-        },
-        { store, clock, random, keeper, isolation, emitter, hooks, meter, enqueue, enqueueWithin, watch },
-      )
-      workers.add(worker)
-      // After the worker, which is what somebody waits for.
-      maintain({ rows: serving.rows.size > 0, isShared: plan !== null })
+      const { worker, servesRows } = startWorker(shared, checked, { id, ...options })
+      workers.push(worker)
+      background.start({ servesRows })
       return worker
     },
     claim: (options) => claims.claim(options),
@@ -262,9 +195,44 @@ function engine(
     pause: () => pauseQueue(store, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
-    maintenance: maintenanceManagement({ store: store.maintenance, pruner, retention, close: closeOnce }),
-    close: closeOnce,
+    maintenance: maintenanceManagement({ store, pruner: background.pruner, retention, close }),
+    close,
   }
+}
+
+/** What all workers and verbs of an engine share. */
+function sharedOf({ store, clock, random, startKeeper }: EngineDeps, checked: Checked) {
+  const { registry, timings, payloadLimit } = checked
+  const emitter = new Emitter()
+  const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
+  const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
+  const hooks: RunHooks = { ...checked.hooks, tracing }
+  const meter = new Meter(store, clock, timings.metricsMs)
+  const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
+  const enqueuer = new Enqueuer({ registry, handles, payloadLimit, meter, tracing })
+  const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
+  const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
+  const keeper = new Keeper(store.renewal(), timings.leaseMs, onProblem, startKeeper)
+  const isolation = new CrashIsolation(clock)
+  const verbs = { enqueuer, enqueue, enqueueWithin, handles }
+  return { store, clock, random, emitter, onProblem, hooks, meter, keeper, isolation, ...verbs }
+}
+
+function startWorker(
+  shared: ReturnType<typeof sharedOf>,
+  checked: Checked,
+  { id, supervisor, paused, watch, avoid, ...options }: WorkOptions & WorkerIdentity & { id: string },
+) {
+  const { payloadLimit, timings } = checked
+  const serving = checkWork(options, checked)
+  const { capabilities, concurrency, resourceErrorLimit } = serving
+  const sources = sourcesOf(serving, shared.store, checked, avoid)
+  const limits = { concurrency, resourceErrorLimit, payloadLimit }
+  const worker = new Worker(
+    { id, supervisor, paused, capabilities, sources, timings, ...limits },
+    { ...shared, watch },
+  )
+  return { worker, servesRows: serving.rows.size > 0 }
 }
 
 /** Everything but the database itself. `caller` is who is named when it is no object, or has what there is not. */

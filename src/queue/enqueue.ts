@@ -16,6 +16,14 @@ const CHECKED_AT_ONCE = 1_000
  */
 const CHUNK = 5_000
 
+interface EnqueuerOptions {
+  registry: TaskRegistry
+  handles: HandleServices
+  payloadLimit: number
+  meter: Meter
+  tracing?: Tracing
+}
+
 /** From a task and its input to a row that is safe on disk. */
 export class Enqueuer {
   readonly #registry: TaskRegistry
@@ -24,13 +32,7 @@ export class Enqueuer {
   readonly #meter: Meter
   readonly #tracing: Tracing | undefined
 
-  constructor(
-    registry: TaskRegistry,
-    handles: HandleServices,
-    payloadLimit: number,
-    meter: Meter,
-    tracing?: Tracing,
-  ) {
+  constructor({ registry, handles, payloadLimit, meter, tracing }: EnqueuerOptions) {
     this.#registry = registry
     this.#handles = handles
     this.#payloadLimit = payloadLimit

@@ -63,8 +63,8 @@ const IN_THE_MODEL: Guard[] = [
   {
     name: 'workers re-rank',
     promise: 'What waits stands in the new order, though whoever changed it was killed.',
-    file: 'src/engine/open.ts',
-    find: '      reranker.start()\n',
+    file: 'src/engine/background.ts',
+    find: '      this.#reranker.start()\n',
     replace: '',
     test: {
       file: 'test/queue/strategies.test.ts',
