@@ -7,7 +7,7 @@ import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Retention } from '../model/retention.ts'
 import type { Meter } from '../queue/meter.ts'
 import { type Occurrences, Recurring } from '../queue/recurring.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Emitter } from '../worker/events.ts'
 import type { RunHooks } from '../worker/hooks.ts'
 import { reportLostWorker } from './lost-workers.ts'
@@ -38,7 +38,7 @@ export class Background {
 
   constructor(deps: BackgroundDeps) {
     const { store, clock, meter, occurrences, retention, timings, onProblem } = deps
-    this.#isShared = store.renewal() !== null
+    this.#isShared = store.sessions.renewal() !== null
     this.#sweeper = new Sweeper(store, clock, {
       leaseMs: timings.leaseMs,
       everyMs: timings.sweepMs,
@@ -49,9 +49,9 @@ export class Background {
       onEnqueued: (task) => meter.enqueued(task),
       onProblem,
     })
-    this.pruner = new Pruner(store, clock, retention, { everyMs: timings.pruneMs, onProblem })
-    this.#reranker = new Reranker(store, clock, { everyMs: timings.sweepMs, onProblem })
-    this.#repairer = new Repairer(store, clock, { everyMs: timings.repairMs, onProblem })
+    this.pruner = new Pruner(store.maintenance, clock, retention, { everyMs: timings.pruneMs, onProblem })
+    this.#reranker = new Reranker(store.maintenance, clock, { everyMs: timings.sweepMs, onProblem })
+    this.#repairer = new Repairer(store.maintenance, clock, { everyMs: timings.repairMs, onProblem })
   }
 
   /** A process that changes the order of a queue begins to re-rank its tasks. Processes with workers continue. */

@@ -191,11 +191,16 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     workers: workerManagement(store),
     discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
-    metrics: (options) => readMetrics(store, meter, options),
-    pause: () => pauseQueue(store, null),
+    metrics: (options) => readMetrics(store.admin, meter, options),
+    pause: () => pauseQueue(store.admin, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
-    maintenance: maintenanceManagement({ store, pruner: background.pruner, retention, close }),
+    maintenance: maintenanceManagement({
+      store: store.maintenance,
+      pruner: background.pruner,
+      retention,
+      close,
+    }),
     close,
   }
 }
@@ -207,12 +212,12 @@ function sharedOf({ store, clock, random, startKeeper }: EngineDeps, checked: Ch
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
   const hooks: RunHooks = { ...checked.hooks, tracing }
-  const meter = new Meter(store, clock, timings.metricsMs)
+  const meter = new Meter(store.admin, clock, timings.metricsMs)
   const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer({ registry, handles, payloadLimit, meter, tracing })
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
-  const keeper = new Keeper(store.renewal(), timings.leaseMs, onProblem, startKeeper)
+  const keeper = new Keeper(store.sessions.renewal(), timings.leaseMs, onProblem, startKeeper)
   const isolation = new CrashIsolation(clock)
   const verbs = { enqueuer, enqueue, enqueueWithin, handles }
   return { store, clock, random, emitter, onProblem, hooks, meter, keeper, isolation, ...verbs }

@@ -1,7 +1,7 @@
 import type { TaskDefinition } from '../define/task.ts'
 import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define/types.ts'
 import { InputError, StoreError } from '../errors.ts'
-import type { Enqueued, NewTask } from '../store/contract.ts'
+import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
 import { type HandleServices, TaskHandle } from './handle.ts'
 import type { Meter } from './meter.ts'
 import { newTask } from './new-task.ts'
@@ -82,7 +82,7 @@ export class Enqueuer {
 
   /** Takes part in a transaction of the user's own. */
   within(transaction: unknown): { enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any } {
-    const within = this.#handles.store.within(transaction)
+    const within = this.#handles.store.tasks.within(transaction)
     return {
       enqueue: (task, input, options) => {
         const definition = this.#registry.of(task)
@@ -99,8 +99,8 @@ export class Enqueuer {
 
   #stored(tasks: readonly NewTask[]): Promise<Enqueued[]> {
     const { store } = this.#handles
-    if (this.#tracing === undefined) return store.enqueue(tasks)
-    return this.#tracing.enqueue(tasks, (traced) => store.enqueue(traced))
+    if (this.#tracing === undefined) return store.tasks.enqueue(tasks)
+    return this.#tracing.enqueue(tasks, (traced) => store.tasks.enqueue(traced))
   }
 
   async #checkAll<I>(

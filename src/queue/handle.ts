@@ -4,11 +4,13 @@ import type { TaskDefinition } from '../define/task.ts'
 import type { Handle, Stored } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { GleanerError, TaskCancelled, TaskFailed, TaskGone, WaitTimeout } from '../errors.ts'
-import type { Change, Ending, Store } from '../store/contract.ts'
+import type { Change } from '../store/ports/change.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { Ending } from '../store/ports/tasks.ts'
 
 /** What all handles share, because there may be a hundred thousand. */
 export interface HandleServices {
-  store: Store
+  store: Pick<Store, 'tasks' | 'admin'>
   results: PendingResults
 }
 
@@ -43,7 +45,7 @@ export class TaskHandle<R> implements Handle<R> {
   }
 
   async cancel(): Promise<void> {
-    const answer = await this.#services.store.cancelTask(this.id)
+    const answer = await this.#services.store.tasks.cancelTask(this.id)
     if (answer === 'gone') throw new TaskGone(this.id)
   }
 
@@ -63,7 +65,7 @@ type Resolve = (answer: Answer) => void
 
 /** Resolves waiting handles when their tasks end, in any process. */
 export class PendingResults {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'tasks' | 'onChange'>
   readonly #clock: Clock
   readonly #pollMs: number
   readonly #waiting = new Map<string, Set<Resolve>>()
@@ -74,7 +76,7 @@ export class PendingResults {
   #closed = false
 
   /** `pollMs`: how often it reads if every wake-up is lost. */
-  constructor(store: Store, clock: Clock, pollMs: number) {
+  constructor(store: Pick<Store, 'tasks' | 'onChange'>, clock: Clock, pollMs: number) {
     this.#store = store
     this.#clock = clock
     this.#pollMs = pollMs
@@ -144,7 +146,7 @@ export class PendingResults {
     const ids = [...this.#toLookAt]
     this.#toLookAt = new Set()
     // A failed read does not end the wait, because the poll reads again.
-    const endings = await this.#store.endings(ids).catch(() => new Map<string, Ending>())
+    const endings = await this.#store.tasks.endings(ids).catch(() => new Map<string, Ending>())
     this.#looking = false
     for (const [id, ending] of endings) {
       for (const done of [...(this.#waiting.get(id) ?? [])]) done(ending)

@@ -5,7 +5,8 @@ import { RETRY_DEFAULT, retryDelayMs } from '../model/retry.ts'
 import { readRowId } from '../model/row.ts'
 import type { EndCause } from '../model/session.ts'
 import { isSameProcess } from '../process-identity.ts'
-import type { SessionEnd, Store } from '../store/contract.ts'
+import type { SessionEnd } from '../store/ports/sessions.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Child } from './child.ts'
 import type { SupervisorOptions } from './contract.ts'
 import { reportOfFailure } from './failure-report.ts'
@@ -16,7 +17,7 @@ type ExitedChild = Pick<Child, 'identity' | 'requested' | 'signature' | 'assignm
 const RETRY_MS = 1_000
 
 interface RecoveryOptions extends Pick<SupervisorOptions, 'retryAfterMs' | 'onReport'> {
-  store: Store
+  store: Pick<Store, 'tasks' | 'sessions' | 'rows' | 'admin'>
   clock: Clock
   logger: Logger
 }
@@ -54,13 +55,13 @@ export class CrashRecovery {
   async #recover({ identity, requested, signature, assignment }: ExitedChild): Promise<Recovered> {
     const { store } = this.#options
     const { worker } = assignment
-    const live = await store.liveSessions()
+    const live = await store.sessions.liveSessions()
     const sessions = live.filter(({ process }) => isSameProcess(process, identity!))
     const recovered = { ...NOTHING_RECOVERED }
     for (const { id } of sessions) {
       if (requested?.kind === 'overdue') await this.#timeOut(worker, id, requested.items)
       const cause = sessionEndOf(requested)
-      const end = await store.endSession(id, cause, { signature })
+      const end = await store.sessions.endSession(id, cause, { signature })
       if (end === null) continue
       if (cause === 'crash') void this.#count(end)
       void this.reportBlamed(worker, cause, end)
@@ -76,7 +77,7 @@ export class CrashRecovery {
     const { store, logger } = this.#options
     try {
       const quarantined = blamed === null ? [] : await this.#quarantined(blamed)
-      await store.addMetrics([rescue('crash', returned), ...quarantined])
+      await store.admin.addMetrics([rescue('crash', returned), ...quarantined])
     } catch (error) {
       logger.warn({ err: error }, 'a crash could not be counted')
     }
@@ -103,10 +104,10 @@ export class CrashRecovery {
     const { store } = this.#options
     const row = readRowId(id)
     if (row === null) {
-      const task = await store.getTask(id)
+      const task = await store.tasks.getTask(id)
       return task?.status === 'failed' ? [failedAttempt(task, 'crash', true)] : []
     }
-    const { state } = (await store.getRow(row.discovery, row.key)) ?? {}
+    const { state } = (await store.rows.getRow(row.discovery, row.key)) ?? {}
     return state === 'quarantined' ? [failedAttempt({ queue: null, name: row.discovery }, 'crash', true)] : []
   }
 
@@ -115,17 +116,17 @@ export class CrashRecovery {
     const { store } = this.#options
     for (const { item, fence, since } of items) {
       const [name, key] = parts(item)
-      const task = await store.getTask(key)
+      const task = await store.tasks.getTask(key)
       const run = { fence, startedAt: since }
       // A key of a row may look like the id of a task.
       if (task?.name === name) {
         const outcomes = [{ ...run, id: task.id, outcome: this.#timedOut(name, task.attempts) }]
-        await store.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
+        await store.tasks.exchange({ session, starts: [], outcomes, progress: [], logs: [], want: null })
         void this.#report(worker, task.id)
       } else {
-        const attempts = (await store.getRow(name, key))?.attempts ?? 1
+        const attempts = (await store.rows.getRow(name, key))?.attempts ?? 1
         const outcomes = [{ ...run, id: item, outcome: this.#timedOut(name, Math.max(1, attempts)) }]
-        await store.exchangeRows({ session, starts: [], outcomes, want: null })
+        await store.rows.exchangeRows({ session, starts: [], outcomes, want: null })
         void this.#report(worker, item)
       }
     }

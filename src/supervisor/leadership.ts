@@ -2,8 +2,8 @@ import { hostname } from 'node:os'
 import { type Clock, systemClock } from '../clock.ts'
 import { GleanerError } from '../errors.ts'
 import { identifySelf, isInSight } from '../process-identity.ts'
-import type { Store } from '../store/contract.ts'
-import type { SupervisorRow } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { SupervisorRow } from '../store/ports/supervision.ts'
 import { isLeading } from '../worker/supervisors.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
@@ -20,11 +20,14 @@ const NAMES_MAX = 1_000
 const LOOK_MS = 250
 
 /** One supervisor leads for each database and name: there was none, it has left, or it is proved dead. */
-export async function takeLeadership(store: Store, name: string): Promise<Leadership> {
+export async function takeLeadership(
+  store: Pick<Store, 'sessions' | 'remote'>,
+  name: string,
+): Promise<Leadership> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const holder = await holderOf(store, name)
     if (holder !== undefined && isLeading(holder, store)) throw refusal(holder)
-    const term = await store.takeLeadership(name, identifySelf(), holder?.term ?? null)
+    const term = await store.sessions.takeLeadership(name, identifySelf(), holder?.term ?? null)
     if (term !== null) return { name, term, before: statesOf(holder) }
   }
   throw new GleanerError(`several supervisors named ${name} are starting at once`, {
@@ -38,7 +41,7 @@ export async function takeLeadership(store: Store, name: string): Promise<Leader
  * one gets the next number: two of them must not end each other.
  */
 export async function takeDefaultLeadership(
-  store: Store,
+  store: Pick<Store, 'sessions' | 'remote'>,
   logger: Logger,
   { host = hostname(), clock = systemClock }: { host?: string; clock?: Clock } = {},
 ): Promise<Leadership> {

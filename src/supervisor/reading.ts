@@ -1,6 +1,6 @@
 import type { WorkerRecord } from '../model/worker.ts'
-import type { Store } from '../store/contract.ts'
-import type { SupervisorRow } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { SupervisorRow } from '../store/ports/supervision.ts'
 import { isLeading, workersOf } from '../worker/supervisors.ts'
 
 /** A supervisor, as others see it. */
@@ -23,8 +23,8 @@ interface RegistryContents {
 }
 
 /** What supervisors wrote down of themselves and their workers: for people, never for decisions. */
-export async function readRegistry(store: Store): Promise<RegistryContents> {
-  const rows = await store.supervisors()
+export async function readRegistry(store: Pick<Store, 'sessions' | 'remote'>): Promise<RegistryContents> {
+  const rows = await store.sessions.supervisors()
   return {
     supervisors: rows.map((row) => supervisorOf(row, store)),
     workers: rows.flatMap((row) => workersOf(row, store)),

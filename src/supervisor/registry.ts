@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store/contract.ts'
-import type { Command } from '../store/supervision.ts'
+import type { Store } from '../store/ports/store.ts'
+import type { Command } from '../store/ports/supervision.ts'
 import type { Leadership } from './leadership.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
 import type { Timings } from './timings.ts'
 
 export interface SupervisorRegistryServices {
-  store: Store
+  store: Pick<Store, 'sessions'>
   clock: Clock
   logger: Logger
   timings: Timings
@@ -103,7 +103,7 @@ export class SupervisorRegistry {
   async #look(): Promise<void> {
     const { store, clock, timings, logger } = this.#services
     try {
-      for (const command of await store.commandsFor(this.#leadership.name)) this.#obey(command)
+      for (const command of await store.sessions.commandsFor(this.#leadership.name)) this.#obey(command)
     } catch (error) {
       logger.warn({ err: error }, 'the supervisor could not read its commands; the next attempt follows')
     }

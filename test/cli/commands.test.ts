@@ -71,7 +71,7 @@ describe('gleaner status', () => {
     const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, tasks: [mail] })
     onTestFinished(() => app.close())
     for (let i = 0; i < 3; i++) await app.enqueue(mail)
-    const term = await store.takeLeadership('main', identifySelf(), null)
+    const term = await store.sessions.takeLeadership('main', identifySelf(), null)
     const now = Date.now()
     const record = {
       pool: 'mail',
@@ -276,7 +276,7 @@ describe('gleaner pause and resume', () => {
   test('without a queue leave workers alone that are paused by their ids, and revive those given up', async () => {
     const folder = project()
     const store = await opened(folder)
-    await store.takeLeadership('main', identifySelf(), null)
+    await store.sessions.takeLeadership('main', identifySelf(), null)
     await gleaner(folder, 'pause')
     await gleaner(folder, 'resume')
     expect((await store.sessions.commandsFor('main')).map(({ action, worker }) => [action, worker])).toEqual([
@@ -294,7 +294,7 @@ describe('gleaner workers', () => {
       code: 1,
       stderr: expect.stringContaining('no supervised worker uses this database'),
     })
-    const term = await store.takeLeadership('main', identifySelf(), null)
+    const term = await store.sessions.takeLeadership('main', identifySelf(), null)
     const record = {
       id: 'worker:mail:0',
       pool: 'mail',

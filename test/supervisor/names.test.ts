@@ -62,7 +62,7 @@ const report = (store: Store, name: string, term: number) =>
 test('supervisors in two containers that share a host name have a name each, and end none of the other', async () => {
   const place = await scene()
   const { store } = place
-  const term = (await store.takeLeadership('box', elsewhere, null))!
+  const term = (await store.sessions.takeLeadership('box', elsewhere, null))!
   const { name, tookMs } = await take(place, () => report(store, 'box', term))
   expect(name).toBe('box-2')
   expect(tookMs).toBeLessThanOrEqual(REPORTS_EVERY_MS + 1_000)
@@ -72,7 +72,7 @@ test('supervisors in two containers that share a host name have a name each, and
 
 test('the name of a supervisor that was killed with its container becomes free', async () => {
   const place = await scene()
-  await place.store.takeLeadership('box', elsewhere, null)
+  await place.store.sessions.takeLeadership('box', elsewhere, null)
   const { name, tookMs } = await take(place, async () => {})
   expect(name).toBe('box')
   expect(tookMs).toBeLessThanOrEqual(SILENT_MS + 1_000)

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from '../../process-identity.ts'
 
-/** The part of the contract that supervisors use: which supervisor leads, its workers, and the commands for it. */
+/** The part of the contract that supervisors use: who is in office, what he says of his workers, what he is told to do. */
 export interface Supervision {
   /** Everybody who ever was a supervisor here, and what he last said. */
   supervisors(): Promise<SupervisorRow[]>
