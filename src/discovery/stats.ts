@@ -1,9 +1,8 @@
 import { GleanerError } from '../errors.ts'
 import { unfinishedOf } from '../model/row.ts'
 import { paceOf } from '../model/row-pace.ts'
-import type { Meter } from '../queue/meter.ts'
-import { listDiscoveries } from '../queue/pausing.ts'
-import { countAndNote } from '../queue/row-count.ts'
+import type { Meter } from '../observe/meter.ts'
+import { countAndNote, listDiscoveries } from '../observe/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 
 /** What the pace is of. */

@@ -8,7 +8,7 @@ import type { AdminStore } from '../store/ports/admin.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { BulkChange, LaneFilter } from '../store/ports/tasks.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
-import type { Meter } from './meter.ts'
+import type { Meter } from '../observe/meter.ts'
 import { pauseQueue } from './pausing.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminStore } from '../store/ports/admin.ts'
-import type { DiscoveryRecord } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 
 const LOOK_EVERY_MS = 5
@@ -23,20 +22,6 @@ export async function pauseQueue(store: AdminStore, queue: string | null): Promi
 export async function resumeEverything(store: Pick<Store, 'admin' | 'sessions'>): Promise<void> {
   await store.admin.setPaused(null, false)
   await store.sessions.command({ action: 'revive', worker: null, supervisor: null })
-}
-
-/** As each is now: a pause of everything pauses it, too. */
-export async function listDiscoveries(store: Pick<Store, 'rows' | 'admin'>): Promise<DiscoveryRecord[]> {
-  const [all, everythingIsPaused] = await Promise.all([
-    store.rows.listDiscoveries(),
-    store.admin.everythingIsPaused(),
-  ])
-  if (!everythingIsPaused) return all
-  return all.map((one) => ({
-    ...one,
-    paused: true,
-    pausedReason: one.pausedReason ?? 'everything is paused',
-  }))
 }
 
 export async function pauseDiscovery(store: Pick<Store, 'rows' | 'admin'>, discovery: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Handle } from '../define/types.ts'
 import { InputError } from '../errors.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
 import { type HandleServices, TaskHandle } from './handle.ts'
-import type { Meter } from './meter.ts'
+import type { Meter } from '../observe/meter.ts'
 import type { Occurrences } from './recurring.ts'
 import type { TaskRegistry } from './registry.ts'
 

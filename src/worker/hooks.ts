@@ -1,6 +1,6 @@
 import type { Context } from '../define/types.ts'
 import type { Failure } from '../model/task.ts'
-import type { Tracing } from '../queue/tracing.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { TaskEvent } from './events.ts'
 
 /** Callbacks for error trackers and tracing. */

@@ -5,6 +5,7 @@ const ROOMS = [
   'define',
   'telemetry',
   'store',
+  'observe',
   'queue',
   'discovery',
   'maintenance',

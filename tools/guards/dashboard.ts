@@ -84,7 +84,7 @@ export const DASHBOARD: readonly Guard[] = [
     find: "      if (answer === 'cancelled') meter.stirred()\n",
     replace: '',
     test: {
-      file: 'test/queue/metrics.test.ts',
+      file: 'test/observe/metrics.test.ts',
       title:
         'how many tasks are unfinished is written down, also when they are cancelled, removed or retried',
     },

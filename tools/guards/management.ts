@@ -96,18 +96,18 @@ const SHARED: Guard[] = [
     find: '    await meter.close()\n',
     replace: '',
     test: {
-      file: 'test/queue/metrics.test.ts',
+      file: 'test/observe/metrics.test.ts',
       title: 'a process writes its counts down by itself, and when it closes',
     },
   },
   {
     name: 'who asks for metrics waits for all that is being written',
     promise: 'What this process has counted so far is part of its metrics.',
-    file: 'src/queue/meter.ts',
+    file: 'src/observe/meter.ts',
     find: '    while (this.#writing !== undefined) await this.#writing\n',
     replace: '    await this.#writing\n',
     test: {
-      file: 'test/queue/metrics.test.ts',
+      file: 'test/observe/metrics.test.ts',
       title: 'who asks is told all that was counted before, also while others ask and write',
     },
   },

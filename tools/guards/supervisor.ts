@@ -300,7 +300,7 @@ export const SUPERVISOR: Guard[] = [
       '...[]',
     ],
     [
-      'test/queue/alerts.test.ts',
+      'test/observe/alerts.test.ts',
       'rows that wait are an alert when nobody serves them, when they are many, and when nothing of them is completed',
     ],
   ),

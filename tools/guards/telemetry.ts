@@ -57,7 +57,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: a tracer that throws harms no work',
     promise: 'What observes does not decide.',
-    file: 'src/queue/tracing.ts',
+    file: 'src/observe/tracing.ts',
     find: "      this.#onProblem('telemetry threw', error)\n      return undefined",
     replace: "      this.#onProblem('telemetry threw', error)\n      throw error",
     test: { file: TRACES, title: 'a tracer that throws harms no work, and is told of' },
@@ -65,7 +65,7 @@ export const TELEMETRY: Guard[] = [
   {
     name: 'telemetry: what is stored of a trace is bounded',
     promise: 'Baggage does not fill the table of tasks.',
-    file: 'src/queue/tracing.ts',
+    file: 'src/observe/tracing.ts',
     find: ' || lengthOf(carrier) > CARRIER_MAX_CHARS',
     replace: '',
     test: { file: TRACES, title: 'what a trace takes along is bounded, and what is no telemetry is refused' },

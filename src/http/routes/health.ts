@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Health } from '../../model/worker.ts'
-import { readAlerts } from '../../queue/alerts.ts'
+import { readAlerts } from '../../observe/alerts.ts'
 import { component, flag, page } from '../fields.ts'
 import { pageOf } from '../records.ts'
 import { type Desk, type Route, route } from '../route.ts'

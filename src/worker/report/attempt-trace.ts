@@ -1,7 +1,7 @@
 import type { AttemptEnd, Running } from '../../define/telemetry.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowAnswer } from '../../model/row.ts'
-import type { Tracing } from '../../queue/tracing.ts'
+import type { Tracing } from '../../observe/tracing.ts'
 import type { Attempt } from '../attempt.ts'
 
 /** An attempt as it is traced. */

@@ -1,7 +1,6 @@
 import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
 import type { Store } from '../store/ports/store.ts'
-import { listDiscoveries } from './pausing.ts'
-import { countAndNote, wereLeft } from './row-count.ts'
+import { countAndNote, listDiscoveries, wereLeft } from './rows.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
 export async function readAlerts(

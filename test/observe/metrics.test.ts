@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { systemClock } from '../../src/clock.ts'
 import { insideOf } from '../../src/engine/inside.ts'
 import { defineTask } from '../../src/index.ts'
-import { Meter } from '../../src/queue/meter.ts'
+import { Meter } from '../../src/observe/meter.ts'
 import { openTestGleaner } from '../../src/testing/index.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
 
