@@ -103,9 +103,9 @@ export type {
   TaskStatus,
 } from './model/task.ts'
 export type { Health, LastExit, WorkerRecord, WorkerStatus } from './model/worker.ts'
+export type { MetricsOptions } from './observe/metrics.ts'
 export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
-export type { MetricsOptions } from './observe/metrics.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'
 export type { TaskQuery } from './queue/task-query.ts'
 export type { SqliteLibrary } from './store/ports/database.ts'

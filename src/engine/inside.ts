@@ -1,8 +1,8 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
-import type { TaskRegistry } from '../queue/registry.ts'
 import type { Tracing } from '../observe/tracing.ts'
+import type { TaskRegistry } from '../queue/registry.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Claims } from './claims.ts'
 

@@ -9,17 +9,17 @@ import { maintenanceManagement } from '../maintenance/manage.ts'
 import { retentionOf } from '../maintenance/retention.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 import type { QueueSettings } from '../model/queue.ts'
+import { Meter } from '../observe/meter.ts'
+import { readMetrics } from '../observe/metrics.ts'
+import { Tracing } from '../observe/tracing.ts'
 import { refuseUnknown } from '../options.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { PendingResults, TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
-import { Meter } from '../observe/meter.ts'
-import { readMetrics } from '../observe/metrics.ts'
 import { pauseQueue, resumeEverything } from '../queue/pausing.ts'
 import { type Occurrences, occurrencesOf } from '../queue/recurring.ts'
 import { TaskRegistry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
-import { Tracing } from '../observe/tracing.ts'
 import { openStore } from '../store/open.ts'
 import type { PlannedDiscovery } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -34,7 +34,7 @@ import { workerManagement } from '../worker/manage.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
 import { Background } from './background.ts'
-import { openClaims } from './claims.ts'
+import { type Claims, openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
 import { bad, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
@@ -149,7 +149,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
   const { store } = deps
   const { registry, durability, retention } = checked
   const shared = sharedOf(deps, checked)
-  const { emitter, handles, meter, enqueuer, enqueue, keeper, onProblem, hooks } = shared
+  const { emitter, handles, meter, enqueuer, enqueue, onProblem, hooks } = shared
   const background = new Background({ ...checked, ...shared, occurrences })
   if (checked.queues.length > 0) background.queuesChanged()
   const claims = openClaims({ ...shared, ...checked }, checked, ({ discoveries, remote }) =>
@@ -158,17 +158,8 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
   const workers: Worker[] = []
   let closing: Promise<void> | undefined
 
-  async function closeAll(): Promise<void> {
-    background.stop()
-    await Promise.all([claims.close(), ...workers.map((worker) => worker.stop())])
-    handles.results.close()
-    background.stopSweeping()
-    await keeper.close()
-    await meter.close()
-    await store.close()
-  }
   const close = () => {
-    closing ??= closeAll()
+    closing ??= closeAll({ ...shared, background, claims, workers })
     return closing
   }
 
@@ -203,6 +194,23 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     }),
     close,
   }
+}
+
+interface Running extends ReturnType<typeof sharedOf> {
+  background: Background
+  claims: Claims
+  workers: readonly Worker[]
+}
+
+async function closeAll({ background, claims, workers, ...shared }: Running): Promise<void> {
+  const { handles, keeper, meter, store } = shared
+  background.stop()
+  await Promise.all([claims.close(), ...workers.map((worker) => worker.stop())])
+  handles.results.close()
+  background.stopSweeping()
+  await keeper.close()
+  await meter.close()
+  await store.close()
 }
 
 /** What all workers and verbs of an engine share. */

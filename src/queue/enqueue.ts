@@ -1,12 +1,12 @@
 import type { TaskDefinition } from '../define/task.ts'
 import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define/types.ts'
 import { InputError, StoreError } from '../errors.ts'
+import type { Meter } from '../observe/meter.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
 import { type HandleServices, TaskHandle } from './handle.ts'
-import type { Meter } from '../observe/meter.ts'
 import { newTask } from './new-task.ts'
 import type { TaskRegistry } from './registry.ts'
-import type { Tracing } from '../observe/tracing.ts'
 
 /** Tasks that are checked before the event loop gets its turn. */
 const CHECKED_AT_ONCE = 1_000

@@ -23,7 +23,6 @@ export class Drained {
 
   /** The last exchange found nothing for these waiters. Those that include delayed items wait until there are none of them either. */
   async tell(waiting: readonly Waiter[]): Promise<void> {
-    if (waiting.length === 0) return
     const { inFlight, sources } = this.#parts
     if (inFlight.running + inFlight.prefetched.size > 0 || sources.haveUnsent) return
     const delayed = waiting.some(({ includeDelayed }) => includeDelayed) && (await sources.haveDelayed())

@@ -28,7 +28,8 @@ export class Loop {
       const id = session.id ?? (await session.open())
       if (state.hasNewUnavailable(id)) await state.reportUnavailable(id)
       executor.returnStale(services.clock.monotonicMs())
-      await drained.tell(await services.isolation.inTurn(() => this.#exchangeWithAll(id)))
+      const waiting = await services.isolation.inTurn(() => this.#exchangeWithAll(id))
+      if (waiting.length > 0) await drained.tell(waiting)
       if (state.isTroubled) state.reachedStore(id)
     } catch (error) {
       this.#exchanges.failed()

@@ -80,7 +80,7 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
     plan: { 'src/engine/open.ts': 'export {}', 'src/queue/enqueue.ts': `\n${code}` },
     says: [
       "src/queue/enqueue.ts:2  imports '../engine/open.ts'  [room-order] " +
-        'queue imports only from itself and the rooms above it (first line, model, define, telemetry, store)',
+        'queue imports only from itself and the rooms above it (first line, model, define, telemetry, store, observe)',
     ],
   })),
   'health-alone': [

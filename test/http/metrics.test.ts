@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { insideOf } from '../../src/engine/inside.ts'
-import { identifySelf } from '../../src/process-identity.ts'
 import { Meter } from '../../src/observe/meter.ts'
+import { identifySelf } from '../../src/process-identity.ts'
 import { DATABASES, embed, openServer, plain } from './server.ts'
 
 /** The lines of Prometheus's text, by their name and labels. */

@@ -93,7 +93,7 @@ const SHARED: Guard[] = [
     name: 'what was counted is written down when a process closes',
     promise: 'Only a crash loses counts.',
     file: 'src/engine/open.ts',
-    find: '    await meter.close()\n',
+    find: '  await meter.close()\n',
     replace: '',
     test: {
       file: 'test/observe/metrics.test.ts',

@@ -61,21 +61,27 @@ export function keepRenewing(port: MessagePort, { plan, leaseMs }: Renewing): vo
 
   const timer = setInterval(() => void renewInTime(), everyMs)
 
+  const close = () => {
+    clearInterval(timer)
+    clearTimeout(retry)
+    sessions.clear()
+    port.close()
+    void opening.then((renewer) => renewer.close()).catch(() => {})
+  }
   port.on('message', (message: ToKeeper) => {
-    if ('hold' in message) sessions.add(message.hold)
-    else if ('cutOff' in message) cutOff.add(message.cutOff)
-    else if ('reached' in message) cutOff.delete(message.reached)
-    else if ('release' in message) {
-      sessions.delete(message.release)
-      cutOff.delete(message.release)
-    } else if ('close' in message) {
-      clearInterval(timer)
-      clearTimeout(retry)
-      sessions.clear()
-      port.close()
-      void opening.then((renewer) => renewer.close()).catch(() => {})
-    }
+    if ('close' in message) close()
+    else follow(message, sessions, cutOff)
   })
+}
+
+function follow(message: ToKeeper, sessions: Set<string>, cutOff: Set<string>): void {
+  if ('hold' in message) sessions.add(message.hold)
+  else if ('cutOff' in message) cutOff.add(message.cutOff)
+  else if ('reached' in message) cutOff.delete(message.reached)
+  else if ('release' in message) {
+    sessions.delete(message.release)
+    cutOff.delete(message.release)
+  }
 }
 
 function isAway(error: unknown): boolean {

@@ -6,8 +6,8 @@ import type { ClaimProof, Effects, Exchange, Exchanged, Run, Want } from '../../
 import type { Overrides } from '../../store/ports/new-task.ts'
 import type { NewSession } from '../../store/ports/sessions.ts'
 import type { Attempt, SettledAttempt } from '../attempt.ts'
+import { Outbox } from '../exchange.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
-import { Outbox } from '../outbox.ts'
 import type { Reporting } from '../report/report.ts'
 import type { AttemptServices } from '../run-services.ts'
 

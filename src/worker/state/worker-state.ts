@@ -64,7 +64,7 @@ export class WorkerState {
   /** `coming`: items that are about to start. */
   update(coming = 0): void {
     const { inFlight, resources } = this.#parts
-    const loading = resources.areLoading ? resources.waiting : 0
+    const loading = resources.waiting > 0 && resources.areLoading ? resources.waiting : 0
     const phase = phaseOf({
       stopping: this.#mode === 'draining' || this.#mode === 'stopped',
       ready: this.#isReady,
