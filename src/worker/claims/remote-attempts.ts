@@ -3,7 +3,7 @@ import type { DiscoveryRegistry } from '../../discovery/registry.ts'
 import { InputError } from '../../errors.ts'
 import { storable } from '../../exact-json.ts'
 import { readRowId } from '../../model/row.ts'
-import type { Registry } from '../../queue/registry.ts'
+import type { TaskRegistry } from '../../queue/registry.ts'
 import type { HeldClaim } from '../../store/ports/sessions.ts'
 import { messageOf } from '../../thrown.ts'
 import type { Attempt } from '../attempt.ts'
@@ -19,12 +19,12 @@ const NOBODY = { queues: [], names: [], capabilities: {} }
 /** Attempts of callers over HTTP, made anew from the database for each request. */
 export class RemoteAttempts {
   readonly #services: ClaimServices
-  readonly #registry: Registry
+  readonly #registry: TaskRegistry
   readonly #discoveries: DiscoveryRegistry
   /** Rows that are not eligible any more. */
   readonly #gone = new WeakSet<Attempt>()
 
-  constructor(services: ClaimServices, known: { registry: Registry; discoveries: DiscoveryRegistry }) {
+  constructor(services: ClaimServices, known: { registry: TaskRegistry; discoveries: DiscoveryRegistry }) {
     this.#services = services
     this.#registry = known.registry
     this.#discoveries = known.discoveries

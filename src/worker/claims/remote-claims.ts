@@ -1,7 +1,7 @@
 import type { DiscoveryRegistry } from '../../discovery/registry.ts'
 import { ClaimLostError, PermanentError, ResourceError, TimeoutError } from '../../errors.ts'
 import type { LogLevel } from '../../model/task.ts'
-import type { Registry } from '../../queue/registry.ts'
+import type { TaskRegistry } from '../../queue/registry.ts'
 import type { ClaimProof } from '../../store/ports/exchange.ts'
 import type { HeldClaim } from '../../store/ports/sessions.ts'
 import type { Attempt } from '../attempt.ts'
@@ -57,7 +57,7 @@ export class RemoteClaims {
   /** Each session hands in one thing after the other. */
   readonly #turns = new Map<string, Promise<unknown>>()
 
-  constructor(services: ClaimServices, known: { registry: Registry; discoveries: DiscoveryRegistry }) {
+  constructor(services: ClaimServices, known: { registry: TaskRegistry; discoveries: DiscoveryRegistry }) {
     this.#services = services
     this.#sessions = new PullSessions(services)
     this.#puller = new Puller(services, this.#sessions, SEAT_ELSEWHERE)
