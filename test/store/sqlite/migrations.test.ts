@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { identifySelf, type ProcessIdentity } from '../../../src/process-identity.ts'
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
 import { migrate } from '../../../src/store/sqlite/file/migrate.ts'
+import { fromPostgres } from '../../../src/store/sqlite/migrations/from-postgres.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { newTask } from '../../conformance/world.ts'
 import { Child } from './children/child.ts'
@@ -39,6 +40,33 @@ async function fileOfOlderVersion(worker?: { name: string; process: ProcessIdent
   connection.close()
   return path
 }
+
+test('a migration that is written once has the types and names of SQLite', () => {
+  const both = `
+CREATE TABLE gleaner.a (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  text_of text, -- of gleaner.b
+  is_on boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 50);
+CREATE TABLE gleaner.b (
+  name text PRIMARY KEY,
+  share double precision
+);
+CREATE UNIQUE INDEX b_share ON gleaner.b (share) WHERE share > 0;
+`
+  expect(fromPostgres(both)).toBe(`
+CREATE TABLE gleaner_a (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  text_of TEXT, -- of gleaner_b
+  is_on INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE gleaner_b (
+  name TEXT PRIMARY KEY,
+  share REAL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX gleaner_b_share ON gleaner_b (share) WHERE share > 0;
+`)
+})
 
 describe('a migration that is killed half-way', () => {
   test('leaves the old version, with everything in it', async () => {

@@ -1,15 +1,13 @@
+import { sharedMigrations } from '../../migrations/index.ts'
 import type { Migration } from '../server/migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
-import { schedules } from './003-schedules.ts'
 import { races } from './004-races.ts'
 import { limits } from './005-limits.ts'
 import { management } from './006-management.ts'
 import { discovery } from './007-discovery.ts'
-import { supervisors } from './008-supervisors.ts'
 import { health } from './009-health.ts'
 import { actions } from './011-actions.ts'
-import { rowWaits } from './015-row-waits.ts'
 import { levels } from './017-levels.ts'
 import { ledgerIndexes } from './018-ledger-indexes.ts'
 import { serverLife } from './019-server-life.ts'
@@ -20,19 +18,15 @@ import { awaited } from './026-awaited.ts'
 import { lines } from './028-lines.ts'
 import { pulling } from './029-pulling.ts'
 
-/** In order; a version that was released never changes. */
-export const migrations: readonly Migration[] = [
+const OWN: readonly Migration[] = [
   tasks,
   views,
-  schedules,
   races,
   limits,
   management,
   discovery,
-  supervisors,
   health,
   actions,
-  rowWaits,
   levels,
   ledgerIndexes,
   serverLife,
@@ -43,3 +37,11 @@ export const migrations: readonly Migration[] = [
   lines,
   pulling,
 ]
+
+const SHARED = sharedMigrations.map((migration) => ({
+  ...migration,
+  sql: (schema: string) => migration.sql.replaceAll('gleaner.', `${schema}.`),
+}))
+
+/** In order; a version that was released never changes. */
+export const migrations: readonly Migration[] = [...OWN, ...SHARED].sort((a, b) => a.version - b.version)

@@ -1,11 +1,11 @@
-import type { Migration } from '../server/migrate.ts'
+import type { SharedMigration } from './migration.ts'
 
-/** Who supervises worker processes, what he says of them, and what he is told to do. */
-export const supervisors: Migration = {
+/** The supervisors of worker processes, what they report, and what they are asked to do. */
+export const supervisors: SharedMigration = {
   version: 8,
   name: 'supervisors',
-  sql: (schema) => `
-CREATE TABLE ${schema}.supervisors (
+  sql: `
+CREATE TABLE gleaner.supervisors (
   name       text PRIMARY KEY,
   term       bigint NOT NULL,
   host       text NOT NULL,
@@ -18,13 +18,13 @@ CREATE TABLE ${schema}.supervisors (
   workers    text NOT NULL DEFAULT '[]' -- JSON: a record of each, and its restarts
 ) WITH (fillfactor = 50);
 
-CREATE TABLE ${schema}.commands (
+CREATE TABLE gleaner.commands (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   supervisor text NOT NULL,
   action     text NOT NULL,
   worker     text, -- NULL: all of them
   created_at bigint NOT NULL
 );
-CREATE INDEX commands_supervisor ON ${schema}.commands (supervisor, id);
+CREATE INDEX commands_supervisor ON gleaner.commands (supervisor, id);
 `,
 }

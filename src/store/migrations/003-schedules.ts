@@ -1,11 +1,11 @@
-import type { Migration } from '../server/migrate.ts'
+import type { SharedMigration } from './migration.ts'
 
-/** What recurs: one row for each task that does, which decides who enqueues the next one. */
-export const schedules: Migration = {
+/** Recurring tasks: the row of a task decides which process enqueues the next one. */
+export const schedules: SharedMigration = {
   version: 3,
   name: 'schedules',
-  sql: (schema) => `
-CREATE TABLE ${schema}.schedules (
+  sql: `
+CREATE TABLE gleaner.schedules (
   name      text PRIMARY KEY,
   every     text NOT NULL,
   timezone  text, -- NULL for an interval

@@ -1,0 +1,7 @@
+import { schedules } from './003-schedules.ts'
+import { supervisors } from './008-supervisors.ts'
+import { rowWaits } from './015-row-waits.ts'
+import type { SharedMigration } from './migration.ts'
+
+/** Steps that both databases take. A version that was released never changes. */
+export const sharedMigrations: readonly SharedMigration[] = [schedules, supervisors, rowWaits]
