@@ -67,6 +67,11 @@ export function decide(task: Held, outcome: Outcome): Transition {
   }
 }
 
+/** A task that the end of no live session would find. A damaged row may say that no attempt was ever made. */
+export function giveBackDamaged(task: Held): Transition {
+  return decide({ ...task, attempts: Math.max(task.attempts, 1), started: false }, { kind: 'returned' })
+}
+
 /** An attempt that never started does not count. */
 export function cancelled(task: Held): Transition {
   return { to: 'cancelled', attempts: task.started ? task.attempts : task.attempts - 1 }

@@ -808,9 +808,9 @@ export const GUARDS: readonly Guard[] = [
     name: 'a session gives everything back in one transaction',
     promise: 'A sweeper that is killed half-way does not make suspects into culprits.',
     file: 'src/store/sqlite/sessions/holdings.ts',
-    find: 'for (const task of items) apply(db, memory, task, transitions.get(task.id)!, now, tally)\n',
+    find: 'applyAll(db, memory, decided, now, tally)\n',
     replace:
-      "for (const task of items) {\n                db.sql('COMMIT').run()\n                db.sql('BEGIN IMMEDIATE').run()\n                apply(db, memory, task, transitions.get(task.id)!, now, tally)\n              }\n",
+      "for (const one of decided) {\n                db.sql('COMMIT').run()\n                db.sql('BEGIN IMMEDIATE').run()\n                applyAll(db, memory, [one], now, tally)\n              }\n",
     test: {
       file: 'test/torture/kill-points.test.ts',
       title:

@@ -88,8 +88,8 @@ export const POSTGRES_BATCHES: readonly Guard[] = [
   {
     name: 'postgres: what ended is found among those that ended',
     promise: 'A listing of finished tasks leaves none out.',
-    file: 'src/store/postgres/tasks/transition.ts',
-    find: '  await fileFinished(sql, task.lane, status, now, [task.id])\n',
+    file: 'src/store/scripts/transitions.ts',
+    find: '  yield* freeing.listAsFinished(task, status, now)\n',
     replace: '',
     test: { file: 'test/store/postgres/views.test.ts', title: 'failures says what failed, and why' },
   },

@@ -211,7 +211,7 @@ function* requeue(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedT
   yield* change(sql`
     UPDATE gleaner.tasks AS t SET status = 'queued', rank = given.rank, run_after = NULL, attempts = 0, crashes = 0,
       suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
-      finished_at = NULL ${db.schema.alsoWhenQueued}
+      finished_at = NULL ${db.schema.alsoWhenQueued} ${db.schema.alsoWhenKeyReturns}
     FROM ${given} WHERE t.id = given.id`)
   yield* changing.count(
     tasks.map(({ lane, status }) => ({ lane, counter: status as FinishedStatus, by: -1, arrived: true })),

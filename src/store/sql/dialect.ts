@@ -65,9 +65,11 @@ export interface SchemaDifferences {
   measuredSince(minute: number): Fragment
   /** Selects all that was ever measured, as if in the minute `ALL_TIME`. */
   readonly measuredEver: Fragment
-  /** What else to set when a task becomes queued, or finishes without having run. Begins with a comma. */
+  /** What else to set when a task becomes queued, scheduled or finished, and when a finished task gets its key back. Begins with a comma. */
   readonly alsoWhenQueued: Fragment
+  readonly alsoWhenScheduled: Fragment
   readonly alsoWhenFinished: Fragment
+  readonly alsoWhenKeyReturns: Fragment
 }
 
 export interface FinishedTasks {

@@ -109,7 +109,9 @@ const schema: SchemaDifferences = {
   measuredEver: statement`
     SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}
     UNION ALL SELECT ${ALL_TIME}, ${MEASURED} FROM gleaner.minute_news`,
-  alsoWhenQueued: statement`, in_line = true, active_key = key`,
+  alsoWhenQueued: statement`, in_line = true, delayed = false`,
+  alsoWhenScheduled: statement`, in_line = false, delayed = true`,
+  alsoWhenKeyReturns: statement`, active_key = key`,
   alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL`,
 }
 

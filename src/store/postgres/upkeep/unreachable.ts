@@ -1,4 +1,4 @@
-import { decide } from '../../../model/outcome.ts'
+import { giveBackDamaged } from '../../../model/outcome.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Sql } from '../server/sql.ts'
@@ -48,14 +48,7 @@ async function giveBack(
   const held = await heldUnder(sql, found)
   const now = clockMs ?? (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
   const tally = new Tally()
-  const decided = held.map((task) => ({
-    task,
-    // A damaged row may say that no attempt was ever made.
-    transition: decide(
-      { ...task, attempts: Math.max(task.attempts, 1), started: false },
-      { kind: 'returned' },
-    ),
-  }))
+  const decided = held.map((task) => ({ task, transition: giveBackDamaged(task) }))
   await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
   await tally.slots.write(sql)

@@ -98,6 +98,8 @@ const schema: SchemaDifferences = {
   measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
   measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
   alsoWhenQueued: verbatim(''),
+  alsoWhenScheduled: verbatim(''),
+  alsoWhenKeyReturns: verbatim(''),
   alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}`),
 }
 

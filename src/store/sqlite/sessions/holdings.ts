@@ -6,7 +6,7 @@ import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
 import { forgiveRow, giveRowBack, rowsHeldBy } from '../rows/held.ts'
 import { Tally } from '../tasks/tally.ts'
-import { allHeldBy, apply } from '../tasks/transition.ts'
+import { allHeldBy, applyAll } from '../tasks/transition.ts'
 
 export function sqliteHoldings(memory: Memory): Holdings {
   return {
@@ -18,7 +18,8 @@ export function sqliteHoldings(memory: Memory): Holdings {
           giveBack: (transitions, now) =>
             native(() => {
               const tally = new Tally()
-              for (const task of items) apply(db, memory, task, transitions.get(task.id)!, now, tally)
+              const decided = items.map((task) => ({ task, transition: transitions.get(task.id)! }))
+              applyAll(db, memory, decided, now, tally)
               return tally.write(db)
             }),
         }

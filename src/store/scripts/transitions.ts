@@ -1,0 +1,182 @@
+import type { Held, Transition, Waiting } from '../../model/outcome.ts'
+import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { change, type Script } from '../sql/script.ts'
+import { sql } from '../sql/sql.ts'
+
+/** A task that a worker holds, as far as decisions need it. */
+export interface HeldTask extends Held {
+  rowid: number
+  lane: number
+  priority: number
+  session: number
+  fence: number
+  startedAt: number | null
+}
+
+/** The columns of a `HeldTaskRow`. */
+export const HELD_TASK = `id, lane, priority, status, attempts, max_attempts, crashes, suspect, session, fence, started_at,
+  cancel_requested`
+
+export interface HeldTaskRow {
+  id: number
+  lane: number
+  priority: number
+  status: TaskStatus
+  attempts: number
+  max_attempts: number
+  crashes: number
+  suspect: number | boolean
+  session: number
+  fence: number
+  started_at: number | null
+  cancel_requested: number | boolean
+}
+
+export function heldTask(row: HeldTaskRow): HeldTask {
+  return {
+    id: String(row.id),
+    rowid: row.id,
+    lane: row.lane,
+    priority: row.priority,
+    session: row.session,
+    fence: row.fence,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    crashes: row.crashes,
+    suspect: Boolean(row.suspect),
+    started: row.status === 'running',
+    startedAt: row.started_at,
+    cancelRequested: Boolean(row.cancel_requested),
+  }
+}
+
+/** A held task, and what becomes of it. */
+export interface Decided {
+  task: HeldTask
+  transition: Transition
+}
+
+/** What each database does in its own way when a task is freed. Counts are written at the end of the transaction. */
+export interface FreeingTasks {
+  /** The rank of a task that becomes queued now. */
+  rank(task: HeldTask, now: number): Script<number>
+  listAsFinished(task: HeldTask, status: FinishedStatus, finishedAt: number): Script<unknown>
+  /** The worker does not hold the task any more: its claim and its limits count one less. */
+  countFreed(task: HeldTask): void
+  countArrived(lane: number): void
+  count(lane: number, counter: 'scheduled' | FinishedStatus): void
+}
+
+/** In a transaction: executes what the model decided for held tasks, and frees them. */
+export function* applyTransitions(
+  db: Dialect,
+  freeing: FreeingTasks,
+  decided: readonly Decided[],
+  now: number,
+): Script<void> {
+  const unstarted = decided.filter(isAsIfNeverClaimed)
+  yield* putBack(
+    db,
+    freeing,
+    unstarted.map(({ task }) => task),
+  )
+  for (const one of decided) if (!isAsIfNeverClaimed(one)) yield* apply(db, freeing, one, now)
+}
+
+/** Prefetched and never started: there may be hundreds of these. */
+function isAsIfNeverClaimed({ task, transition: to }: Decided): boolean {
+  if (to.to !== 'waiting' || !to.keepsPlace || to.afterMs > 0) return false
+  if (to.outcome !== null || to.failure !== null) return false
+  return to.attempts === task.attempts - 1 && to.crashes === task.crashes && to.suspect === task.suspect
+}
+
+/** All at once: where they were, with the attempt returned. */
+function* putBack(db: Dialect, freeing: FreeingTasks, tasks: readonly HeldTask[]): Script<void> {
+  if (tasks.length === 0) return
+  for (const task of tasks) {
+    freeing.countFreed(task)
+    freeing.countArrived(task.lane)
+  }
+  yield* change(sql`
+    UPDATE gleaner.tasks SET status = 'queued', fence = NULL, attempts = attempts - 1, started_at = NULL, progress = NULL,
+      progress_message = NULL ${db.schema.alsoWhenQueued} WHERE id ${db.oneOf(tasks.map(({ rowid }) => rowid))}`)
+}
+
+function* apply(
+  db: Dialect,
+  freeing: FreeingTasks,
+  { task, transition }: Decided,
+  now: number,
+): Script<void> {
+  freeing.countFreed(task)
+  switch (transition.to) {
+    case 'completed':
+      return yield* finish(db, freeing, { task, status: 'completed', result: transition.result }, now)
+    case 'failed': {
+      const { failure, outcome, crashes } = transition
+      yield* rememberAttempt(task, { outcome, failure }, now)
+      return yield* finish(db, freeing, { task, status: 'failed', failure, crashes }, now)
+    }
+    case 'cancelled':
+      if (task.started) yield* rememberAttempt(task, { outcome: 'cancelled', failure: null }, now)
+      return yield* finish(db, freeing, { task, status: 'cancelled', attempts: transition.attempts }, now)
+    case 'waiting': {
+      const { outcome, failure } = transition
+      if (outcome !== null) yield* rememberAttempt(task, { outcome, failure }, now)
+      return yield* wait(db, freeing, { task, to: transition }, now)
+    }
+  }
+}
+
+interface Finish {
+  task: HeldTask
+  status: FinishedStatus
+  result?: string | null
+  failure?: Failure
+  crashes?: number
+  attempts?: number
+}
+
+function* finish(db: Dialect, freeing: FreeingTasks, end: Finish, now: number): Script<void> {
+  const { task, status, result = null, crashes = task.crashes, attempts = task.attempts } = end
+  freeing.count(task.lane, status)
+  yield* freeing.listAsFinished(task, status, now)
+  yield* change(sql`
+    UPDATE gleaner.tasks SET status = ${status}, fence = NULL, cancel_requested = ${false}, started_at = ${task.startedAt},
+      finished_at = ${now}, result = ${result}, error = ${json(end.failure)}, crashes = ${crashes}, attempts = ${attempts}
+      ${db.schema.alsoWhenFinished} WHERE id = ${task.rowid}`)
+}
+
+function* wait(
+  db: Dialect,
+  freeing: FreeingTasks,
+  { task, to }: { task: HeldTask; to: Waiting },
+  now: number,
+): Script<void> {
+  const isDelayed = to.afterMs > 0
+  if (isDelayed) freeing.count(task.lane, 'scheduled')
+  else freeing.countArrived(task.lane)
+  const runAfter = isDelayed ? now + to.afterMs : null
+  const rank = to.keepsPlace || isDelayed ? null : yield* freeing.rank(task, now)
+  yield* change(sql`
+    UPDATE gleaner.tasks SET status = ${isDelayed ? 'scheduled' : 'queued'} ${to.keepsPlace ? sql`` : sql`, rank = ${rank}`},
+      run_after = coalesce(${runAfter}, run_after), fence = NULL, attempts = ${to.attempts}, crashes = ${to.crashes},
+      suspect = ${to.suspect}, error = coalesce(${json(to.failure)}, error), started_at = NULL, progress = NULL,
+      progress_message = NULL ${isDelayed ? db.schema.alsoWhenScheduled : db.schema.alsoWhenQueued}
+    WHERE id = ${task.rowid}`)
+}
+
+function rememberAttempt(
+  task: HeldTask,
+  { outcome, failure }: { outcome: AttemptOutcome; failure: Failure | null },
+  now: number,
+): Script<number> {
+  return change(sql`
+    INSERT INTO gleaner.attempts (task, attempt, session, outcome, started_at, finished_at, error)
+    VALUES (${task.rowid}, ${task.attempts}, ${task.session}, ${outcome}, ${task.startedAt}, ${now}, ${json(failure)})`)
+}
+
+function json(failure: Failure | null | undefined): string | null {
+  return failure === null || failure === undefined ? null : JSON.stringify(failure)
+}
