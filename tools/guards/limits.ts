@@ -16,8 +16,8 @@ const STORES = [
     idle: ['gate.isIdle(now) && isUnused(db, lane)', 'isUnused(db, lane)'],
     suspects: ['if (gate.room(now) > 0) return { ...head', 'if (gate !== null) return { ...head'],
     replanned: [
-      '          WHERE ready = 0 AND gate IN (SELECT id FROM gleaner_gates WHERE limit_scope = ?)`).run(limitScope)',
-      '          WHERE ready = 2 AND gate IN (SELECT id FROM gleaner_gates WHERE limit_scope = ?)`).run(limitScope)',
+      'WHERE ready = 0 AND gate IN (SELECT id FROM gleaner.gates',
+      'WHERE ready = 2 AND gate IN (SELECT id FROM gleaner.gates',
     ],
     before: ['WHERE l.queue = ?)) RETURNING id', 'WHERE l.queue = ? AND 0)) RETURNING id'],
   },
@@ -33,7 +33,7 @@ const STORES = [
     ],
     idle: ['unused.has(lane) && gate.isIdle(now)', 'unused.has(lane) && gate !== null'],
     suspects: ['.filter(({ gate }) => gate.room(now) > 0)', '.filter(({ gate }) => gate !== null)'],
-    replanned: ['       WHERE NOT ready AND gate IN', '       WHERE NOT ready AND false AND gate IN'],
+    replanned: ['WHERE NOT ready AND gate IN', 'WHERE NOT ready AND false AND gate IN'],
     before: [
       'const held = now - row.counted_at < RECOUNT_MS ? row.held : await recount(sql, row, now)',
       'const held = now - row.counted_at < RECOUNT_MS ? row.held : (await recount(sql, row, now), row.held)',

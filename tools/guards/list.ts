@@ -842,9 +842,9 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'cancel, retry and pause are promises',
     promise: 'What an operator was answered survives a power cut.',
-    file: 'src/store/sqlite/store.ts',
-    find: 'const answer = await write(promised, change)',
-    replace: "const answer = await write('normal', change)",
+    file: 'src/store/sqlite/file/scripts.ts',
+    find: 'write: (script) => write(promised, ',
+    replace: "write: (script) => write('normal', ",
     test: {
       file: 'test/torture/durability.test.ts',
       title: 'cancel is not answered before its bytes are synced',

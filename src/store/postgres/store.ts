@@ -8,6 +8,7 @@ import type { Enqueued, NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
+import { planLimits } from '../scripts/limits.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
@@ -15,8 +16,7 @@ import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
-import { changedLimits, freeSlot, planLimits } from './limits/gates.ts'
-import { limitsOn } from './limits/limits-on.ts'
+import { countingLimits, freeSlot } from './limits/gates.ts'
 import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { addMetrics } from './manage/metrics.ts'
@@ -209,7 +209,6 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
 
       ...managingTasks(scripts, changing),
       ...looking.tasks,
-      limitsOn: (id) => read(() => limitsOn(sql, rowid(id), clockMs())),
     },
 
     sessions: {
@@ -268,12 +267,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         spread({ kind: 'work' })
       },
 
-      async planLimits(planned) {
-        const changed = await read(() => changedLimits(sql, planned))
-        if (changed.length === 0) return
-        await write((own) => planLimits(own, changed))
-        spread({ kind: 'work' })
-      },
+      planLimits: (planned) => planLimits(scripts, countingLimits, planned),
       ...recurring(scripts, {
         prepare: (tasks) => read(() => lanes.learn(tasks)),
         insert: (task) =>

@@ -3,6 +3,7 @@ import type { BulkStep, LaneFilter, LogRequest, TaskFilter } from '../ports/task
 import type { Scripts } from '../sql/scripts.ts'
 import { rowid } from '../task-row.ts'
 import { countTasks } from './counts.ts'
+import { limitsOn } from './limits.ts'
 import { readLogs } from './logs.ts'
 import { type ChangingTasks, cancelTask, changeTasks, removeTask, retryTask } from './task-changes.ts'
 import { listTasks } from './task-list.ts'
@@ -16,6 +17,7 @@ export function managingTasks({ db, read, write, tell }: Scripts, changing: Chan
     countTasks: (filter: LaneFilter) => read(() => countTasks(db, filter)),
     taskLogs: (id: string, page: LogRequest) => read(() => readLogs(rowid(id), page)),
     taskAttempts: (id: string) => read(() => readAttempts(rowid(id))),
+    limitsOn: (id: string) => read(() => limitsOn(db, rowid(id))),
     endings: (ids: readonly string[]) => read(() => readEndings(db, ids)),
     async retryTask(id: string) {
       const answer = await write(() => retryTask(db, changing, rowid(id)))

@@ -61,6 +61,8 @@ export interface SchemaDifferences {
   readonly input: Fragment
   /** Lanes with the number of their tasks of each state that has a counter. */
   readonly laneCounters: Fragment
+  /** What a limit counter `g` holds. */
+  readonly gateHeld: Fragment
   /** Selects what was measured in each minute from this one on. */
   measuredSince(minute: number): Fragment
   /** Selects all that was ever measured, as if in the minute `ALL_TIME`. */

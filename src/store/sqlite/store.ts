@@ -7,6 +7,7 @@ import type { NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
+import { planLimits } from '../scripts/limits.ts'
 import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
@@ -23,8 +24,7 @@ import { migrate } from './file/migrate.ts'
 import { driveOn, sqliteScripts } from './file/scripts.ts'
 import { Waking } from './file/waking.ts'
 import { Writer } from './file/writer.ts'
-import { changedLimits, planLimits } from './limits/gates.ts'
-import { limitsOn } from './limits/limits-on.ts'
+import { countingLimits } from './limits/gates.ts'
 import { sqliteChanging } from './manage/changing.ts'
 import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
@@ -117,14 +117,6 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     closed ? Promise.reject(closedError()) : connection.snapshot(look)
   const write = <T>(durability: Durability, change: () => T, isolated = false): Promise<T> =>
     closed ? Promise.reject(closedError()) : writer.write(durability, change, isolated)
-  /** Writes what was promised, then tells those who wait for it: a failed wake-up must not undo anything. */
-  const writeAndTell = async <T>(change: () => T, news: (answer: T) => Change | null): Promise<T> => {
-    const answer = await write(promised, change)
-    const told = news(answer)
-    if (told === null) return answer
-    tell(told)
-    return answer
-  }
   const scripts = sqliteScripts({ db, now: clock.now, promised, read, write, tell })
   const holdings = sqliteHoldings(memory)
   const changing = sqliteChanging(memory)
@@ -212,7 +204,6 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
 
       ...managingTasks(scripts, changing),
       ...looking.tasks,
-      limitsOn: (id) => read(() => limitsOn(db, lanes, rowid(id), clock.now())),
     },
 
     sessions: {
@@ -260,14 +251,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         while (!(await write(promised, () => configureQueues(db, memory, settings)))) await stepInOrder()
       },
 
-      async planLimits(planned) {
-        // Looks before it locks: almost every open finds nothing to do.
-        if ((await read(() => changedLimits(db, planned))).length === 0) return
-        await writeAndTell(
-          () => planLimits(db, planned),
-          (changed) => (changed ? { kind: 'work' } : null),
-        )
-      },
+      planLimits: (planned) => planLimits(scripts, countingLimits, planned),
       ...recurring(scripts, {
         prepare: async () => {},
         insert: (task) => native(() => insertTasks(db, [task], clock.now(), intended)[0]!),

@@ -1,6 +1,9 @@
-import { isSameLimit, type Limit, type PlannedLimit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
+import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
 import { Gate, type GateRow } from '../../gate.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
+import type { CountingLimits } from '../../scripts/limits.ts'
+import { change } from '../../sql/script.ts'
+import { sql as statement } from '../../sql/sql.ts'
 import type { Sql } from '../server/sql.ts'
 import { HELD } from '../tasks/batches.ts'
 
@@ -148,39 +151,15 @@ export async function freeSlot(sql: Sql, lane: number): Promise<boolean> {
   return slots.write(sql)
 }
 
-/** Those that the database does not know, or knows with other numbers. */
-export async function changedLimits(sql: Sql, planned: readonly PlannedLimit[]): Promise<PlannedLimit[]> {
-  if (planned.length === 0) return []
-  const rows = await sql.rows<LimitRow>('SELECT * FROM gleaner.limits')
-  const known = new Map(rows.map((row) => [row.scope, limitOf(row)]))
-  return planned.filter((one) => !isSameLimit(one.limit, known.get(scopeWords(one)) ?? null))
-}
-
-/** In the order of their scopes, so that nobody waits for somebody who waits for him. */
-export async function planLimits(sql: Sql, changed: readonly PlannedLimit[]): Promise<void> {
-  await sql.run(`UPDATE gleaner.settings SET value = value + 1 WHERE key = 'limits'`)
-  for (const one of [...changed].sort((a, b) => (scopeWords(a) < scopeWords(b) ? -1 : 1))) {
-    const scope = scopeWords(one)
-    if (one.limit === null) await sql.run('DELETE FROM gleaner.limits WHERE scope = $1', [scope])
-    else {
-      const { concurrency, rate } = one.limit
-      await sql.run(
-        `INSERT INTO gleaner.limits VALUES ($1, $2, $3, $4) ON CONFLICT (scope) DO UPDATE
-         SET concurrency = excluded.concurrency, rate_count = excluded.rate_count, rate_per_ms = excluded.rate_per_ms`,
-        [scope, concurrency, rate?.count ?? null, rate?.perMs ?? null],
-      )
-    }
-    if ('queue' in one) {
-      await sql.run(
-        'INSERT INTO gleaner.gates (scope, limit_scope) VALUES ($1, $1) ON CONFLICT (scope) DO NOTHING',
-        [scope],
-      )
-    }
-    // With other numbers, what was shut may be open.
-    await sql.run(
-      `INSERT INTO gleaner.gate_news (gate, lane) SELECT gate, lane FROM gleaner.turnstiles
-       WHERE NOT ready AND gate IN (SELECT id FROM gleaner.gates WHERE limit_scope = $1)`,
-      [scope],
-    )
-  }
+/** Differs because claims count what is held of a queue when they first lock its counter, and are told which keys to look at again. */
+export const countingLimits: CountingLimits = {
+  beginCounting: (queue) => {
+    const scope = scopeWords({ queue })
+    return change(statement`
+      INSERT INTO gleaner.gates (scope, limit_scope) VALUES (${scope}, ${scope}) ON CONFLICT (scope) DO NOTHING`)
+  },
+  reopen: (limitScope) =>
+    change(statement`
+      INSERT INTO gleaner.gate_news (gate, lane) SELECT gate, lane FROM gleaner.turnstiles
+      WHERE NOT ready AND gate IN (SELECT id FROM gleaner.gates WHERE limit_scope = ${limitScope})`),
 }

@@ -103,6 +103,9 @@ const schema: SchemaDifferences = {
         SELECT id, ${COUNTERS} FROM gleaner.lanes UNION ALL SELECT lane, ${COUNTERS} FROM gleaner.tallies) AS parts
       GROUP BY id) AS sums
     JOIN (SELECT id, queue, name, requires FROM gleaner.lanes) AS lanes USING (id))`,
+  // Slots that are free again, and that no claim has taken into account yet, count as free.
+  gateHeld: statement`
+    g.held - (SELECT coalesce(pg_catalog.sum(n.freed), 0) FROM gleaner.gate_news AS n WHERE n.gate = g.id)`,
   measuredSince: (minute) => statement`
     SELECT * FROM gleaner.minutes WHERE minute >= ${minute}
     UNION ALL SELECT * FROM gleaner.minute_news WHERE minute >= ${minute}`,

@@ -95,6 +95,7 @@ const schema: SchemaDifferences = {
     FROM gleaner.lanes AS l LEFT JOIN (
       SELECT lane, count(*) AS n FROM gleaner.tasks
       WHERE id > (SELECT value FROM gleaner.meta WHERE key = 'counted_through') GROUP BY lane) AS u ON u.lane = l.id)`,
+  gateHeld: sql`g.held`,
   measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
   measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
   alsoWhenQueued: verbatim(''),

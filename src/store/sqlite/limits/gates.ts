@@ -1,6 +1,9 @@
-import { isSameLimit, type Limit, type PlannedLimit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
+import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
 import { Gate, type GateRow } from '../../gate.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
+import type { CountingLimits } from '../../scripts/limits.ts'
+import { change, native } from '../../sql/script.ts'
+import { sql } from '../../sql/sql.ts'
 import type { Statements } from '../file/statements.ts'
 
 const QUEUES_WITH_GATE = `SELECT substr(scope, 7) FROM gleaner_gates WHERE scope >= 'queue/' AND scope < 'queue0'`
@@ -77,52 +80,20 @@ export function release(db: Statements, leaving: ReadonlyMap<number, number>): b
   return true
 }
 
-/** Those that the database does not know, or knows with other numbers. */
-export function changedLimits(db: Statements, planned: readonly PlannedLimit[]): PlannedLimit[] {
-  return planned.filter((one) => {
-    const row = db.sql('SELECT * FROM gleaner_limits WHERE scope = ?').get(scopeWords(one)) as
-      | LimitRow
-      | undefined
-    return !isSameLimit(one.limit, row === undefined ? null : limitOf(row))
-  })
-}
-
-/** False when there was nothing to do. */
-export function planLimits(db: Statements, planned: readonly PlannedLimit[]): boolean {
-  const changed = changedLimits(db, planned)
-  for (const one of changed) {
-    const scope = scopeWords(one)
-    if (one.limit === null) db.sql('DELETE FROM gleaner_limits WHERE scope = ?').run(scope)
-    else {
-      const { concurrency, rate } = one.limit
-      db.sql('INSERT OR REPLACE INTO gleaner_limits VALUES (?, ?, ?, ?)').run(
-        scope,
-        concurrency,
-        rate?.count ?? null,
-        rate?.perMs ?? null,
-      )
-    }
-    if ('queue' in one) countQueue(db, one.queue)
-    reopen(db, scope)
-  }
-  if (changed.length === 0) return false
-  db.sql(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'limits'`).run()
-  return true
-}
-
-/** From the first limit of a queue on, what is held there is counted: beginning with what is held now. */
-function countQueue(db: Statements, queue: string): void {
-  const scope = scopeWords({ queue })
-  if (db.scalar('SELECT 1 FROM gleaner_gates WHERE scope = ?').get(scope) !== undefined) return
-  const gate = db
-    .scalar(`INSERT INTO gleaner_gates (scope, limit_scope, held) VALUES (?, ?,
-               (SELECT count(*) FROM gleaner_held h JOIN gleaner_lanes l ON l.id = h.lane WHERE l.queue = ?)) RETURNING id`)
-    .get(scope, scope, queue) as number
-  db.sql('UPDATE gleaner_lanes SET queue_gate = ? WHERE queue = ?').run(gate, queue)
-}
-
-/** With other numbers, what was shut may be open. */
-function reopen(db: Statements, limitScope: string): void {
-  db.sql(`UPDATE gleaner_turnstiles SET ready = 1, wake_at = NULL
-          WHERE ready = 0 AND gate IN (SELECT id FROM gleaner_gates WHERE limit_scope = ?)`).run(limitScope)
+export const countingLimits: CountingLimits = {
+  beginCounting: (queue) =>
+    native((db: Statements) => {
+      const scope = scopeWords({ queue })
+      if (db.scalar('SELECT 1 FROM gleaner_gates WHERE scope = ?').get(scope) !== undefined) return
+      // What is held now counts, too.
+      const gate = db
+        .scalar(`INSERT INTO gleaner_gates (scope, limit_scope, held) VALUES (?, ?,
+                   (SELECT count(*) FROM gleaner_held h JOIN gleaner_lanes l ON l.id = h.lane WHERE l.queue = ?)) RETURNING id`)
+        .get(scope, scope, queue) as number
+      db.sql('UPDATE gleaner_lanes SET queue_gate = ? WHERE queue = ?').run(gate, queue)
+    }),
+  reopen: (limitScope) =>
+    change(sql`
+      UPDATE gleaner.turnstiles SET ready = 1, wake_at = NULL
+      WHERE ready = 0 AND gate IN (SELECT id FROM gleaner.gates WHERE limit_scope = ${limitScope})`),
 }
