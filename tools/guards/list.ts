@@ -1101,8 +1101,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'postgres: every other outcome proves its fence',
     promise: 'A late failure, put-off or hand-back takes no task from its new holder.',
     file: 'src/store/postgres/tasks/exchange.ts',
-    find: 'if (task?.fence !== fence) {',
-    replace: 'if (task === undefined) {',
+    find: 'return task?.fence === fence ? task : null',
+    replace: 'return task ?? null',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a put-off with a stale fence is refused and changes nothing',

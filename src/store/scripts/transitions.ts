@@ -1,5 +1,6 @@
-import type { Held, Transition, Waiting } from '../../model/outcome.ts'
+import { decide, type Held, type Outcome, type Transition, type Waiting } from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
+import type { ClaimProof, Run } from '../ports/exchange.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
@@ -55,6 +56,50 @@ export function heldTask(row: HeldTaskRow): HeldTask {
 export interface Decided {
   task: HeldTask
   transition: Transition
+}
+
+/** What a worker hands in, and what follows. */
+export interface HandedIn {
+  decided: Decided[]
+  /** The worker does not hold them. */
+  refused: string[]
+  ended: string[]
+  /** Some of them wait again. */
+  requeued: boolean
+}
+
+/** `heldAs`: the task, if the worker holds it under this fence. */
+export function decideHandedIn(
+  outcomes: readonly (Run & { outcome: Outcome })[],
+  heldAs: (proof: ClaimProof) => HeldTask | null,
+): HandedIn {
+  const answer: HandedIn = { decided: [], refused: [], ended: [], requeued: false }
+  const seen = new Set<string>()
+  for (const { id, fence, outcome, startedAt } of outcomes) {
+    const task = seen.has(id) ? null : heldAs({ id, fence })
+    if (task === null) {
+      answer.refused.push(id)
+      continue
+    }
+    // Once: the first outcome frees it.
+    seen.add(id)
+    // A start that was not yet written down is known now. A task that goes back unstarted has none.
+    const started =
+      outcome.kind === 'returned' ? {} : { started: true, startedAt: task.startedAt ?? startedAt }
+    const run = { ...task, ...started }
+    const transition = decide(run, outcome)
+    answer.decided.push({ task: run, transition })
+    if (transition.to === 'waiting') answer.requeued = true
+    else answer.ended.push(id)
+  }
+  return answer
+}
+
+/** Tasks that the store has in the name of a worker, and that the worker does not know of, go back. */
+export function giveBackUnknown(held: readonly HeldTask[], known: ReadonlySet<string>): Decided[] {
+  return held
+    .filter(({ id }) => !known.has(id))
+    .map((task) => ({ task, transition: decide({ ...task, started: false }, { kind: 'returned' }) }))
 }
 
 /** What each database does in its own way when a task is freed. Counts are written at the end of the transaction. */

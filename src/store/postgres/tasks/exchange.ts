@@ -1,5 +1,5 @@
-import { decide } from '../../../model/outcome.ts'
-import type { Exchange, Exchanged, Run } from '../../ports/exchange.ts'
+import type { ClaimProof, Exchange, Exchanged, Run } from '../../ports/exchange.ts'
+import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
 import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
@@ -15,7 +15,7 @@ import { lookOut } from './outlook.ts'
 import { rowid } from './rowid.ts'
 import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
 import { Tally } from './tally.ts'
-import { allHeldBy, applyAll, type Decided, heldAmong } from './transition.ts'
+import { allHeldBy, applyAll, heldAmong } from './transition.ts'
 
 /** What an exchange changed that others wait for. */
 export interface Effect {
@@ -126,27 +126,16 @@ async function settle(
   if (holding !== undefined) ended.push(...(await completedBefore(sql, session, outcomes, ended)))
   const done = new Set(ended)
   const refused = outcomes.filter((o) => o.outcome.kind === 'completed' && !done.has(o.id)).map((o) => o.id)
-  let requeued = false
-  const decided: Decided[] = []
-  for (const { id, fence, outcome, startedAt } of others) {
+  const heldAs = ({ id, fence }: ClaimProof) => {
     const task = held.get(id)
-    if (task?.fence !== fence) {
-      refused.push(id)
-      continue
-    }
-    // Once: it is in nobody's hands then.
-    held.delete(id)
-    // A start that was not yet written down is known now; what is handed back unstarted has none.
-    if (outcome.kind !== 'returned')
-      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
-    const transition = decide(task, outcome)
-    decided.push({ task, transition })
-    if (transition.to === 'waiting') requeued = true
-    else ended.push(id)
+    return task?.fence === fence ? task : null
   }
+  const { decided, ...handedIn } = decideHandedIn(others, heldAs)
+  refused.push(...handedIn.refused)
+  ended.push(...handedIn.ended)
   await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
-  return { refused, ended, requeued, slots: tally.slots }
+  return { refused, ended, requeued: handedIn.requeued, slots: tally.slots }
 }
 
 /**
@@ -163,13 +152,9 @@ async function compareHeld(
   if (holding === undefined) return { unknown: false, lost: [] }
   const known = new Set(holding)
   const held = await allHeldBy(sql, [session])
-  const unknown = held.filter((task) => !known.has(task.id))
+  const unknown = giveBackUnknown(held, known)
   const tally = new Tally()
-  const decided = unknown.map((task) => ({
-    task,
-    transition: decide({ ...task, started: false }, { kind: 'returned' }),
-  }))
-  await applyAll(sql, memory, decided, now, tally)
+  await applyAll(sql, memory, unknown, now, tally)
   await tally.write(sql)
   if (limited) await tally.slots.write(sql)
   const ours = held.map(({ id }) => id).filter((id) => known.has(id))

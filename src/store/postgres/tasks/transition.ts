@@ -15,8 +15,6 @@ import { fileFinished } from './finished.ts'
 import { rowid } from './rowid.ts'
 import type { Tally } from './tally.ts'
 
-export type { Decided }
-
 /** By id, those of the tasks that this session holds; locked until the end of the transaction. */
 export async function heldAmong(
   sql: Sql,

@@ -1,5 +1,5 @@
-import { decide } from '../../../model/outcome.ts'
-import type { Claim, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
+import type { Claim, ClaimProof, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
+import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
 import { NOTHING_OPEN, type Opening, openLanes } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import { opensAt } from '../limits/limited-claim.ts'
@@ -9,7 +9,7 @@ import { isLive, markUseful } from '../sessions/live.ts'
 import { advanceRaces, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
 import { type Completion, completeAll } from './complete.ts'
 import { Tally } from './tally.ts'
-import { allHeldBy, apply, heldBy } from './transition.ts'
+import { allHeldBy, applyAll, heldBy } from './transition.ts'
 
 /** What an exchange changed that others wait for. `requeued`: something may be claimable that was not. */
 export interface Effect {
@@ -49,29 +49,12 @@ export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange
 
 function settle(db: Statements, memory: Memory, session: number, exchange: Exchange, now: number) {
   const tally = new Tally()
-  const completions: Completion[] = []
-  const refused: string[] = []
-  const ended: string[] = []
-  let requeued = false
-  for (const handedIn of exchange.outcomes) {
-    if (isCompletion(handedIn)) {
-      completions.push(handedIn)
-      continue
-    }
-    const { id, fence, outcome, startedAt } = handedIn
-    const task = heldBy(db, session, Number(id), fence)
-    if (task === null) {
-      refused.push(id)
-      continue
-    }
-    // A start that was not yet written down is known now; what is handed back unstarted has none.
-    if (outcome.kind !== 'returned')
-      Object.assign(task, { started: true, startedAt: task.startedAt ?? startedAt })
-    const transition = decide(task, outcome)
-    apply(db, memory, task, transition, now, tally)
-    if (transition.to === 'waiting') requeued = true
-    else ended.push(id)
-  }
+  const completions = exchange.outcomes.filter(isCompletion)
+  const others = exchange.outcomes.filter((handedIn) => !isCompletion(handedIn))
+  const heldAs = ({ id, fence }: ClaimProof) => heldBy(db, session, Number(id), fence)
+  const { decided, refused, ended, ...handedIn } = decideHandedIn(others, heldAs)
+  applyAll(db, memory, decided, now, tally)
+  let { requeued } = handedIn
   const completed = completeAll(db, session, completions, now)
   for (const group of completed) {
     memory.lanes.countCompleted(group, tally)
@@ -112,10 +95,9 @@ function compareHeld(
   const held = allHeldBy(db, session)
   const ours = new Set(held.map(({ id }) => id))
   refused.push(...holding.filter((id) => !ours.has(id)))
-  const unknown = held.filter((task) => !known.has(task.id))
+  const unknown = giveBackUnknown(held, known)
   const tally = new Tally()
-  for (const task of unknown)
-    apply(db, memory, task, decide({ ...task, started: false }, { kind: 'returned' }), now, tally)
+  applyAll(db, memory, unknown, now, tally)
   tally.write(db)
   return unknown.length > 0
 }

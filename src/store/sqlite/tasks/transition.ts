@@ -1,4 +1,3 @@
-import type { Transition } from '../../../model/outcome.ts'
 import {
   applyTransitions,
   type Decided,
@@ -49,17 +48,6 @@ export function applyAll(
   tally: Tally,
 ): void {
   driveOn(db, applyTransitions(DIALECT, freeingTasks(memory, tally), decided, now))
-}
-
-export function apply(
-  db: Statements,
-  memory: Memory,
-  task: HeldTask,
-  transition: Transition,
-  now: number,
-  tally: Tally,
-): void {
-  applyAll(db, memory, [{ task, transition }], now, tally)
 }
 
 function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {
