@@ -3,7 +3,7 @@ import type { TaskStatus } from '../model/task.ts'
 import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
 import { sqlitePath } from './open.ts'
 import type { PostgresOptions, SqliteLibrary } from './ports/database.ts'
-import { CopySource } from './sqlite/upkeep/copy-source.ts'
+import { CopySource } from './sqlite/maintenance/copy-source.ts'
 
 export interface CopyOptions {
   /** How to reach the target, beside its URL. */
@@ -55,7 +55,7 @@ export async function copyTables(from: string, to: string, options: CopyOptions 
   const target = { url: targetUrl(to), ...postgres }
   const source = await CopySource.open(sourcePath(from), sqlite.library)
   try {
-    const { checkEmpty, intoEmptySchema } = await import('./postgres/upkeep/copy-target.ts')
+    const { checkEmpty, intoEmptySchema } = await import('./postgres/maintenance/copy-target.ts')
     const counted = source.count()
     if (dryRun) {
       await checkEmpty(target)

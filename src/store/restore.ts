@@ -1,8 +1,8 @@
 import { sqlitePath } from './open.ts'
 import type { SqliteLibrary } from './ports/database.ts'
 import type { UpkeepProgress } from './ports/maintenance.ts'
-import { doChore } from './sqlite/upkeep/chores.ts'
-import { notInMemory } from './sqlite/upkeep/upkeep.ts'
+import { runJob } from './sqlite/maintenance/jobs.ts'
+import { notInMemory } from './sqlite/maintenance/maintenance.ts'
 
 /** Of a database that is not open here. */
 export async function restoreDatabase(
@@ -12,9 +12,9 @@ export async function restoreDatabase(
 ): Promise<void> {
   const file = sqlitePath(database)
   if (file === undefined) {
-    const { notOurs } = await import('./postgres/upkeep/upkeep.ts')
+    const { notOurs } = await import('./postgres/maintenance/maintenance.ts')
     throw notOurs('restore')
   }
   if (file === ':memory:') throw notInMemory('restore')
-  await doChore({ kind: 'restore', database: file, path }, options.onProgress, options.library)
+  await runJob({ kind: 'restore', database: file, path }, options.onProgress, options.library)
 }

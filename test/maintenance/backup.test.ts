@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { type Gleaner, openGleaner, type TaskEvent } from '../../src/index.ts'
-import { copyDatabase } from '../../src/store/sqlite/upkeep/backup.ts'
+import { copyDatabase } from '../../src/store/sqlite/maintenance/backup.ts'
 import { type Place, test } from '../journeys/place.ts'
 import { patient, quick, tasks } from '../journeys/tasks.ts'
 

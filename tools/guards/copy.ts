@@ -1,7 +1,7 @@
 import type { Guard } from './guard.ts'
 
-const SOURCE = 'src/store/sqlite/upkeep/copy-source.ts'
-const TARGET = 'src/store/postgres/upkeep/copy-target.ts'
+const SOURCE = 'src/store/sqlite/maintenance/copy-source.ts'
+const TARGET = 'src/store/postgres/maintenance/copy-target.ts'
 const TEST = 'test/maintenance/copy.test.ts'
 const WHOLE = 'takes all of it along; what waited is done once and in its order, and numbers go on'
 const QUARANTINED = 'keeps rows quarantined, until they are edited there'

@@ -92,7 +92,7 @@ export const DASHBOARD: readonly Guard[] = [
   {
     name: 'dashboard: a backup that failed is written down',
     promise: 'System tells of every backup, also of those that somebody counts on and that are not there.',
-    file: 'src/store/sqlite/upkeep/upkeep.ts',
+    file: 'src/store/sqlite/maintenance/maintenance.ts',
     find: '      await note({ bytes: null, error: (error as Error).message })\n',
     replace: '',
     test: {

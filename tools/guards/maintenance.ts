@@ -4,7 +4,7 @@ const STORES = [
   {
     store: 'sqlite',
     conformance: 'test/store/sqlite.conformance.test.ts',
-    prune: 'src/store/sqlite/upkeep/prune.ts',
+    prune: 'src/store/sqlite/maintenance/prune.ts',
     remove: 'src/store/sqlite/manage/remove.ts',
     age: ['AND t.finished_at <= ${until}', 'AND t.finished_at <= ${until} + 1e15'],
     oldest: ['sql`${head} ORDER BY ${order} LIMIT', 'sql`${head} ORDER BY t.finished_at DESC LIMIT'],
@@ -14,7 +14,7 @@ const STORES = [
   {
     store: 'postgres',
     conformance: 'test/store/postgres.conformance.test.ts',
-    prune: 'src/store/postgres/upkeep/prune.ts',
+    prune: 'src/store/postgres/maintenance/prune.ts',
     remove: 'src/store/postgres/manage/remove.ts',
     age: ['AND f.finished_at <= ${until}', 'AND f.finished_at + 0 * CAST(${until} AS bigint) IS NOT NULL'],
     oldest: ['ORDER BY t.finished_at, t.id LIMIT', 'ORDER BY t.finished_at DESC, t.id LIMIT'],
@@ -160,7 +160,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'postgres: pruning does not walk over what it removed',
     promise: 'A step costs the same however much was pruned before it.',
-    file: 'src/store/postgres/upkeep/prune.ts',
+    file: 'src/store/postgres/maintenance/prune.ts',
     find: 'removed(tasks: readonly FinishedTask[]): void {\n',
     replace: 'removed(tasks: readonly FinishedTask[]): void {\n    if (tasks.length > 0) return\n',
     test: {
@@ -193,7 +193,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup is of one moment',
     promise: 'A backup under load comes to its end, and holds no half of anything.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: "      source.raw.exec('BEGIN')\n",
     replace: '',
     test: {
@@ -204,7 +204,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup holds no live worker',
     promise: 'What workers of the original hold waits in the copy, although their processes are alive.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: "driveOn(db, endSession(dialect, holdings, { id: Number(id), cause: 'stop' }))",
     replace: 'Number(id)',
     test: {
@@ -215,7 +215,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup has its name when it is whole',
     promise: 'There is never a half backup under the final name.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: 'await copyPages(database, partial, tell)',
     replace: 'await copyPages(database, path, tell)',
     test: { file: BACKUP, title: 'has its name only when it is whole, and tells how far it is' },
@@ -223,7 +223,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a failed backup leaves nothing',
     promise: 'A full disk is not made fuller by what is left of a backup.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: "for (const suffix of ['', ...COMPANIONS]) rmSync(",
     replace: "for (const suffix of ['-none']) rmSync(",
     test: { file: BACKUP, title: 'replaces nothing that came meanwhile, either' },
@@ -231,7 +231,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup replaces nothing unasked',
     promise: 'Yesterday’s backup is not overwritten by mistake.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: '  if (overwrite) renameSync(partial, path)\n  else linkInPlace(partial, path)\n',
     replace: '  renameSync(partial, path)\n  if (overwrite) linkInPlace\n',
     test: { file: BACKUP, title: 'replaces nothing that came meanwhile, either' },
@@ -239,7 +239,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup does not replace its database',
     promise: 'With { overwrite: true } nobody can lose the database itself.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: 'if (isSameFile(database, path) || ',
     replace: 'if (isSameFile(database, database.concat(path)) || ',
     test: { file: BACKUP, title: 'never takes the place of the database itself, or of one that is open' },
@@ -247,7 +247,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a backup does not get the log of another',
     promise: 'What lies beside the name of a backup is not taken for a part of it.',
-    file: 'src/store/sqlite/upkeep/backup.ts',
+    file: 'src/store/sqlite/maintenance/backup.ts',
     find: '  if (companion === undefined) return\n',
     replace: '  if (companion !== null) return\n',
     test: {
@@ -258,7 +258,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a restore is alone',
     promise: 'A database that somebody has open is not replaced under his feet.',
-    file: 'src/store/sqlite/upkeep/restore.ts',
+    file: 'src/store/sqlite/maintenance/restore.ts',
     find: '    closeLog(database)\n',
     replace: '',
     test: { file: RESTORE, title: 'is refused while another process has it open, and changes nothing' },
@@ -266,7 +266,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'a restore checks the backup first',
     promise: 'A damaged backup does not replace a sound database.',
-    file: 'src/store/sqlite/upkeep/restore.ts',
+    file: 'src/store/sqlite/maintenance/restore.ts',
     find: '  await verifyBackup(path)\n',
     replace: '',
     test: {
@@ -277,8 +277,8 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'an open Gleaner checks before it closes',
     promise: 'A wrong path costs nobody his running workers.',
-    file: 'src/store/sqlite/upkeep/upkeep.ts',
-    find: "      await chore({ kind: 'verify', path })\n",
+    file: 'src/store/sqlite/maintenance/maintenance.ts',
+    find: "      await job({ kind: 'verify', path })\n",
     replace: '',
     test: {
       file: RESTORE,
@@ -288,7 +288,7 @@ export const MAINTENANCE: Guard[] = [
   {
     name: 'space of the app is not rearranged unasked',
     promise: 'Rows of the app that have no key of their own keep their numbers.',
-    file: 'src/store/sqlite/upkeep/optimize.ts',
+    file: 'src/store/sqlite/maintenance/optimize.ts',
     find: '      .get() === undefined\n',
     replace: '      .get() !== null\n',
     test: {

@@ -18,8 +18,8 @@ export const SQLITE_LIBRARIES: readonly Guard[] = [
   {
     name: 'sqlite: a second library is refused before a restore',
     promise: 'Nothing is written beside another SQLite library.',
-    file: 'src/store/sqlite/upkeep/chores.ts',
-    find: '    for (const file of closedFiles(chore)) refuseSecondLibrary(file, driver)\n',
+    file: 'src/store/sqlite/maintenance/jobs.ts',
+    find: '    for (const file of closedFiles(job)) refuseSecondLibrary(file, driver)\n',
     replace: '',
     test: {
       file: TWO,

@@ -17,6 +17,9 @@ import { endSession, insertSession, readLiveSessions } from '../scripts/sessions
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { countingLimits, freeSlot } from './limits/gates.ts'
+import { postgresMaintenance } from './maintenance/maintenance.ts'
+import { appliedMigrations, sizes } from './maintenance/sizes.ts'
+import { giveBackUnreachable } from './maintenance/unreachable.ts'
 import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { addMetrics } from './manage/metrics.ts'
@@ -50,9 +53,6 @@ import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
 import { rowid } from './tasks/rowid.ts'
 import { withinTransaction } from './tasks/within.ts'
-import { appliedMigrations, sizes } from './upkeep/sizes.ts'
-import { giveBackUnreachable } from './upkeep/unreachable.ts'
-import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
   durability?: 'full' | 'normal'
@@ -279,7 +279,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     maintenance: {
-      ...postgresUpkeep(shared),
+      ...postgresMaintenance(shared),
       rerank: stepInOrder,
       repairRows,
       sizes: () => read(() => sizes(sql)),

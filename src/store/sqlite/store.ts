@@ -25,6 +25,8 @@ import { driveOn, sqliteScripts } from './file/scripts.ts'
 import { Waking } from './file/waking.ts'
 import { Writer } from './file/writer.ts'
 import { countingLimits } from './limits/gates.ts'
+import { sqliteMaintenance } from './maintenance/maintenance.ts'
+import { appliedMigrations, sizes } from './maintenance/sizes.ts'
 import { sqliteChanging } from './manage/changing.ts'
 import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
@@ -40,8 +42,6 @@ import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
 import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
-import { appliedMigrations, sizes } from './upkeep/sizes.ts'
-import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. */
@@ -131,7 +131,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   /** Inside the transaction of a claim: `claims` of what a worker wanted were there. */
   const heed = (session: string, want: { start: number } | null, claims: number) =>
     waking.asked(session, want, claims)
-  const { settled, ...upkeep } = sqliteUpkeep({
+  const { settled, ...maintenance } = sqliteMaintenance({
     connection,
     memory,
     scripts,
@@ -262,7 +262,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     maintenance: {
-      ...upkeep,
+      ...maintenance,
       rerank: stepInOrder,
       repairRows,
       sizes: () => read(() => sizes(db)),

@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs'
-import { replaceDatabase } from '../../../src/store/sqlite/upkeep/restore.ts'
+import { replaceDatabase } from '../../../src/store/sqlite/maintenance/restore.ts'
 import { argument, say } from '../../journeys/program.ts'
 
 /** Restores, and stands still in the middle of it until it is told to go on. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { COUNTING, FLAWS } from '../../../src/store/postgres/upkeep/soundness.ts'
+import { COUNTING, FLAWS } from '../../../src/store/postgres/maintenance/soundness.ts'
 import { until } from '../../until.ts'
 import type { Ground, Row } from './ground.ts'
 

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { COUNTING, FLAWS } from '../../../src/store/sqlite/upkeep/soundness.ts'
+import { COUNTING, FLAWS } from '../../../src/store/sqlite/maintenance/soundness.ts'
 import type { Ground, Row } from './ground.ts'
 
 /** A file in a folder of its own. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Connection } from '../../../src/store/sqlite/file/connection.ts'
-import { findingsIn } from '../../../src/store/sqlite/upkeep/soundness.ts'
+import { findingsIn } from '../../../src/store/sqlite/maintenance/soundness.ts'
 import { type Random, randomFrom } from '../random.ts'
 import { type Fate, ModelledFile } from './disk.ts'
 import type { Recording } from './recording.ts'

@@ -1,4 +1,4 @@
-import { COUNTING, FLAWS } from '../../../src/store/postgres/upkeep/soundness.ts'
+import { COUNTING, FLAWS } from '../../../src/store/postgres/maintenance/soundness.ts'
 import type { Ground, Row } from '../ground/ground.ts'
 import type { Cluster } from './cluster.ts'
 

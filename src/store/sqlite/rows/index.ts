@@ -8,10 +8,10 @@ import { areSameWaits } from '../../row-waits.ts'
 import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
+import { runJob } from '../maintenance/jobs.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
 import { runEffects } from '../tasks/effects.ts'
 import type { OurDatabase } from '../tasks/within.ts'
-import { doChore } from '../upkeep/chores.ts'
 import { claimsOf } from './claim.ts'
 import { togetherOf } from './complete-together.ts'
 import { countRows, isQuicklyCounted } from './count.ts'
@@ -151,13 +151,13 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
           : null,
       )
       if (quick !== null) return quick
-      const chore = {
+      const job = {
         kind: 'count-rows',
         database: connection.path,
         source: known.rows.source,
         now: now(),
       } as const
-      return aside(counts, discovery, () => doChore(chore, undefined, connection.driver.library))
+      return aside(counts, discovery, () => runJob(job, undefined, connection.driver.library))
     },
     async noteWaiting(discoveries) {
       const waits = await scripts.read(readWaits)

@@ -7,13 +7,13 @@ import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
 import type { Memory } from '../memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
-import { type Chore, type ChoreAnswers, doChore } from './chores.ts'
+import { type JobAnswers, type MaintenanceJob, runJob } from './jobs.ts'
 import { optimize } from './optimize.ts'
 import { sqlitePruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
 import { giveBackUnreachable, moveToTheirLines } from './unreachable.ts'
 
-export interface UpkeepOf {
+export interface MaintenanceServices {
   connection: Connection
   memory: Memory
   scripts: Scripts
@@ -23,13 +23,20 @@ export interface UpkeepOf {
 }
 
 /** What it adds to the port. */
-type Upkeep = Pick<
+type Maintenance = Pick<
   MaintenanceStore,
   'pruneTasks' | 'check' | 'optimize' | 'checkpoint' | 'backup' | 'backups' | 'restore'
 >
 
-/** The chores of a store that was closed meanwhile are still done. */
-export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: UpkeepOf): Upkeep & {
+/** `settled`: jobs that began before the store was closed still run to their end. */
+export function sqliteMaintenance({
+  connection,
+  memory,
+  scripts,
+  now,
+  read,
+  write,
+}: MaintenanceServices): Maintenance & {
   settled(): Promise<unknown>
 } {
   const db = connection.statements
@@ -40,24 +47,24 @@ export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: 
   const underWay = new Set<Promise<unknown>>()
 
   const stillOpen = () => read(() => {})
-  const chore = async <C extends Chore>(
+  const job = async <C extends MaintenanceJob>(
     asked: C,
-    onProgress?: Parameters<typeof doChore>[1],
-  ): Promise<ChoreAnswers[C['kind']]> => {
+    onProgress?: Parameters<typeof runJob>[1],
+  ): Promise<JobAnswers[C['kind']]> => {
     await stillOpen()
-    const doing = doChore(asked, onProgress, library)
+    const doing = runJob(asked, onProgress, library)
     underWay.add(doing)
     return doing.finally(() => underWay.delete(doing))
   }
 
-  /** Also one that failed: somebody counts on it. */
+  /** Records the backup, also if it failed: its schedule may rely on it. */
   async function noted(
     started: Pick<BackupRecord, 'path' | 'startedAt'>,
     make: () => Promise<Backup>,
   ): Promise<Backup> {
     const since = performance.now()
     const note = (how: Pick<BackupRecord, 'bytes' | 'error'>) =>
-      // A copy that is there is not refused because nobody could write it down.
+      // A backup that was made is not refused because its record could not be written.
       write('normal', () => noteBackup(db, { ...started, ...how, tookMs: performance.now() - since })).catch(
         () => {},
       )
@@ -72,7 +79,7 @@ export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: 
   }
 
   async function look(): Promise<Finding[]> {
-    if (!inMemory) return chore({ kind: 'check', database })
+    if (!inMemory) return job({ kind: 'check', database })
     await stillOpen()
     return findingsIn(connection)
   }
@@ -87,12 +94,12 @@ export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: 
         }),
       ),
     async optimize(options) {
-      if (!inMemory) return chore({ kind: 'optimize', database, options })
+      if (!inMemory) return job({ kind: 'optimize', database, options })
       await stillOpen()
       return optimize(connection, options)
     },
     async checkpoint() {
-      if (!inMemory) return chore({ kind: 'checkpoint', database })
+      if (!inMemory) return job({ kind: 'checkpoint', database })
       await stillOpen()
       return { complete: true }
     },
@@ -100,15 +107,15 @@ export function sqliteUpkeep({ connection, memory, scripts, now, read, write }: 
       if (inMemory) throw notInMemory('backup')
       const startedAt = now()
       return noted({ path: resolve(path), startedAt }, () =>
-        chore({ kind: 'backup', database, path, overwrite, now: startedAt }, onProgress),
+        job({ kind: 'backup', database, path, overwrite, now: startedAt }, onProgress),
       )
     },
     backups: () => read(() => readBackups(db)),
     async restore(path, { leave, onProgress }) {
       if (inMemory) throw notInMemory('restore')
-      await chore({ kind: 'verify', path })
+      await job({ kind: 'verify', path })
       await leave()
-      await doChore({ kind: 'restore', database, path }, onProgress, library)
+      await runJob({ kind: 'restore', database, path }, onProgress, library)
     },
     settled: () => Promise.allSettled(underWay),
   }

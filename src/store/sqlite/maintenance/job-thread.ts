@@ -6,33 +6,33 @@ import { Connection } from '../file/connection.ts'
 import { translated } from '../file/sql-errors.ts'
 import { countAside } from '../rows/count.ts'
 import { copyDatabase } from './backup.ts'
-import type { Chore, ChoreOrder, FromChore, PlainError } from './chores.ts'
+import type { FromJob, JobOrder, MaintenanceJob, PlainError } from './jobs.ts'
 import { checkpoint, optimize } from './optimize.ts'
 import { replaceDatabase } from './restore.ts'
 import { findingsIn } from './soundness.ts'
 import { verifyBackup } from './verify.ts'
 
-/** One chore, and the end. */
+// The thread runs one job and ends.
 const port = parentPort!
-const say = (message: FromChore) => port.postMessage(message)
+const say = (message: FromJob) => port.postMessage(message)
 const tell = (progress: UpkeepProgress) => say({ progress })
 
-async function done(chore: Chore): Promise<unknown> {
-  switch (chore.kind) {
+async function done(job: MaintenanceJob): Promise<unknown> {
+  switch (job.kind) {
     case 'check':
-      return on(chore.database, findingsIn)
+      return on(job.database, findingsIn)
     case 'checkpoint':
-      return on(chore.database, checkpoint)
+      return on(job.database, checkpoint)
     case 'optimize':
-      return on(chore.database, (connection) => optimize(connection, chore.options))
+      return on(job.database, (connection) => optimize(connection, job.options))
     case 'backup':
-      return copyDatabase(chore, tell)
+      return copyDatabase(job, tell)
     case 'verify':
-      return verifyBackup(chore.path)
+      return verifyBackup(job.path)
     case 'restore':
-      return replaceDatabase(chore, tell)
+      return replaceDatabase(job, tell)
     case 'count-rows':
-      return on(chore.database, (connection) => countAside(connection, chore.source, chore.now))
+      return on(job.database, (connection) => countAside(connection, job.source, job.now))
   }
 }
 
@@ -50,13 +50,13 @@ function plain(error: unknown): PlainError {
   if (!(known instanceof GleanerError))
     return { message: String(known), code: 'STORE_FAILED', hint: undefined }
   const { message, code, hint } = known
-  // Whoever makes an error of it again adds the hint again.
+  // The other side makes an error of it, which adds the hint again.
   return { message: hint === undefined ? message : message.slice(0, -`. ${hint}`.length), code, hint }
 }
 
-const { chore, library } = workerData as ChoreOrder
+const { job, library } = workerData as JobOrder
 setStandardLibrary(library)
-await done(chore).then(
+await done(job).then(
   (answer) => say({ answer: answer ?? null }),
   (error) => say({ error: plain(error) }),
 )

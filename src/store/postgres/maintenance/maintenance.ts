@@ -9,7 +9,7 @@ import { postgresPruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
 import { giveBackUnreachable } from './unreachable.ts'
 
-export interface UpkeepOf {
+export interface MaintenanceServices {
   database: Database
   memory: Memory
   scripts: Scripts
@@ -18,12 +18,18 @@ export interface UpkeepOf {
 }
 
 /** What it adds to the port. */
-type Upkeep = Pick<
+type Maintenance = Pick<
   MaintenanceStore,
   'pruneTasks' | 'check' | 'optimize' | 'checkpoint' | 'backup' | 'backups' | 'restore'
 >
 
-export function postgresUpkeep({ database, memory, scripts, clockMs, read }: UpkeepOf): Upkeep {
+export function postgresMaintenance({
+  database,
+  memory,
+  scripts,
+  clockMs,
+  read,
+}: MaintenanceServices): Maintenance {
   const pruning = postgresPruning(scripts.db)
 
   return {

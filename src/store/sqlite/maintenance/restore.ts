@@ -5,8 +5,8 @@ import { Connection } from '../file/connection.ts'
 import { refuseForeignLink } from '../file/foreign-link.ts'
 import { createFileFor } from '../file/new-file.ts'
 import { isBusy, isDamaged } from '../file/sql-errors.ts'
-import type { Chore } from './chores.ts'
 import { COMPANIONS, isSameFile } from './database-files.ts'
+import type { MaintenanceJob } from './jobs.ts'
 import { verifyBackup } from './verify.ts'
 
 const PAGES_PER_STEP = 512
@@ -17,7 +17,7 @@ const PAGES_PER_STEP = 512
  * between cannot be left behind on a file that is gone; he waits for the lock.
  */
 export async function replaceDatabase(
-  { database, path }: Extract<Chore, { kind: 'restore' }>,
+  { database, path }: Extract<MaintenanceJob, { kind: 'restore' }>,
   tell: (progress: UpkeepProgress) => void,
 ): Promise<void> {
   if (isSameFile(database, path)) {

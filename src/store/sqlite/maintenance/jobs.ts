@@ -14,8 +14,8 @@ import type { DiscoverySource } from '../../ports/rows.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { refuseSecondLibrary } from '../drivers/second-library.ts'
 
-/** What takes too long for the event loop. Crosses a thread boundary, so it is plain data. */
-export type Chore =
+/** Work that takes too long for the event loop. It crosses a thread boundary, so it is plain data. */
+export type MaintenanceJob =
   | { kind: 'check'; database: string }
   | { kind: 'checkpoint'; database: string }
   | { kind: 'optimize'; database: string; options: OptimizeOptions }
@@ -24,14 +24,14 @@ export type Chore =
   | { kind: 'restore'; database: string; path: string }
   | { kind: 'count-rows'; database: string; source: DiscoverySource; now: number }
 
-/** What the thread is given. */
-export interface ChoreOrder {
-  chore: Chore
-  /** Which opens the files. */
+/** What the thread receives. */
+export interface JobOrder {
+  job: MaintenanceJob
+  /** The library that opens the files. */
   library: SqliteLibrary
 }
 
-export interface ChoreAnswers {
+export interface JobAnswers {
   check: Finding[]
   checkpoint: Checkpointed
   optimize: Optimized
@@ -41,60 +41,60 @@ export interface ChoreAnswers {
   'count-rows': RowCounts
 }
 
-/** Of an error only its words would survive the way between two threads. */
+/** Between two threads, an error would lose its class, its code and its hint. */
 export interface PlainError {
   message: string
   code: ErrorCode
   hint: string | undefined
 }
 
-export type FromChore = { progress: UpkeepProgress } | { answer: unknown } | { error: PlainError }
+export type FromJob = { progress: UpkeepProgress } | { answer: unknown } | { error: PlainError }
 
-/** Node strips no types inside node_modules: as a package we are JavaScript, in the checkout TypeScript. */
-const THREAD = new URL(`./chore-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+/** Node strips no types inside node_modules. So the package has JavaScript, and the checkout has TypeScript. */
+const THREAD = new URL(`./job-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 
-/** Does it in a thread of its own, on connections of its own. */
-export function doChore<C extends Chore>(
-  chore: C,
+/** In a thread of its own, on connections of its own. */
+export function runJob<C extends MaintenanceJob>(
+  job: C,
   onProgress: (progress: UpkeepProgress) => void = () => {},
   library?: SqliteLibrary,
-): Promise<ChoreAnswers[C['kind']]> {
+): Promise<JobAnswers[C['kind']]> {
   return new Promise((resolve, reject) => {
     const driver = loadDriver(library)
-    for (const file of closedFiles(chore)) refuseSecondLibrary(file, driver)
+    for (const file of closedFiles(job)) refuseSecondLibrary(file, driver)
     const thread = new Thread(THREAD, {
-      workerData: { chore, library: driver.library } satisfies ChoreOrder,
+      workerData: { job, library: driver.library } satisfies JobOrder,
       execArgv: [],
     })
-    let last: FromChore | undefined
+    let last: FromJob | undefined
     let thrown: { error: unknown } | undefined
-    thread.on('message', (message: FromChore) => {
+    thread.on('message', (message: FromJob) => {
       last = message
       if (!('progress' in message) || thrown !== undefined) return
       try {
         onProgress(message.progress)
       } catch (error) {
-        // The caller's own, for the caller to see: here it would take the process down.
+        // The error of the caller's callback is for the caller. Thrown here, it would end the process.
         thrown = { error }
       }
     })
     thread.once('error', reject)
-    // Not at its last word: only when it is gone has it left the database.
+    // Not at its last message: the thread has closed the database only when it has ended.
     thread.once('exit', () => {
       if (thrown !== undefined) reject(thrown.error)
-      else if (last !== undefined && 'answer' in last) resolve(last.answer as ChoreAnswers[C['kind']])
+      else if (last !== undefined && 'answer' in last) resolve(last.answer as JobAnswers[C['kind']])
       else reject(failureOf(last))
     })
   })
 }
 
 /** Files that no store of this process has open, so that nothing has been checked yet. */
-function closedFiles(chore: Chore): string[] {
-  if (chore.kind === 'verify') return [chore.path]
-  return chore.kind === 'restore' ? [chore.path, chore.database] : []
+function closedFiles(job: MaintenanceJob): string[] {
+  if (job.kind === 'verify') return [job.path]
+  return job.kind === 'restore' ? [job.path, job.database] : []
 }
 
-function failureOf(last: FromChore | undefined): StoreError {
+function failureOf(last: FromJob | undefined): StoreError {
   if (last !== undefined && 'error' in last) return new StoreError(last.error.message, last.error)
   return new StoreError('the thread of a maintenance job ended before the job was done', {
     code: 'STORE_FAILED',

@@ -11,8 +11,8 @@ import { createFileFor } from '../file/new-file.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { emptyMemory } from '../memory.ts'
 import { sqliteHoldings } from '../sessions/holdings.ts'
-import type { Chore } from './chores.ts'
 import { COMPANIONS, isSameFile, syncFile } from './database-files.ts'
+import type { MaintenanceJob } from './jobs.ts'
 import { verifyBackup } from './verify.ts'
 
 type Tell = (progress: UpkeepProgress) => void
@@ -25,7 +25,7 @@ const PAGES_PER_STEP = 512
  * Not VACUUM INTO: it would number anew the rows of those tables of the app's that have no key of their own.
  */
 export async function copyDatabase(
-  { database, path, overwrite, now }: Extract<Chore, { kind: 'backup' }>,
+  { database, path, overwrite, now }: Extract<MaintenanceJob, { kind: 'backup' }>,
   tell: Tell,
 ): Promise<Backup> {
   refusePlace(database, path, overwrite)
