@@ -584,8 +584,8 @@ export const GUARDS: readonly Guard[] = [
     name: 'due tasks count as queued',
     promise: 'Counts tell what could run now, not what was moved by a worker.',
     file: 'src/store/scripts/counts.ts',
-    find: '- coalesce(running.n, 0) + coalesce(due.n, 0) AS queued',
-    replace: '- coalesce(running.n, 0) AS queued',
+    find: '- running + due AS queued',
+    replace: '- running AS queued',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a due task counts as queued before anything has moved it',

@@ -150,8 +150,8 @@ export const MAINTENANCE: Guard[] = [
     name: 'postgres: what was retried since is not pruned',
     promise: 'A task that was retried, and has finished anew, is not removed for its old age.',
     file: PRUNE,
-    find: 'ON seen.id = t.id AND seen.finished_at = t.finished_at',
-    replace: 'ON seen.id = t.id',
+    find: 'WHERE seen.id = t.id AND seen.finished_at = coalesce(t.finished_at, 0)',
+    replace: 'WHERE seen.id = t.id',
     test: {
       file: 'test/store/postgres/prune.test.ts',
       title: 'a task that is retried while it is about to be pruned stays',

@@ -5,7 +5,7 @@ import type { LaneFilter } from '../ports/tasks.ts'
 import { plainQueue, QUEUE_COLUMNS, type QueueRow, queueOf, queueRecord } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
-import { sql, verbatim } from '../sql/sql.ts'
+import { type Fragment, sql, verbatim } from '../sql/sql.ts'
 
 interface LaneCounts extends Counts {
   id: number
@@ -15,17 +15,33 @@ interface LaneCounts extends Counts {
   requires: string
 }
 
+const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+
+/** Not a join: with statistics SQLite would join in an order that reads all lanes for each lane. */
+function summed(counters: readonly string[]): Fragment {
+  const sums = counters.map((counter) => `CAST(pg_catalog.sum(${counter}) AS bigint) AS ${counter}`)
+  const names = ['queue', 'name', 'requires'].map((name) => `pg_catalog.max(${name}) AS ${name}`)
+  return verbatim(['lane AS id', ...names, ...sums].join(', '))
+}
+
+/** Lanes with the number of their tasks of each state that has a counter. */
+export function laneCounters({ schema }: Dialect): Fragment {
+  return sql`(SELECT ${summed(COUNTERS)} FROM (${schema.counterParts}) AS parts GROUP BY lane)`
+}
+
 /** One statement, and so one moment: the counters, what runs, and what is due. */
 export function countLanes({ schema, now }: Dialect): Script<LaneCounts[]> {
   return rows<LaneCounts>(sql`
-    SELECT c.id, c.queue, c.name, c.requires, c.scheduled - coalesce(due.n, 0) AS scheduled,
-      coalesce(running.n, 0) AS running, c.completed, c.failed, c.cancelled,
-      c.created - c.scheduled - c.completed - c.failed - c.cancelled - coalesce(running.n, 0) + coalesce(due.n, 0) AS queued
-    FROM ${schema.laneCounters} AS c
-    LEFT JOIN (SELECT lane, pg_catalog.count(*) AS n FROM gleaner.held WHERE status = 'running' GROUP BY lane) AS running
-      ON running.lane = c.id
-    LEFT JOIN (SELECT t.lane, pg_catalog.count(*) AS n FROM gleaner.tasks AS t
-      WHERE ${schema.scheduled} AND t.run_after <= (SELECT ${now}) GROUP BY t.lane) AS due ON due.lane = c.id`)
+    SELECT id, queue, name, requires, scheduled - due AS scheduled, running, completed, failed, cancelled,
+      created - scheduled - completed - failed - cancelled - running + due AS queued
+    FROM (SELECT ${summed([...COUNTERS, 'running', 'due'])} FROM (
+      SELECT lane, queue, name, requires, created, scheduled, completed, failed, cancelled, 0 AS running, 0 AS due
+      FROM (${schema.counterParts}) AS counters
+      UNION ALL
+      SELECT lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, pg_catalog.count(*), 0 FROM gleaner.held WHERE status = 'running' GROUP BY lane
+      UNION ALL
+      SELECT t.lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, pg_catalog.count(*) FROM gleaner.tasks AS t
+      WHERE ${schema.scheduled} AND t.run_after <= (SELECT ${now}) GROUP BY t.lane) AS parts GROUP BY lane) AS lanes`)
 }
 
 export function* countTasks(db: Dialect, filter: LaneFilter): Script<Counts> {

@@ -31,7 +31,7 @@ function* newsOf(db: Dialect, discovery: string, left: number): Script<Level | n
 
 /** In a transaction: two statements of which none needs the answer of the other. */
 export function noteUnfinished(db: Dialect): Script<unknown>[] {
-  const left = sql`(SELECT coalesce(pg_catalog.sum(created - completed - failed - cancelled), 0) FROM ${db.schema.laneCounters} AS c)`
+  const left = sql`(SELECT coalesce(pg_catalog.sum(created - completed - failed - cancelled), 0) FROM (${db.schema.counterParts}) AS c)`
   return [noteLevel(TASKS, { at: db.now, left, done: sql`0` }), removeOld(db, TASKS, db.now)]
 }
 

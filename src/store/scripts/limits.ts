@@ -100,7 +100,7 @@ export function* limitsOn({ schema, time }: Dialect, task: number): Script<Limit
 function* holdersOf({ id, gate_scope, is_key }: GateRow): Script<string[]> {
   const counted = is_key === 1 ? sql`o.key_gate = ${id}` : sql`'queue/' || o.queue = ${gate_scope}`
   const held = yield* rows<{ id: number }>(sql`
-    SELECT h.id FROM gleaner.held AS h JOIN gleaner.lanes AS o ON o.id = h.lane WHERE ${counted}
+    SELECT h.id FROM gleaner.held AS h CROSS JOIN gleaner.lanes AS o WHERE o.id = h.lane AND ${counted}
     ORDER BY h.id LIMIT ${HOLDERS_MAX}`)
   return held.map((row) => String(row.id))
 }

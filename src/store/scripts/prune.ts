@@ -5,6 +5,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { change, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { type Fragment, sql, verbatim } from '../sql/sql.ts'
+import { laneCounters } from './counts.ts'
 
 /** Lanes that one step reads: there is one for each key of a limit, so there may be many. */
 const LANES_PER_STEP = 500
@@ -121,19 +122,19 @@ function* lanesAfter(position: number): Script<number[]> {
 
 /** The counters say how many there are. */
 function surplusOf(
-  { schema }: Dialect,
+  db: Dialect,
   status: FinishedStatus,
   count: number,
 ): Script<{ queue: string; surplus: number }[]> {
   const present = verbatim(`pg_catalog.sum(c.${status})`)
   return rows(sql`
-    SELECT c.queue, ${present} - ${count} AS surplus FROM ${schema.laneCounters} AS c
+    SELECT c.queue, ${present} - ${count} AS surplus FROM ${laneCounters(db)} AS c
     GROUP BY c.queue HAVING ${present} > ${count}`)
 }
 
-function* lanesOf({ schema }: Dialect, queue: string, status: FinishedStatus): Script<number[]> {
+function* lanesOf(db: Dialect, queue: string, status: FinishedStatus): Script<number[]> {
   const found = yield* rows<{ id: number }>(sql`
-    SELECT c.id FROM ${schema.laneCounters} AS c WHERE c.queue = ${queue} AND ${verbatim(`c.${status}`)} > 0
+    SELECT c.id FROM ${laneCounters(db)} AS c WHERE c.queue = ${queue} AND ${verbatim(`c.${status}`)} > 0
     ORDER BY c.id LIMIT ${LANES_PER_STEP}`)
   return found.map(({ id }) => id)
 }
@@ -147,8 +148,9 @@ function* lockAsFound(db: Dialect, found: readonly FinishedTask[], inBackground:
     { name: 'id', type: 'bigint', values: found.map(({ id }) => id) },
     { name: 'finished_at', type: 'bigint', values: found.map(({ finished_at }) => finished_at) },
   ])
+  // With coalesce SQLite finds them by their id: otherwise it may read the whole index of finished tasks for each.
   const locked = yield* rows<{ id: number }>(sql`
-    SELECT t.id FROM ${seen} JOIN gleaner.tasks AS t ON seen.id = t.id AND seen.finished_at = t.finished_at
+    SELECT t.id FROM ${seen} CROSS JOIN gleaner.tasks AS t WHERE seen.id = t.id AND seen.finished_at = coalesce(t.finished_at, 0)
     ORDER BY t.id ${db.forUpdateOf('t')} ${inBackground ? db.skipLocked : sql``}`)
   return locked.map(({ id }) => id)
 }

@@ -204,15 +204,11 @@ function* requeue(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedT
     WHERE id ${db.oneOf(ids)} AND status = 'completed'`)
   const ranks = yield* changing.ranks(tasks, yield* db.time())
   yield* changing.takeOffFinished(tasks)
-  const given = db.given('given', [
-    { name: 'id', type: 'bigint', values: ids },
-    { name: 'rank', type: 'bigint', values: ranks },
-  ])
   yield* change(sql`
-    UPDATE gleaner.tasks AS t SET status = 'queued', rank = given.rank, run_after = NULL, attempts = 0, crashes = 0,
+    UPDATE gleaner.tasks AS t SET status = 'queued', rank = ${db.valueFor(sql`t.id`, ids, ranks)}, run_after = NULL, attempts = 0, crashes = 0,
       suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
       finished_at = NULL ${db.schema.alsoWhenQueued} ${db.schema.alsoWhenKeyReturns}
-    FROM ${given} WHERE t.id = given.id`)
+    WHERE t.id ${db.oneOf(ids)}`)
   yield* changing.count(
     tasks.map(({ lane, status }) => ({ lane, counter: status as FinishedStatus, by: -1, arrived: true })),
   )

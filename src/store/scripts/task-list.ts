@@ -319,11 +319,11 @@ function queuedSources(
       columns: columns(sql`t.rank`),
     }),
   )
-  const held = sql`SELECT ${columns(sql`t.rank`)} FROM ${places} JOIN gleaner.held AS t ON t.lane = l.lane
-    WHERE t.status = 'queued' AND ${behind} ORDER BY place, tie LIMIT ${count}`
+  const held = sql`SELECT ${columns(sql`t.rank`)} FROM ${places} CROSS JOIN gleaner.held AS t
+    WHERE t.lane = l.lane AND t.status = 'queued' AND ${behind} ORDER BY place, tie LIMIT ${count}`
   const rank = sql`(l.base + t.priority * l.step + t.run_after * l.per_ms)`
-  const due = sql`SELECT ${columns(rank)} FROM ${places} JOIN gleaner.tasks AS t ON t.lane = l.lane
-    WHERE ${db.schema.scheduled} AND t.run_after <= ${now}
+  const due = sql`SELECT ${columns(rank)} FROM ${places} CROSS JOIN gleaner.tasks AS t
+    WHERE t.lane = l.lane AND ${db.schema.scheduled} AND t.run_after <= ${now}
       AND (${times}${rank}, ${times}t.id) > (${place}, ${tie}) ORDER BY place, tie LIMIT ${count}`
   return [...waiting, held, due]
 }

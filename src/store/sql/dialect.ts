@@ -17,6 +17,8 @@ export interface Dialect {
   oneOf(values: readonly (string | number)[]): Fragment
   /** Lists of equal length as a table: the first row has the first value of each list. */
   given(alias: string, lists: readonly GivenList[]): Fragment
+  /** For each of `ids` the value at the same place, inside a statement. `id`: a bigint. */
+  valueFor(id: Fragment, ids: readonly number[], values: readonly number[]): Fragment
   /** The first rows of each lane in a list, each found by an index. */
   headOfEach(head: HeadOfEach): Fragment
   /** Whether a text holds another one. Letters of ASCII in `text` may be large or small, and `needle` has small ones. */
@@ -59,8 +61,8 @@ export interface SchemaDifferences {
   readonly finished: FinishedTasks
   /** The input of a task `t`. */
   readonly input: Fragment
-  /** Lanes with the number of their tasks of each state that has a counter. */
-  readonly laneCounters: Fragment
+  /** Selects what to add up for each lane: (lane, queue, name, requires, created, scheduled, completed, failed, cancelled). Its names stand once. */
+  readonly counterParts: Fragment
   /** What a limit counter `g` holds. */
   readonly gateHeld: Fragment
   /** Selects what was measured in each minute from this one on. */

@@ -23,6 +23,8 @@ async function statements(path: string): Promise<string[]> {
   const [first, second] = await claimant.claim(2)
   await claimant.complete(first!)
   await claimant.fail(second!)
+  await store.tasks.retryTask(second!.id)
+  await store.admin.readMetrics(60_000)
   await store.tasks.countTasks({})
   for (const status of ['queued', 'completed'] as const)
     await store.tasks.listTasks({ status }, { limit: 5, cursor: null })

@@ -49,6 +49,7 @@ export function sqliteDialect(now: () => number): Dialect {
     skipLocked: verbatim(''),
     oneOf,
     given,
+    valueFor,
     headOfEach,
     holds: (text, needle) => sql`instr(lower(${text}), ${needle}) > 0`,
     schema,
@@ -65,6 +66,12 @@ function given(alias: string, lists: readonly GivenList[]): Fragment {
     ({ name }, index) => sql`value ->> ${verbatim(String(index))} AS ${verbatim(name)}`,
   )
   return sql`(SELECT ${joined(columns, ', ')} FROM json_each(${JSON.stringify(rows)})) AS ${verbatim(alias)}`
+}
+
+/** Differs because SQLite may begin a join with the larger table, and a join with a list has no order of its own in an UPDATE. */
+function valueFor(id: Fragment, ids: readonly number[], values: readonly number[]): Fragment {
+  const byId = JSON.stringify(Object.fromEntries(ids.map((one, index) => [one, values[index]])))
+  return sql`${byId} ->> CAST(${id} AS TEXT)`
 }
 
 /** Differs because SQLite has no LATERAL: a function that returns a table is the only join that can use a row before it. */
@@ -90,11 +97,10 @@ const schema: SchemaDifferences = {
   // Differs because a large input has a row of its own, so that a change of its task does not rewrite it.
   input: sql`CASE WHEN t.input = '' THEN (SELECT i.input FROM gleaner.inputs AS i WHERE i.task = t.id) ELSE t.input END`,
   // Differs because a single enqueue does not write the counters.
-  laneCounters: sql`(
-    SELECT l.id, l.queue, l.name, l.requires, l.created + coalesce(u.n, 0) AS created, l.scheduled, l.completed, l.failed, l.cancelled
-    FROM gleaner.lanes AS l LEFT JOIN (
-      SELECT lane, count(*) AS n FROM gleaner.tasks
-      WHERE id > (SELECT value FROM gleaner.meta WHERE key = 'counted_through') GROUP BY lane) AS u ON u.lane = l.id)`,
+  counterParts: sql`
+    SELECT id AS lane, queue, name, requires, created, scheduled, completed, failed, cancelled FROM gleaner.lanes
+    UNION ALL SELECT lane, NULL, NULL, NULL, count(*), 0, 0, 0, 0 FROM gleaner.tasks
+    WHERE id > (SELECT value FROM gleaner.meta WHERE key = 'counted_through') GROUP BY lane`,
   gateHeld: sql`g.held`,
   measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
   measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
