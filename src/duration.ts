@@ -1,8 +1,7 @@
 import { InputError } from './errors.ts'
 import { describeValue } from './thrown.ts'
 
-/** `'250ms' | '5s' | '2m' | '1h' | '7d'`, or a number of milliseconds. */
-export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+export type { Duration } from './duration-type.ts'
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/

@@ -1,4 +1,4 @@
-import type { Duration } from './duration.ts'
+import type { Duration } from './duration-type.ts'
 import { hasPrototype, property } from './thrown.ts'
 
 /** Every code an error of Gleaner's can carry. Codes are part of the public contract. */

@@ -1,4 +1,4 @@
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/by-url/open.ts'
 import { openSession, ROWS, SOURCE, STORE } from '../contenders/gleaner-rows.ts'
 import { percentile } from '../statistics.ts'
 

@@ -1,4 +1,4 @@
-import { sqlitePath } from '../store/open.ts'
+import { sqlitePath } from '../store/by-url/open.ts'
 
 /** A database as it may stand on a screen. */
 export function withoutPassword(database: string): string {

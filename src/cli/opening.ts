@@ -1,6 +1,6 @@
 import type { Config } from '../config/types.ts'
 import { checkPostgres, checkTimings } from '../engine/settings.ts'
-import { openStore } from '../store/open.ts'
+import { openStore } from '../store/by-url/open.ts'
 import type { Store } from '../store/ports/store.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import type { Values } from './command.ts'

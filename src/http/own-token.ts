@@ -14,7 +14,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { InputError } from '../errors.ts'
-import { sqlitePath } from '../store/open.ts'
+import { sqlitePath } from '../store/by-url/open.ts'
 
 /**
  * The operator's token of a server that was configured without one. It is random, and lies in a file that only the owner of the

@@ -1,7 +1,8 @@
 import { systemClock } from '../clock.ts'
-import { type Copied, type CopyOptions, copyTables, sourcePath } from '../store/copy.ts'
-import { diagnose } from '../store/diagnosis.ts'
-import { openStore } from '../store/open.ts'
+import { type CopyOptions, copyTables, sourcePath } from '../store/by-url/copy.ts'
+import { diagnose } from '../store/by-url/diagnosis.ts'
+import { openStore } from '../store/by-url/open.ts'
+import type { Copied } from '../store/copied-tables.ts'
 import { known } from './manage.ts'
 import { Sweeper } from './sweeper.ts'
 

@@ -1,4 +1,4 @@
-import { restoreDatabase } from '../store/restore.ts'
+import { restoreDatabase } from '../store/by-url/restore.ts'
 import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { checkPath, known, type ProgressOption } from './manage.ts'

@@ -1,3 +1,4 @@
+import type { TaskStatus } from '../model/task.ts'
 import { KEY_WITHOUT_MARK } from './follower.ts'
 
 /**
@@ -98,4 +99,27 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   supervisors: 'no supervisor is alive',
   commands: 'no process is alive to execute them',
   migrations: 'each database has its own migrations',
+}
+
+/** What is in the target now; in a dry run: what would be. It was counted on both sides. */
+export interface Copied {
+  dryRun: boolean
+  /** How many tasks of each status. */
+  tasks: Partial<Record<TaskStatus, number>>
+  tables: Record<string, number>
+}
+
+/** Into the columns of the target, in its types. */
+export interface CopyTarget {
+  columnsOf(table: CopiedTable): Promise<readonly string[]>
+  write(table: CopiedTable, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
+  /** What follows from what was copied; and numbers go on where the source's ended. */
+  conclude(last: LastNumbers): Promise<void>
+  count(): Promise<Omit<Copied, 'dryRun'>>
+}
+
+/** Higher than any that was ever given away. */
+export interface LastNumbers {
+  fence: number
+  task: number
 }

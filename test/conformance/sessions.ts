@@ -1,6 +1,6 @@
 import { identifySelf } from '../../src/process-identity.ts'
+import { openRenewer } from '../../src/store/by-url/renewer.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-import { openRenewer } from '../../src/store/renewer.ts'
 import type { Theme } from './theme.ts'
 import { counts } from './world.ts'
 

@@ -36,7 +36,7 @@ test('our own house is in order', () => {
 test('a small house in order has no violation', () => {
   expect(
     violationsOf({
-      'src/errors.ts': `import type { Duration } from './duration.ts'\nexport class GleanerError {}`,
+      'src/errors.ts': `export class GleanerError {}`,
       'src/duration.ts': `import { GleanerError } from './errors.ts'\nexport type Duration = number`,
       'src/model/task.ts': `import type { Duration } from '../duration.ts'`,
       'src/store/ports/tasks.ts': `import type { Task } from '../../model/task.ts'`,
@@ -124,6 +124,24 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       says: ["src/store/ports/tasks.ts:1  imports '../sql/sql.ts'  [ports-alone]"],
     },
   ],
+  'store-layers': [
+    {
+      plan: {
+        'src/store/scripts/list.ts': '',
+        'src/store/lane.ts': 'import type {} from "./scripts/list.ts"',
+      },
+      says: [
+        "src/store/lane.ts:1  imports './scripts/list.ts'  [store-layers] inside store/ a layer imports only",
+      ],
+    },
+    {
+      plan: {
+        'src/store/by-url/open.ts': '',
+        'src/store/sqlite/store.ts': 'import type {} from "../by-url/open.ts"',
+      },
+      says: ["src/store/sqlite/store.ts:1  imports '../by-url/open.ts'  [store-layers]"],
+    },
+  ],
   'stores-apart': [
     {
       plan: { 'src/store/sqlite/a.ts': '', 'src/store/postgres/b.ts': 'import "../sqlite/a.ts"' },
@@ -185,6 +203,45 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
         "src/queue/c.ts:3  imports './a.ts'  [no-cycles] no import cycle between files: " +
           'src/queue/a.ts → src/queue/b.ts → src/queue/c.ts → src/queue/a.ts',
       ],
+    },
+  ],
+  'no-type-cycles': [
+    {
+      plan: {
+        'src/queue/a.ts': 'import type {} from "./b.ts"',
+        'src/queue/b.ts': 'import type {} from "./a.ts"',
+      },
+      says: [
+        'src/queue/a.ts:1  files that import each other in a circle: src/queue/a.ts, src/queue/b.ts  [no-type-cycles]',
+      ],
+    },
+  ],
+  'no-mutual-folders': [
+    {
+      plan: {
+        'src/queue/a.ts': 'import type {} from "./inner/b.ts"',
+        'src/queue/c.ts': '',
+        'src/queue/inner/b.ts': 'import type {} from "../c.ts"',
+      },
+      says: [
+        'src/queue/a.ts:1  src/queue and src/queue/inner import each other ' +
+          '(the other way: src/queue/inner/b.ts)  [no-mutual-folders]',
+      ],
+    },
+  ],
+  'one-meaning': [
+    {
+      plan: { 'src/queue/a.ts': 'export interface Turn {}', 'src/worker/b.ts': '\nexport const Turn = 1' },
+      says: ['src/queue/a.ts:1  Turn is exported by src/queue/a.ts, src/worker/b.ts  [one-meaning]'],
+    },
+  ],
+  'small-ports': [
+    {
+      plan: {
+        'src/store/ports/part.ts': `export interface Part {${' verb(): void;'.repeat(11)} }`,
+        'src/store/ports/many.ts': `import type { Part } from './part.ts'\nexport interface ManyStore extends Part {${' verb(): void;'.repeat(10)} }`,
+      },
+      says: ['src/store/ports/many.ts:2  ManyStore has 21 verbs  [small-ports] at most 20 verbs in a port'],
     },
   ],
   'no-grab-bags': ['src/queue/utils.ts', 'src/helpers.ts', 'test/misc.test.ts', 'tools/common/x.ts'].map(

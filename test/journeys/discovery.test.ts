@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ClaimLostError, type Gleaner, type GleanerOptions, openGleaner } from '../../src/index.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/by-url/open.ts'
 import { tagFiles } from '../discovery/library.ts'
 import { BOTH } from '../torture/ground/both.ts'
 import { type Ground, read } from '../torture/ground/ground.ts'

@@ -11,7 +11,7 @@ import { endless, where } from './postgres-tasks.ts'
 const SOON = { timeout: '30s' } as const
 const CONTENDER = join(import.meta.dirname, '../conformance/contender.ts')
 const WORKER = join(import.meta.dirname, 'programs/postgres-worker.ts')
-const STORE = import.meta.resolve('../../src/store/open.ts')
+const STORE = import.meta.resolve('../../src/store/by-url/open.ts')
 
 /** Another process. What it says is kept until somebody asks. */
 class Program {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { defineDiscovery, defineTask, openGleaner } from '../../src/index.ts'
 import type { AlertLimits } from '../../src/model/alerts.ts'
 import { readAlerts } from '../../src/observe/alerts.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/by-url/open.ts'
 import { tempDatabase } from '../temp-database.ts'
 import { until } from '../until.ts'
 

@@ -28,7 +28,7 @@ export async function openPostgresDatabase(
     clock,
     synchronous: false,
     elsewhere: {
-      module: import.meta.resolve('../../src/store/open.ts'),
+      module: import.meta.resolve('../../src/store/by-url/open.ts'),
       database: `${url}?schema=${schema}`,
     },
     async open(options) {

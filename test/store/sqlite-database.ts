@@ -32,7 +32,7 @@ export async function openSqliteDatabase(defaults: Partial<SqliteOptions> = {}):
     path,
     clock,
     synchronous: true,
-    elsewhere: { module: import.meta.resolve('../../src/store/open.ts'), database: `sqlite:${path}` },
+    elsewhere: { module: import.meta.resolve('../../src/store/by-url/open.ts'), database: `sqlite:${path}` },
     async open(options) {
       const store = await openSqliteStore({ path, clock, beside: own, ...defaults, ...options })
       stores.push(store)

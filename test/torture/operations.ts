@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/clock.ts'
 import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/by-url/open.ts'
 import { newTask } from '../conformance/world.ts'
 import { effect, flaky, held, limited, plain, tasks, withLimited } from './tasks.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/by-url/open.ts'
 import { type FromKeeper, keepRenewing, type ToKeeper } from '../../src/worker/keeper/renewing.ts'
 import { tempDatabase } from '../temp-database.ts'
 

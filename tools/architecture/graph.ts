@@ -46,6 +46,34 @@ export function findCycles(files: Files): Step[][] {
   return cycles
 }
 
+/** Files that import each other in a circle, types included: one group for each knot. */
+export function findKnots(files: Files): string[][] {
+  const reach = new Map<string, Set<string>>()
+  const reachedFrom = (path: string): Set<string> => {
+    const seen = new Set<string>()
+    const next = [path]
+    for (const at of next) {
+      for (const { found } of stepsFrom(files, at)) {
+        // A thread is started by its path and shares nothing with the file that starts it.
+        if (found.kind === 'path' || seen.has(found.target!)) continue
+        seen.add(found.target!)
+        next.push(found.target!)
+      }
+    }
+    return seen
+  }
+  for (const path of files.keys()) reach.set(path, reachedFrom(path))
+  const knots: string[][] = []
+  const tied = new Set<string>()
+  for (const [path, reached] of reach) {
+    if (tied.has(path) || !reached.has(path)) continue
+    const knot = [...reached].filter((other) => reach.get(other)!.has(path)).sort()
+    for (const one of knot) tied.add(one)
+    knots.push(knot)
+  }
+  return knots
+}
+
 function stepsFrom(files: Files, path: string): Step[] {
   const file = files.get(path)
   if (!file) return []

@@ -1,5 +1,6 @@
 import {
   type Argument,
+  type Declaration,
   type Expression,
   type Node,
   parseSync,
@@ -33,10 +34,26 @@ export interface FoundFunction {
   parameters: number
 }
 
+/** A name that a file declares and exports. */
+export interface Exported {
+  name: string
+  line: number
+}
+
+export interface FoundInterface {
+  name: string
+  line: number
+  members: number
+  /** Names of the interfaces that it extends. */
+  extends: string[]
+}
+
 export interface Source {
   imports: Import[]
   texts: Text[]
   functions: FoundFunction[]
+  exports: Exported[]
+  interfaces: FoundInterface[]
   syntaxError: Text | undefined
 }
 
@@ -52,6 +69,8 @@ export function readSource(path: string, code: string): Source {
   const imports: Import[] = []
   const texts: Text[] = []
   const functions: FoundFunction[] = []
+  const exports: Exported[] = []
+  const interfaces: FoundInterface[] = []
   const lineAt = lineFinder(code)
   const add = (specifier: string, kind: ImportKind, node: Node) =>
     imports.push({ specifier, kind, line: lineAt(node.start) })
@@ -70,10 +89,17 @@ export function readSource(path: string, code: string): Source {
     ExportAllDeclaration: (node) => add(node.source.value, kindOf(node.exportKind), node),
     ExportNamedDeclaration(node) {
       if (node.source) add(node.source.value, kindOf(node.exportKind), node)
+      for (const name of declaredNames(node.declaration)) exports.push({ name, line: lineAt(node.start) })
     },
     FunctionDeclaration: addFunction,
     FunctionExpression: addFunction,
     ArrowFunctionExpression: addFunction,
+    TSInterfaceDeclaration: ({ id, body, extends: extended, start }) => {
+      const names = extended.flatMap(({ expression }) =>
+        expression.type === 'Identifier' ? [expression.name] : [],
+      )
+      interfaces.push({ name: id.name, line: lineAt(start), members: body.body.length, extends: names })
+    },
     TSImportType: (node) => add(node.source.value, 'type', node),
     ImportExpression: (node) => addAll([node.source], 'dynamic', node),
     NewExpression(node) {
@@ -94,11 +120,20 @@ export function readSource(path: string, code: string): Source {
     imports,
     texts,
     functions,
+    exports,
+    interfaces,
     syntaxError: errors[0] && {
       value: errors[0].message,
       line: lineAt(errors[0].labels[0]?.start ?? 0),
     },
   }
+}
+
+function declaredNames(declaration: Declaration | null): string[] {
+  if (declaration === null) return []
+  if (declaration.type === 'VariableDeclaration')
+    return declaration.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
+  return 'id' in declaration && declaration.id?.type === 'Identifier' ? [declaration.id.name] : []
 }
 
 function kindOf(keyword: 'value' | 'type' | null | undefined): ImportKind {

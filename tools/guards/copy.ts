@@ -55,7 +55,7 @@ export const COPY: readonly Guard[] = [
   guard(
     'both sides are compared',
     'What is said to be copied was counted on both sides.',
-    'src/store/copy.ts',
+    'src/store/by-url/copy.ts',
     ['      refuseDifference(counted, there)\n', ''],
     'is undone when the two sides differ in the end',
   ),

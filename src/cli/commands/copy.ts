@@ -1,6 +1,6 @@
 import { checkPostgres } from '../../engine/settings.ts'
 import { copyDatabase } from '../../maintenance/copy.ts'
-import type { Copied } from '../../store/copy.ts'
+import type { Copied } from '../../store/copied-tables.ts'
 import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
 import { CONFIG_OPTIONS, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
 import { withoutPassword } from '../database-name.ts'

@@ -4,10 +4,10 @@ import type { Measured, Readings } from '../../model/metrics.ts'
 import type { QueueRecord, QueueSettings } from '../../model/queue.ts'
 import type { Actions } from './actions.ts'
 import type { Levels } from './levels.ts'
-import type { Recurring } from './schedules.ts'
+import type { Schedules } from './schedules.ts'
 
 /** What is set for everybody (queues, limits, schedules), and what whoever looks after many tasks reads. */
-export interface AdminStore extends Recurring, Actions, Levels {
+export interface AdminStore extends Schedules, Actions, Levels {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
   setPaused(queue: string | null, paused: boolean): Promise<void>

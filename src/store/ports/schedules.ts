@@ -2,7 +2,7 @@ import type { Firing, NamedSchedule, ScheduleRecord } from '../../model/schedule
 import type { Enqueued, NewTask } from './new-task.ts'
 
 /** The verbs for what recurs. */
-export interface Recurring {
+export interface Schedules {
   /** Writes down what recurs: what is new or has changed is planned from now on, anything else stays as it is. */
   planSchedules(schedules: readonly NamedSchedule[]): Promise<void>
   /**

@@ -8,7 +8,7 @@ import {
 } from '../../model/schedule.ts'
 import type { TaskStatus } from '../../model/task.ts'
 import type { Enqueued, NewTask } from '../ports/new-task.ts'
-import type { Recurring } from '../ports/schedules.ts'
+import type { Schedules } from '../ports/schedules.ts'
 import { isDue, nextInMs, rowPlannedAnew, type ScheduleRow, scheduleRecord } from '../schedule-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
@@ -24,7 +24,7 @@ export interface Enqueuing {
 }
 
 /** The verbs for recurring tasks. */
-export function recurring({ db, read, write, tell }: Scripts, enqueuing: Enqueuing): Recurring {
+export function recurring({ db, read, write, tell }: Scripts, enqueuing: Enqueuing): Schedules {
   return {
     async planSchedules(schedules) {
       // Reads before it locks: almost every open finds nothing to do.

@@ -13,7 +13,8 @@ import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
 import { statusOf } from '../task-row.ts'
-import { type Known, scanTasks } from './task-list.ts'
+import { scanTasks } from './task-list.ts'
+import type { Known } from './task-records.ts'
 
 /** What operators change tasks with, beside SQL that both databases understand. */
 export interface ChangingTasks extends Known {

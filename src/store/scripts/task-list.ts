@@ -4,7 +4,7 @@ import type { FinishedStatus, Page, TaskRecord, TaskStatus } from '../../model/t
 import type { Lane } from '../lane.ts'
 import { type Look, PageScan, type Passed } from '../page-scan.ts'
 import type { PageRequest } from '../ports/page.ts'
-import type { LaneFilter, TaskFilter } from '../ports/tasks.ts'
+import type { TaskFilter } from '../ports/tasks.ts'
 import { plainQueue, type Queue } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rows, type Script } from '../sql/script.ts'
@@ -20,15 +20,7 @@ import {
   storedKeys,
 } from '../task-filter.ts'
 import { type TaskRow, taskRecord } from '../task-row.ts'
-import { TASK, WORKER } from './task-records.ts'
-
-/** What a store remembers of its lanes and queues, for scripts. */
-export interface Known {
-  lanesMatching(filter: LaneFilter): Script<readonly Lane[]>
-  lane(id: number): Script<Lane>
-  /** The settings of queues as they are now. */
-  queues(): Script<{ of(name: string): Queue }>
-}
+import { type Known, TASK, WORKER } from './task-records.ts'
 
 /** A task's row as a list reads it: what has more bytes than `LISTED_BYTES_MAX` is not read. */
 interface ListedRow extends TaskRow {

@@ -1,5 +1,7 @@
 import type { AttemptRecord, TaskRecord } from '../../model/task.ts'
-import type { Ending } from '../ports/tasks.ts'
+import type { Lane } from '../lane.ts'
+import type { Ending, LaneFilter } from '../ports/tasks.ts'
+import type { Queue } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { one, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
@@ -12,7 +14,6 @@ import {
   type TaskRow,
   taskRecord,
 } from '../task-row.ts'
-import type { Known } from './task-list.ts'
 
 /** A task's row `t`, without its input and its result. */
 export const TASK = sql`t.id, t.lane, t.status, t.priority, t.rank, t.attempts, t.max_attempts, t.crashes, t.error, t.progress,
@@ -33,6 +34,14 @@ export function readTaskRow({ schema }: Dialect, id: number): Script<WholeTaskRo
   return one<WholeTaskRow>(sql`
     SELECT ${TASK}, ${schema.input} AS input, t.result, t.fence, t.suspect, t.cancel_requested, ${WORKER}
     FROM gleaner.tasks AS t WHERE t.id = ${id}`)
+}
+
+/** What a store remembers of its lanes and queues, for scripts. */
+export interface Known {
+  lanesMatching(filter: LaneFilter): Script<readonly Lane[]>
+  lane(id: number): Script<Lane>
+  /** The settings of queues as they are now. */
+  queues(): Script<{ of(name: string): Queue }>
 }
 
 export function* readTask(db: Dialect, known: Known, id: number): Script<TaskRecord | null> {

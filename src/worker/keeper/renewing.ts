@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import { openRenewer } from '../../store/by-url/renewer.ts'
 import type { RenewalPlan } from '../../store/ports/renewal.ts'
-import { openRenewer } from '../../store/renewer.ts'
 import { messageOf } from '../../thrown.ts'
 
 export type ToKeeper =

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { defineDiscovery, defineTask, PermanentError } from '../../../src/index.ts'
-import { diagnose } from '../../../src/store/diagnosis.ts'
+import { diagnose } from '../../../src/store/by-url/diagnosis.ts'
 import { plantHostileFunctions, timesHostile } from './hostile-functions.ts'
 import { type Place, test } from './place.ts'
 import { rowWorker, source, trade } from './rows-place.ts'

@@ -1,4 +1,4 @@
-import { openStore } from '../../../src/store/open.ts'
+import { openStore } from '../../../src/store/by-url/open.ts'
 import type { SupervisorOptions } from '../../../src/supervisor/contract.ts'
 import { openSupervisor } from '../../../src/supervisor/supervisor.ts'
 import { argument, say, whenTold } from '../../journeys/program.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { systemClock } from '../../../src/clock.ts'
 import { type Duration, defineTask, type Gleaner, StoreError, type WorkOptions } from '../../../src/index.ts'
 import { Sweeper } from '../../../src/maintenance/sweeper.ts'
-import { openStore } from '../../../src/store/open.ts'
+import { openStore } from '../../../src/store/by-url/open.ts'
 import { effect, flaky, limited, plain } from '../tasks.ts'
 
 /** What a caller was promised. */

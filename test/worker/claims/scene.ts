@@ -41,7 +41,7 @@ export async function sceneOn(openDatabase: () => Promise<TestDatabase>): Promis
 
 /** As a sweeper of another process does. */
 export async function endSessions(database: string): Promise<void> {
-  const { openStore } = await import('../../../src/store/open.ts')
+  const { openStore } = await import('../../../src/store/by-url/open.ts')
   const store = await openStore(database)
   for (const { id } of await store.sessions.liveSessions()) await store.sessions.endSession(id, 'stop')
   await store.close()

@@ -1,7 +1,12 @@
 import { StoreError } from '../../../errors.ts'
 import type { TaskStatus } from '../../../model/task.ts'
-import { COPIED_TABLES, type CopiedTable } from '../../copied-tables.ts'
-import type { Copied, CopyTarget, LastNumbers } from '../../copy.ts'
+import {
+  COPIED_TABLES,
+  type Copied,
+  type CopiedTable,
+  type CopyTarget,
+  type LastNumbers,
+} from '../../copied-tables.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
 import { SHARE_LINES } from '../migrations/028-lines.ts'
 import { migrations } from '../migrations/index.ts'

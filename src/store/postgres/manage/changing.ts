@@ -1,5 +1,5 @@
 import type { ChangingTasks } from '../../scripts/task-changes.ts'
-import type { Known } from '../../scripts/task-list.ts'
+import type { Known } from '../../scripts/task-records.ts'
 import { native } from '../../sql/script.ts'
 import type { Memory } from '../memory.ts'
 import type { Newcomer } from '../order/queue-book.ts'

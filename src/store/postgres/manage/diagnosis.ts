@@ -1,5 +1,5 @@
-import type { Diagnosis } from '../../diagnosis.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
+import type { Diagnosis } from '../../ports/diagnosis.ts'
 import { migrations } from '../migrations/index.ts'
 import { quoted } from '../rows/shape.ts'
 import { Database } from '../server/database.ts'

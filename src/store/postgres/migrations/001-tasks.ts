@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * The tables of the task queue; the columns mean the same as on SQLite. What differs, and why:

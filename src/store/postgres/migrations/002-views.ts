@@ -1,5 +1,5 @@
 import { ERA_SPAN, ERAS, eraBounds, PRIORITY_STEP } from '../../../model/rank.ts'
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 const ERA_CASES = Array.from({ length: ERAS }, (_, era) => `WHEN ${era} THEN ${eraBounds(era).start}`).join(
   ' ',

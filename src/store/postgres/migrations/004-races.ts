@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * How far the races of weighted queues have come, as each session saw it: the highest counts. In one row for all, every

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Limits; the tables mean the same as on SQLite. What differs, and why: whoever enqueues or hands something in writes down

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** What happened in each minute, as long as it is kept; and keys that rest. */
 export const management: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Work found in the user's own tables; the tables mean the same as on SQLite. A row's key is text here: of several columns a

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** How much was left in each minute, as long as minutes are kept. Backups are the server's own here. */
 export const levels: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Each index of the ledger fits its own questions only (see `ledger-sql.ts`). As long as the planner believed that the ledger was empty it

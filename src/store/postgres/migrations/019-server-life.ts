@@ -1,5 +1,5 @@
-import type { Migration } from '../server/migrate.ts'
 import { NEW_LIFE } from '../server/server-life.ts'
+import type { Migration } from './migration.ts'
 
 /** A crash of the server or a failover empties an unlogged table: an empty one says that commits may have been lost. See `server-life.ts`. */
 export const serverLife: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** See `model/lease-clock.ts`. A session that is older gets a whole lease from now on. */
 export const leaseClock: Migration = {

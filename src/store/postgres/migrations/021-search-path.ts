@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * These functions also run in sessions of the user, whose search_path may contain a schema in which any role can create functions.

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** What processes have measured and nobody has added to `minutes` yet: processes that add to the same row would wait for each other. */
 export const minuteNews: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** Until then some process waits for tasks to end: see `server/awaited.ts`. */
 export const awaited: Migration = {

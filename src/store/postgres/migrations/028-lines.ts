@@ -1,5 +1,5 @@
 import { OWN_LINES_MAX } from '../../lane.ts'
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** Lanes from the ninth of a queue on share its line. The columns mean the same as on SQLite. */
 export const SHARE_LINES = `

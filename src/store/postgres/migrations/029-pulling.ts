@@ -1,4 +1,4 @@
-import type { Migration } from '../server/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** Sessions of callers that pull items by hand. */
 export const pulling: Migration = {

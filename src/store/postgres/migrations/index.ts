@@ -1,5 +1,4 @@
 import { sharedMigrations } from '../../migrations/index.ts'
-import type { Migration } from '../server/migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { races } from './004-races.ts'
@@ -17,6 +16,7 @@ import { minuteNews } from './024-minute-news.ts'
 import { awaited } from './026-awaited.ts'
 import { lines } from './028-lines.ts'
 import { pulling } from './029-pulling.ts'
+import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
   tasks,

@@ -1,7 +1,6 @@
-import { raceMoment } from '../../../model/rank.ts'
+import { type Ranking, raceMoment } from '../../../model/rank.ts'
 import { furthest, type Runner } from '../../runners.ts'
 import type { Sql } from '../server/sql.ts'
-import type { QueueBook } from './queue-book.ts'
 
 /** How far the race of each of these weighted queues has come. */
 export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Map<string, number>> {
@@ -17,7 +16,7 @@ export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Ma
 /** These were started by this session. It may have ended: what it had is with session 0 then. */
 export async function advanceRaces(
   sql: Sql,
-  book: QueueBook,
+  book: { of(queue: string): Ranking },
   session: string,
   started: readonly Runner[],
 ): Promise<void> {

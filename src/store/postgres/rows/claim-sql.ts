@@ -1,5 +1,5 @@
 import { isKept, isSuspect } from './ledger-sql.ts'
-import { SAID } from './outlook.ts'
+import { SAID } from './said.ts'
 import { quoted } from './shape.ts'
 import { OWN, type RowSource, thenOf } from './source.ts'
 

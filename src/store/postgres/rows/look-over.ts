@@ -1,17 +1,11 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { badDiscovery, checkCondition, realColumns } from '../../source.ts'
 import type { Database } from '../server/database.ts'
-import { type Advice, adviceFor } from './advice.ts'
+import { adviceFor } from './advice.ts'
+import type { LookedOver } from './looked-over.ts'
 import { quoted, type Shape, shapeOf } from './shape.ts'
 import { type RowSource, rowSource } from './source.ts'
 import { hasWakeTrigger } from './wake-trigger.ts'
-
-export interface LookedOver extends Advice {
-  source: RowSource
-  shape: Shape
-  /** The table says when it is written. */
-  tells: boolean
-}
 
 /** Looks a declaration over, and leaves no trace. Throws what is wrong with it. */
 export async function lookOver(database: Database, declared: DiscoverySource): Promise<LookedOver> {

@@ -2,6 +2,7 @@ import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import type { Look } from './claim-sql.ts'
 import { isKept, isSuspect } from './ledger-sql.ts'
+import { SAID } from './said.ts'
 import { turnKey } from './turn.ts'
 
 /** What an exchange has to know, asked together with whatever else it asks. Locks no row. */
@@ -41,9 +42,6 @@ export interface Intent {
   /** Only in the life of the server in which what the session holds was compared. */
   life: number | null
 }
-
-/** For the rest of the transaction: the time if it is our turn, or nothing; and the place behind which to look. */
-export const SAID = { turn: 'gleaner_rows.turn', place: 'gleaner_rows.place' } as const
 
 /** Statements that go with what is handed in, and what their answers say. */
 export interface Along {

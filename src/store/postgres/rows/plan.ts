@@ -1,7 +1,7 @@
 import type { DiscoveryRecord, DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../server/sql.ts'
-import type { LookedOver } from './look-over.ts'
+import type { LookedOver } from './looked-over.ts'
 import { quoted, type Shape } from './shape.ts'
 import { wakeTrigger } from './wake-trigger.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../server/database.ts'
 import type { Sql } from '../server/sql.ts'
-import type { LookedOver } from './look-over.ts'
+import type { LookedOver } from './looked-over.ts'
 import { quoted, type Shape } from './shape.ts'
 import { literal } from './source.ts'
 

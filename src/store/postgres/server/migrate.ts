@@ -2,14 +2,9 @@ import { StoreError } from '../../../errors.ts'
 import type { ProcessIdentity } from '../../../process-identity.ts'
 import { refuseNewer, refuseWhileOthersWork, UNRENEWED_MAX_MS } from '../../versions.ts'
 import { migrations as ours } from '../migrations/index.ts'
+import type { Migration } from '../migrations/migration.ts'
 import type { Database } from './database.ts'
 import type { Sql } from './sql.ts'
-
-export interface Migration {
-  version: number
-  name: string
-  sql: (schema: string) => string
-}
 
 export const OLDEST_SERVER = 130_000
 

@@ -1,13 +1,8 @@
 import type { ProcessIdentity } from '../../../process-identity.ts'
 import { refuseNewer, refuseWhileOthersWork, UNRENEWED_MAX_MS } from '../../versions.ts'
 import { migrations as ours } from '../migrations/index.ts'
+import type { Migration } from '../migrations/migration.ts'
 import type { Connection } from './connection.ts'
-
-export interface Migration {
-  version: number
-  name: string
-  sql: string
-}
 
 /**
  * Brings the tables to the version this code knows. One transaction, so that a process that is killed half-way

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Diagnosis } from '../../diagnosis.ts'
 import type { SqliteLibrary } from '../../ports/database.ts'
+import type { Diagnosis } from '../../ports/diagnosis.ts'
 import { loadDriver, versionOf as sqliteVersion } from '../drivers/load.ts'
 import { refuseSecondLibrary } from '../drivers/second-library.ts'
 import { Connection } from '../file/connection.ts'

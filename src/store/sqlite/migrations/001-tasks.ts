@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * The tables of the task queue. Times are integer milliseconds.

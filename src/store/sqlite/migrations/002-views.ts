@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** Not unixepoch('subsec'): clients older than SQLite 3.42 answer it with NULL. */
 const NOW_MS = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`

@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Limits. 'limits' in gleaner_meta counts the changes of their numbers, so that nobody reads them again for nothing;

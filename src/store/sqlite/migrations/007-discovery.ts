@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Work found in the user's own tables. A row's key is text here, whatever its column's type: of several columns a JSON array. An

@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** How components were, for people to read. */
 export const health: Migration = {

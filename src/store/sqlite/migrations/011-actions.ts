@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** What operators asked for. It is only ever added to. */
 export const actions: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** How much was left in each minute, as long as minutes are kept; and the backups that were made. */
 export const levels: Migration = {

@@ -1,5 +1,5 @@
 import { OWN_LINES_MAX } from '../../lane.ts'
-import type { Migration } from '../file/migrate.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * A line is what the lanes of a queue share when there are many: its tasks in the order of their ranks, whatever their lanes.

@@ -1,5 +1,4 @@
 import { sharedMigrations } from '../../migrations/index.ts'
-import type { Migration } from '../file/migrate.ts'
 import { tasks } from './001-tasks.ts'
 import { views } from './002-views.ts'
 import { limits } from './005-limits.ts'
@@ -12,6 +11,7 @@ import { leaseClock } from './020-lease-clock.ts'
 import { lines } from './023-lines.ts'
 import { pulling } from './029-pulling.ts'
 import { fromPostgres } from './from-postgres.ts'
+import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
   tasks,

@@ -4,10 +4,14 @@ import { unknownDiscovery } from '../../source.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { Hand } from './hand.ts'
-import type { Review } from './repair.ts'
 import { lookOver } from './shape.ts'
 import type { RowSource } from './source-sql.ts'
 import { Wording } from './wording.ts'
+
+/** How far a store has reviewed the ledger of a discovery. */
+export interface Review {
+  after: string
+}
 
 /** A discovery as this store works on it. */
 export interface Known {

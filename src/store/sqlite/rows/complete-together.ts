@@ -7,7 +7,7 @@ import type { Known } from './book.ts'
 import { endClaims } from './held.ts'
 import { forgetEntries } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
-import type { HandedIn, Settling } from './settle.ts'
+import type { HandedIn, Settling } from './settling.ts'
 import { bound, wrongColumns } from './values.ts'
 import { boundName, type Own, widthOf } from './wording.ts'
 

@@ -1,16 +1,11 @@
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { type DiscoveryBook, isOwnFault, type Known } from './book.ts'
+import { type DiscoveryBook, isOwnFault, type Known, type Review } from './book.ts'
 import { endClaim } from './held.ts'
 import { forgetEntry } from './ledger.ts'
 
 /** Entries that one look compares with their rows. */
 const REVIEWED_MAX = 200
-
-/** How far a store has reviewed the ledger of a discovery. */
-export interface Review {
-  after: string
-}
 
 /** Entries of rows that were edited since, or need nothing any more: a bounded step, and round again. */
 export function outdatedEntries(db: Statements, known: Known, review: Review): string[] {

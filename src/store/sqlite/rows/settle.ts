@@ -2,25 +2,15 @@ import { CHANGES_MAX, entryAfter, entryAfterChange } from '../../../model/ledger
 import { decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
-import type { Run } from '../../ports/exchange.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { type DiscoveryBook, type Known, pause } from './book.ts'
+import { type Known, pause } from './book.ts'
 import { completeTogether, isCompleted, type Together } from './complete-together.ts'
 import { claimHeldBy, endClaim, type HeldRow, heldRow } from './held.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import { knownOrProblem } from './repair.ts'
+import type { HandedIn, Settling } from './settling.ts'
 import { bound, wrongColumns } from './values.ts'
-
-export type HandedIn = Run & { outcome: RowOutcome }
-
-/** What a row that is handed in is settled with. */
-export interface Settling {
-  db: Statements
-  book: DiscoveryBook
-  session: number
-  now: number
-}
 
 /** Inside a write transaction. One after the other, unless all simply succeed, as they almost always do. */
 export function settleRows(

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { z } from 'zod'
 import { defineTask, type Gleaner, GleanerError, openGleaner, restoreBackup } from '../../../../src/index.ts'
 import { copyDatabase } from '../../../../src/maintenance/copy.ts'
-import { diagnose } from '../../../../src/store/diagnosis.ts'
+import { diagnose } from '../../../../src/store/by-url/diagnosis.ts'
 
 /** In a process of its own, where no other test has loaded a library. Prints what was answered to what it tried. */
 const [scene, folder, copy] = process.argv.slice(2)

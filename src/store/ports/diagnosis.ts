@@ -1,6 +1,3 @@
-import { type StoreOptions, sqlitePath } from './open.ts'
-import { diagnoseSqlite } from './sqlite/manage/diagnosis.ts'
-
 /** What can be known of a database without changing anything in it. */
 export interface Diagnosis {
   /** `SQLite 3.51.3`, `PostgreSQL 18.0`. */
@@ -13,12 +10,4 @@ export interface Diagnosis {
   troubles: readonly { message: string; fix: string }[]
   /** What works and should be changed nevertheless, each with what to do. */
   notes: readonly { message: string; fix: string }[]
-}
-
-/** Throws what opening it would throw, when it cannot be reached. */
-export async function diagnose(database: string, options: StoreOptions = {}): Promise<Diagnosis> {
-  const path = sqlitePath(database)
-  if (path !== undefined) return diagnoseSqlite(path, options.sqlite?.library)
-  const { diagnosePostgres } = await import('./postgres/manage/diagnosis.ts')
-  return diagnosePostgres({ url: database, ...options.postgres })
 }

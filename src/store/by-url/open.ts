@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts'
-import { InputError } from '../errors.ts'
-import type { PostgresOptions, SqliteLibrary } from './ports/database.ts'
-import type { Store } from './ports/store.ts'
-import type { Durability } from './sqlite/file/connection.ts'
-import { openSqliteStore } from './sqlite/store.ts'
+import type { Clock } from '../../clock.ts'
+import { InputError } from '../../errors.ts'
+import type { PostgresOptions, SqliteLibrary } from '../ports/database.ts'
+import type { Store } from '../ports/store.ts'
+import type { Durability } from '../sqlite/file/connection.ts'
+import { openSqliteStore } from '../sqlite/store.ts'
 
 export interface StoreOptions {
   durability?: Durability
@@ -18,7 +18,7 @@ export async function openStore(database: string, options: StoreOptions = {}): P
   const { postgres, sqlite, ...common } = options
   const path = sqlitePath(database)
   if (path !== undefined) return openSqliteStore({ path, ...sqlite, ...common })
-  const { openPostgresStore } = await import('./postgres/store.ts')
+  const { openPostgresStore } = await import('../postgres/store.ts')
   return openPostgresStore({ url: database, ...postgres, ...common })
 }
 

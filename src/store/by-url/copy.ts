@@ -1,9 +1,8 @@
-import { InputError, StoreError } from '../errors.ts'
-import type { TaskStatus } from '../model/task.ts'
-import { COPIED_TABLES, type CopiedTable } from './copied-tables.ts'
+import { InputError, StoreError } from '../../errors.ts'
+import { COPIED_TABLES, type Copied, type CopyTarget } from '../copied-tables.ts'
+import type { PostgresOptions, SqliteLibrary } from '../ports/database.ts'
+import { CopySource } from '../sqlite/maintenance/copy-source.ts'
 import { sqlitePath } from './open.ts'
-import type { PostgresOptions, SqliteLibrary } from './ports/database.ts'
-import { CopySource } from './sqlite/maintenance/copy-source.ts'
 
 export interface CopyOptions {
   /** How to reach the target, beside its URL. */
@@ -23,29 +22,6 @@ export interface CopyProgress {
   total: number
 }
 
-/** What is in the target now; in a dry run: what would be. It was counted on both sides. */
-export interface Copied {
-  dryRun: boolean
-  /** How many tasks of each status. */
-  tasks: Partial<Record<TaskStatus, number>>
-  tables: Record<string, number>
-}
-
-/** Into the columns of the target, in its types. */
-export interface CopyTarget {
-  columnsOf(table: CopiedTable): Promise<readonly string[]>
-  write(table: CopiedTable, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
-  /** What follows from what was copied; and numbers go on where the source's ended. */
-  conclude(last: LastNumbers): Promise<void>
-  count(): Promise<Omit<Copied, 'dryRun'>>
-}
-
-/** Higher than any that was ever given away. */
-export interface LastNumbers {
-  fence: number
-  task: number
-}
-
 /**
  * All that the engine keeps, from a SQLite file into an empty schema of PostgreSQL. Nobody can write to the source meanwhile, and
  * the target is one transaction: killed at any moment, there is nothing in it.
@@ -55,7 +31,7 @@ export async function copyTables(from: string, to: string, options: CopyOptions 
   const target = { url: targetUrl(to), ...postgres }
   const source = await CopySource.open(sourcePath(from), sqlite.library)
   try {
-    const { checkEmpty, intoEmptySchema } = await import('./postgres/maintenance/copy-target.ts')
+    const { checkEmpty, intoEmptySchema } = await import('../postgres/maintenance/copy-target.ts')
     const counted = source.count()
     if (dryRun) {
       await checkEmpty(target)

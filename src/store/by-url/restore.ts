@@ -1,8 +1,8 @@
+import type { SqliteLibrary } from '../ports/database.ts'
+import type { UpkeepProgress } from '../ports/maintenance.ts'
+import { runJob } from '../sqlite/maintenance/jobs.ts'
+import { notInMemory } from '../sqlite/maintenance/maintenance.ts'
 import { sqlitePath } from './open.ts'
-import type { SqliteLibrary } from './ports/database.ts'
-import type { UpkeepProgress } from './ports/maintenance.ts'
-import { runJob } from './sqlite/maintenance/jobs.ts'
-import { notInMemory } from './sqlite/maintenance/maintenance.ts'
 
 /** Of a database that is not open here. */
 export async function restoreDatabase(
@@ -12,7 +12,7 @@ export async function restoreDatabase(
 ): Promise<void> {
   const file = sqlitePath(database)
   if (file === undefined) {
-    const { notOurs } = await import('./postgres/maintenance/maintenance.ts')
+    const { notOurs } = await import('../postgres/maintenance/maintenance.ts')
     throw notOurs('restore')
   }
   if (file === ':memory:') throw notInMemory('restore')
