@@ -39,6 +39,8 @@ export type ErrorCode =
   | 'RUN_LIMIT'
   | 'RUN_STUCK'
   | 'SERVER_AWAY'
+  | 'STEP_TIMEOUT'
+  | 'STEP_TOO_LARGE'
   | 'STOPPED'
   | 'STORE_AWAY'
   | 'STORE_BUSY'
@@ -170,6 +172,16 @@ export class ClaimLostError extends GleanerError {
 export class TimeoutError extends GleanerError {
   constructor(timeoutMs: number) {
     super(`the handler ran longer than its time-out of ${timeoutMs} ms`, { code: 'TIMEOUT' })
+  }
+}
+
+/** A call of a step's function took longer than the step's `timeout`. `step.signal.reason`, and what the step rejects with. */
+export class StepTimeout extends GleanerError {
+  constructor(step: string, timeoutMs: number) {
+    super(`step ${step} took longer than its time-out of ${timeoutMs} ms`, {
+      code: 'STEP_TIMEOUT',
+      hint: 'Raise `timeout` of the step, or give it `retry`.',
+    })
   }
 }
 

@@ -44,7 +44,10 @@ export type {
   PostgresTx,
   Register,
   Retry,
+  SaveCursor,
   SqliteTx,
+  StepContext,
+  StepOptions,
   Stored,
   StoredRetry,
   Task,
@@ -73,6 +76,7 @@ export {
   PermanentError,
   ResourceError,
   RetryLater,
+  StepTimeout,
   StoppedError,
   StoreError,
   TaskCancelled,
@@ -91,6 +95,7 @@ export type { Reason } from './model/reasons.ts'
 export type { ColumnValue, RowAttempt, RowRecord, RowState } from './model/row.ts'
 export type { ScheduleRecord } from './model/schedule.ts'
 export { isShortened, type Shortened } from './model/shortened.ts'
+export type { StepKind, StepRecord } from './model/step.ts'
 export type {
   AttemptRecord,
   Counts,

@@ -72,7 +72,52 @@ export interface Context<U extends Resources = {}> {
   enqueue: Enqueue
   /** `return ctx.complete(result, (tx) => …)` commits your writes and the completion in one transaction: both or neither. */
   complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T>
+  /** Runs the function in a transaction. Its writes and the step are one commit: `{ atomic: true }`. On SQLite it must be synchronous. */
+  step<T>(
+    name: string,
+    run: (tx: Tx) => T,
+    options: StepOptions & { atomic: true },
+  ): Promise<Stored<Awaited<T>>>
+  /** Calls the function once, and keeps its result. A later attempt gets the result that was kept, and does not call it again. */
+  step<T>(
+    name: string,
+    run: (step: StepContext) => T,
+    options?: StepOptions & { atomic?: false },
+  ): Promise<Stored<Awaited<T>>>
+  /** Ends this run, and runs the handler again after this time. Meanwhile it holds no slot, no lease and no memory, and no attempt is charged. */
+  sleep(name: string, duration: Duration): Promise<void>
+  /** The same until a point in time. */
+  sleepUntil(name: string, date: Date): Promise<void>
+  /** The same, without a name of its own. */
+  sleepUntil(date: Date): Promise<void>
 }
+
+/** How one step runs. */
+export interface StepOptions {
+  /** How often the function is called again before the step, and with it the attempt, fails. Default: it is called once. */
+  retry?: Retry
+  /** How long one call may take. `step.signal` aborts then. Default: as long as the attempt. */
+  timeout?: Duration
+  /** Checks the result, also a result that an earlier version of the code kept. */
+  schema?: Std
+  /** Hands the function a transaction: its writes and the step are one commit. */
+  atomic?: boolean
+}
+
+/** What a step's function gets. */
+export interface StepContext {
+  /** The number of this call, from 1. */
+  readonly attempt: number
+  /** The last cursor that an earlier attempt saved. Undefined if there is none. */
+  readonly cursor: any
+  /** Saves how far a loop is. The next attempt begins with the last cursor that was kept, some 100 ms old at most. */
+  readonly save: SaveCursor
+  /** Aborts with the run, or when the step's own time-out passes. */
+  readonly signal: AbortSignal
+}
+
+/** Saves any JSON value as the cursor of a step. */
+export type SaveCursor = (cursor: unknown) => Promise<void>
 
 /** Retry options that can be stored with a task. */
 export interface StoredRetry {

@@ -1,14 +1,16 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError } from '../errors.ts'
 import type { Explanation } from '../model/explanation.ts'
-import { ROW_STATES, type RowRecord, type RowState } from '../model/row.ts'
+import { ROW_STATES, type RowRecord, type RowState, rowId } from '../model/row.ts'
 import { explainRow } from '../model/row-explanation.ts'
+import type { StepRecord } from '../model/step.ts'
 import type { Page } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
 import { listDiscoveries } from '../observe/rows.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import { pauseDiscovery } from '../queue/pausing.ts'
+import { readSteps } from '../queue/steps.ts'
 import type { DiscoveryRecord, RowStore } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 import { type DiscoveryStats, readStats } from './stats.ts'
@@ -32,6 +34,8 @@ export interface DiscoveryManagement {
   rows(name: string, query?: RowQuery): Promise<Page<RowRecord>>
   /** One row. Null: the table has no such row, or the row needs no work. The key is a string, or a JSON array for several columns. */
   row(name: string, key: string): Promise<RowRecord | null>
+  /** What `ctx.step` and `ctx.sleep` kept of a row, for the version of the row that was claimed last. */
+  steps(name: string, key: string): Promise<StepRecord[]>
   /** Why a row does not run: each condition in order, pass or fail, and what to do. */
   explain(name: string, key: string): Promise<Explanation>
   /** Runs a row that backs off or is quarantined as soon as possible, with all its attempts. */
@@ -45,7 +49,7 @@ export interface DiscoveryManagement {
 }
 
 export function discoveryManagement(
-  store: Pick<Store, 'rows' | 'admin' | 'remote'>,
+  store: Pick<Store, 'rows' | 'steps' | 'admin' | 'remote'>,
   meter: Meter,
 ): DiscoveryManagement {
   return {
@@ -55,6 +59,7 @@ export function discoveryManagement(
       return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
     },
     row: async (name, key) => store.rows.getRow(named(name), String(key)),
+    steps: async (name, key) => readSteps(store.steps, rowId(named(name), String(key))),
     async explain(name, key) {
       const at = await store.rows.rowCircumstances(named(name), String(key))
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.

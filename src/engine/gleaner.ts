@@ -48,6 +48,8 @@ export interface GleanerOptions {
   durability?: 'full' | 'normal'
   /** The largest input or result, in bytes of JSON. Default 1 MiB. */
   payloadLimit?: number
+  /** How large other things may be. */
+  limits?: SizeLimits
   /** How long finished tasks are kept. `false`: forever. Each process with a worker removes tasks by its own setting. */
   retention?: RetentionOptions | false
   /** Functions that run in the worker around each run. */
@@ -56,6 +58,12 @@ export interface GleanerOptions {
   telemetry?: Telemetry
   /** The intervals of the engine. */
   timings?: TimingOptions
+}
+
+/** How large things may be, in bytes of JSON. */
+export interface SizeLimits {
+  /** The result or the cursor of one step. Default 256 KiB. */
+  stepBytes?: number
 }
 
 /** The same options, with a connection of your app to its SQLite file. */

@@ -26,7 +26,7 @@ import type { Store } from '../store/ports/store.ts'
 import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { Emitter } from '../worker/events.ts'
-import type { RunHooks } from '../worker/hooks.ts'
+import type { RunHooks, StepHooks } from '../worker/hooks.ts'
 import type { RunWatch } from '../worker/in-flight.ts'
 import { CrashIsolation } from '../worker/isolation/crash-isolation.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
@@ -37,7 +37,7 @@ import { Background } from './background.ts'
 import { type Claims, openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
 import { INSIDE, type Inside } from './inside.ts'
-import { bad, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
+import { bad, checkLimits, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
 export const GLEANER_OPTIONS = [
@@ -49,6 +49,7 @@ export const GLEANER_OPTIONS = [
   'queues',
   'durability',
   'payloadLimit',
+  'limits',
   'retention',
   'hooks',
   'telemetry',
@@ -89,6 +90,7 @@ export interface EngineDeps {
   clock: Clock
   random: () => number
   startKeeper?: StartKeeper
+  stepHooks?: StepHooks
 }
 
 /** A Gleaner with its workers and parts. */
@@ -214,12 +216,12 @@ async function closeAll({ background, claims, workers, ...shared }: Running): Pr
 }
 
 /** What all workers and verbs of an engine share. */
-function sharedOf({ store, clock, random, startKeeper }: EngineDeps, checked: Checked) {
+function sharedOf({ store, clock, random, startKeeper, stepHooks }: EngineDeps, checked: Checked) {
   const { registry, timings, payloadLimit } = checked
   const emitter = new Emitter()
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
-  const hooks: RunHooks = { ...checked.hooks, tracing }
+  const hooks: RunHooks = { ...checked.hooks, ...stepHooks, tracing }
   const meter = new Meter(store.admin, clock, timings.metricsMs)
   const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer({ registry, handles, payloadLimit, meter, tracing })
@@ -236,11 +238,11 @@ function startWorker(
   checked: Checked,
   { id, supervisor, paused, watch, avoid, ...options }: WorkOptions & WorkerIdentity & { id: string },
 ) {
-  const { payloadLimit, timings } = checked
+  const { payloadLimit, stepBytes, timings } = checked
   const serving = checkWork(options, checked)
   const { capabilities, concurrency, resourceErrorLimit } = serving
   const sources = sourcesOf(serving, shared.store, checked, avoid)
-  const limits = { concurrency, resourceErrorLimit, payloadLimit }
+  const limits = { concurrency, resourceErrorLimit, payloadLimit, stepBytes }
   const worker = new Worker(
     { id, supervisor, paused, capabilities, sources, timings, ...limits },
     { ...shared, watch },
@@ -275,6 +277,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     limits: [...limitsOf(queues), ...known.registry.limits()],
     durability,
     payloadLimit,
+    stepBytes: checkLimits(options.limits ?? {}).stepBytes,
     hooks,
     telemetry: checkTelemetry(options.telemetry),
     retention: retentionOf(options.retention ?? {}),

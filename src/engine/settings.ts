@@ -3,7 +3,7 @@ import type { Telemetry } from '../define/telemetry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { refuseUnknown } from '../options.ts'
-import type { PostgresSettings, TimingOptions } from './gleaner.ts'
+import type { PostgresSettings, SizeLimits, TimingOptions } from './gleaner.ts'
 
 const TIMINGS = [
   'lease',
@@ -17,6 +17,16 @@ const TIMINGS = [
   'prune',
   'query',
 ]
+
+const STEP_BYTES = 262_144
+
+export function checkLimits(limits: SizeLimits) {
+  refuseUnknown(limits, ['stepBytes'], 'limits')
+  const { stepBytes = STEP_BYTES } = limits
+  if (!Number.isInteger(stepBytes) || stepBytes < 1)
+    throw bad('limits.stepBytes', stepBytes, 'Use a number of bytes.')
+  return { stepBytes }
+}
 
 export function checkTimings(timings: TimingOptions) {
   refuseUnknown(timings, TIMINGS, 'timings')

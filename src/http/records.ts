@@ -5,6 +5,7 @@ import type { Gauges, Metrics } from '../model/metrics.ts'
 import { type QueueRecord, STRATEGIES } from '../model/queue.ts'
 import { ROW_STATES, type RowRecord } from '../model/row.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
+import type { StepRecord } from '../model/step.ts'
 import {
   type AttemptRecord,
   type Counts,
@@ -79,6 +80,19 @@ export const attempt: z.ZodType<AttemptRecord> = z
     error: maybe(failure),
   })
   .meta({ id: 'Attempt' })
+
+export const step: z.ZodType<StepRecord> = z
+  .object({
+    name: z.string(),
+    number: whole,
+    kind: z.enum(['result', 'cursor', 'sleep']),
+    value: z.unknown(),
+    attempt: whole,
+    startedAt: time,
+    keptAt: time,
+    until: maybe(time),
+  })
+  .meta({ id: 'Step' })
 
 export const logLine: z.ZodType<LogLine> = z
   .object({

@@ -2,6 +2,7 @@ import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
 import { type Explanation, explain } from '../model/explanation.ts'
 import type { QueueRecord } from '../model/queue.ts'
+import type { StepRecord } from '../model/step.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
 import { isProvedDead } from '../process-identity.ts'
@@ -10,6 +11,7 @@ import type { Store } from '../store/ports/store.ts'
 import type { BulkChange, LaneFilter } from '../store/ports/tasks.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import { pauseQueue } from './pausing.ts'
+import { readSteps } from './steps.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
@@ -39,6 +41,8 @@ export interface TaskManagement {
   logs(id: string, page?: PageOptions & { follow?: boolean }): Promise<Page<LogLine>>
   /** Each attempt at a task, the first one first. */
   attempts(id: string): Promise<AttemptRecord[]>
+  /** What `ctx.step` and `ctx.sleep` kept of a task, in the order in which it was kept first. */
+  steps(id: string): Promise<StepRecord[]>
   /** Runs a finished task again, with all its attempts. */
   retry(id: string): Promise<void>
   /** Cancels a waiting task at once, and aborts the signal of a running one. False: the task had finished. */
@@ -65,7 +69,10 @@ export interface QueueManagement {
   resume(queue: string): Promise<void>
 }
 
-export function taskManagement(store: Pick<Store, 'tasks' | 'remote'>, meter: Meter): TaskManagement {
+export function taskManagement(
+  store: Pick<Store, 'tasks' | 'steps' | 'remote'>,
+  meter: Meter,
+): TaskManagement {
   const changeMany = async (change: BulkChange, query: TaskQuery, options?: BulkOptions) => {
     const answer = await changeAll(store.tasks, change, query, options)
     if (answer.changed > 0 && !answer.dryRun) meter.stirred()
@@ -80,6 +87,7 @@ export function taskManagement(store: Pick<Store, 'tasks' | 'remote'>, meter: Me
     logs: async (id, { follow = false, ...page } = {}) =>
       store.tasks.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
     attempts: (id) => store.tasks.taskAttempts(String(id)),
+    steps: (id) => readSteps(store.steps, String(id)),
     async retry(id) {
       const answer = await store.tasks.retryTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
@@ -99,21 +107,23 @@ export function taskManagement(store: Pick<Store, 'tasks' | 'remote'>, meter: Me
       if (answer === 'running') throw stillHeld(id)
       meter.stirred()
     },
-    async explain(id) {
-      const at = await store.tasks.circumstancesOf(String(id))
-      if (at === null) throw new TaskGone(id)
-      // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
-      const limits = await store.tasks.limitsOn(at.task.id)
-      return explain({
-        ...at,
-        limits,
-        workers: at.workers.filter(({ process }) => !isProvedDead(process, store)),
-      })
-    },
+    explain: (id) => explainTask(store, String(id)),
     retryAll: (query, options) => changeMany('retry', query, options),
     cancelAll: (query, options) => changeMany('cancel', query, options),
     removeAll: (query, options) => changeMany('remove', query, options),
   }
+}
+
+async function explainTask(store: Pick<Store, 'tasks' | 'remote'>, id: string): Promise<Explanation> {
+  const at = await store.tasks.circumstancesOf(id)
+  if (at === null) throw new TaskGone(id)
+  // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.
+  const limits = await store.tasks.limitsOn(at.task.id)
+  return explain({
+    ...at,
+    limits,
+    workers: at.workers.filter(({ process }) => !isProvedDead(process, store)),
+  })
 }
 
 export function queueManagement(store: AdminStore): QueueManagement {

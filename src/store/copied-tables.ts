@@ -65,6 +65,12 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   { name: 'sessions', key: ['id'] },
   { name: 'attempts', key: ['id'] },
   { name: 'logs', key: ['task', 'line'] },
+  // As in the ledger: a version cannot be told in the words of another database. An empty one is dropped at the next claim.
+  {
+    name: 'steps',
+    key: ['item', 'name', 'number'],
+    instead: { version: `iif(t.version IS NULL, NULL, '')` },
+  },
   { name: 'forever_keys', key: ['key'] },
   { name: 'throttles', key: ['key'] },
   { name: 'limits', key: ['scope'] },

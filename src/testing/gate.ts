@@ -15,7 +15,7 @@ export class Gate {
   /** `onChange` is told when a call has been answered. */
   constructor(store: Store, onChange: () => void) {
     this.#onChange = onChange
-    const { tasks, sessions, rows, admin, maintenance } = store
+    const { tasks, sessions, rows, steps, admin, maintenance } = store
     this.store = {
       ...store,
       tasks: this.#watched({
@@ -28,6 +28,7 @@ export class Gate {
         ...rows,
         exchangeRows: (exchange) => rows.exchangeRows(this.#admitted(exchange)),
       }),
+      steps: this.#watched(steps),
       admin: this.#watched(admin),
       maintenance: this.#watched(maintenance),
       onChange: (listener, hears) => this.#listen(store, listener, hears),

@@ -52,7 +52,12 @@ export async function openTestGleaner(options: TestGleanerOptions = {}): Promise
   setup(db)
   const gate = new Gate(store, bell.ring)
   const engine = await openEngine(
-    { store: gate.store, clock, random: NO_CHANCE },
+    {
+      store: gate.store,
+      clock,
+      random: NO_CHANCE,
+      stepHooks: { pause: (ms) => runs.sleep(ms, undefined), left: (ctx) => runs.forget(ctx) },
+    },
     {
       ...engineOptions,
       // What a test looks at must not be gone because it moved the time.

@@ -4,6 +4,8 @@ import type { Clock } from '../clock.ts'
 interface Run {
   name: string
   sleeps: number
+  /** Whose run it is. */
+  of: object
 }
 
 /** The handlers that run, and those among them that wait for time to pass. */
@@ -34,8 +36,8 @@ export class Runs {
     return [...new Set(this.#awake().map((run) => run.name))]
   }
 
-  async track<T>({ name }: { name: string }, handler: () => T | Promise<T>): Promise<T> {
-    const run: Run = { name, sleeps: 0 }
+  async track<T>(of: { name: string }, handler: () => T | Promise<T>): Promise<T> {
+    const run: Run = { name: of.name, sleeps: 0, of }
     this.#running.add(run)
     try {
       return await this.#current.run(run, handler)
@@ -43,6 +45,12 @@ export class Runs {
       this.#running.delete(run)
       this.#onChange()
     }
+  }
+
+  /** It ended without an end of its handler. */
+  forget(of: object): void {
+    for (const run of this.#running) if (run.of === of) this.#running.delete(run)
+    this.#onChange()
   }
 
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -59,6 +59,9 @@ export abstract class Attempt implements Run {
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
   readonly #definition: AttemptDefinition
+  #onEnd: ((attempt: Attempt, outcome: AttemptOutcome) => void) | undefined
+  #hooks: RunHooks | undefined
+  #hasLeft = false
 
   constructor(claim: Item, definition: AttemptDefinition, source: Source, services: AttemptServices) {
     this.id = claim.id
@@ -90,6 +93,8 @@ export abstract class Attempt implements Run {
   /** Parse, run, encode. Everything that can happen becomes an outcome, which is passed to `onEnd`. */
   async run(hooks: RunHooks, onEnd: (attempt: Attempt, outcome: AttemptOutcome) => void): Promise<void> {
     if (hooks.tracing !== undefined) this.trace = new AttemptTrace(hooks.tracing, this)
+    this.#onEnd = onEnd
+    this.#hooks = hooks
     let outcome: AttemptOutcome
     try {
       const input = this.input()
@@ -97,11 +102,27 @@ export abstract class Attempt implements Run {
       if (this.uses !== null) await this.services.acquire(this, this.uses)
       const result = await this.#call(given, hooks)
       outcome = this.completed(result)
+      if (this.context.hasSteps) await this.completedSteps(outcome)
     } catch (error) {
       outcome = outcomeOfError(this, error)
     }
+    if (this.#hasLeft) return
     this.trace?.returned()
     onEnd(this, outcome)
+  }
+
+  /** Ends the attempt although its handler has not returned: it waits at a step, and is never resumed. */
+  leave(outcome: AttemptOutcome): void {
+    if (this.#hasLeft || this.settled) return
+    this.#hasLeft = true
+    this.trace?.returned()
+    this.#hooks?.left?.(this.context)
+    this.#onEnd?.(this, outcome)
+  }
+
+  /** The handler returned, and it had steps. */
+  protected completedSteps(_outcome: AttemptOutcome): Promise<void> {
+    return this.context.warnOfUnvisitedSteps()
   }
 
   #call(input: unknown, hooks: RunHooks): unknown {

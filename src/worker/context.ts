@@ -1,11 +1,14 @@
 import { shown } from '../define/names.ts'
-import type { Context, Enqueue, Tx } from '../define/types.ts'
+import { dateMs } from '../define/step.ts'
+import type { Context, Enqueue, StepOptions, Tx } from '../define/types.ts'
+import { type Duration, durationMs } from '../duration.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
 import { writable } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 import { describeValue, messageOf } from '../thrown.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptServices } from './run-services.ts'
+import { Steps } from './steps/steps.ts'
 
 const NOTHING = Object.freeze({})
 const LINE_MAX = 4_000
@@ -20,6 +23,8 @@ export class RunContext implements Context {
   /** The transaction whose effects are being written. */
   #completing: Tx | undefined
   abortReason: Error | undefined
+  readonly #onAbort: ((reason: Error) => void)[] = []
+  #steps: Steps | undefined
   use: Record<string, any> = NOTHING
 
   constructor(attempt: Attempt, services: AttemptServices) {
@@ -97,20 +102,56 @@ export class RunContext implements Context {
     return refused
   }
 
+  /** A handler that uses no steps pays nothing for them. */
+  get #allSteps(): Steps {
+    if (this.#steps === undefined) {
+      const { steps } = this.#services
+      if (steps === null)
+        throw new InputError('a claim that was pulled by hand has no steps', { code: 'NOT_SUPPORTED' })
+      this.#steps = new Steps(this.#attempt, steps)
+    }
+    return this.#steps
+  }
+
+  get hasSteps(): boolean {
+    return this.#steps !== undefined
+  }
+
+  step(name: string, run: (given: any) => unknown, options?: StepOptions): Promise<any> {
+    return this.#allSteps.run(name, run, options)
+  }
+
+  sleep(name: string, duration: Duration): Promise<void> {
+    return this.#allSteps.sleep(name, () => durationMs(duration, 'sleep'))
+  }
+
+  sleepUntil(...given: [name: string, date: Date] | [date: Date]): Promise<void> {
+    const [name, date] = given.length === 1 ? ['sleepUntil', given[0]] : given
+    return this.#allSteps.sleep(name, () => dateMs(date, 'sleepUntil') - this.#services.clock.now())
+  }
+
+  /** The code has changed since an earlier attempt kept them. Their results are not used; nothing else is wrong. */
+  async warnOfUnvisitedSteps(): Promise<void> {
+    const steps = await this.#allSteps.unvisited()
+    if (steps.length === 0) return
+    this.log.warn('an earlier attempt kept steps that this one did not come to', { steps })
+    this.#services.steps?.unvisited(this.#attempt, steps)
+  }
+
   async complete<T>(result: T, effects: (tx: Tx) => void | Promise<void>): Promise<T> {
     const { name } = this.#attempt
     if (this.abortReason !== undefined) throw this.abortReason
     if (this.#attempt.settled) throw new ClaimLostError(`${name}: this run has been settled already`)
     const outcome = this.#attempt.completed(result)
     const refusal = await this.#services.completeWith(this.#attempt, outcome, (tx) =>
-      this.#joined(tx, effects),
+      this.joined(tx, effects),
     )
     if (refusal === null) return result
     throw this.abort(refusal)
   }
 
   /** Synchronous if the effects are. */
-  #joined(tx: Tx, effects: (tx: Tx) => void | Promise<void>): void | Promise<void> {
+  joined(tx: Tx, effects: (tx: Tx) => void | PromiseLike<void>): void | Promise<void> {
     const over = () => {
       this.#completing = undefined
     }
@@ -125,9 +166,18 @@ export class RunContext implements Context {
     over()
   }
 
+  /** Called when the attempt is aborted, at once if it is already. */
+  onAbort(told: (reason: Error) => void): void {
+    if (this.abortReason === undefined) this.#onAbort.push(told)
+    else told(this.abortReason)
+  }
+
   /** The first reason stays. */
   abort(reason: Error): Error {
-    this.abortReason ??= reason
+    if (this.abortReason === undefined) {
+      this.abortReason = reason
+      for (const told of this.#onAbort.splice(0)) told(reason)
+    }
     this.#controller?.abort(this.abortReason)
     return this.abortReason
   }

@@ -43,6 +43,8 @@ export interface Events {
   gone: TaskEvent
   /** A handler reported progress. */
   progress: TaskEvent & { fraction: number; message: string | null }
+  /** An earlier attempt kept steps that this one did not come to: the code has changed. Their results are not used. */
+  'steps-unvisited': TaskEvent & { steps: readonly string[] }
   /** A line of `ctx.log`. Lines of tasks are also stored. Lines of rows are not. */
   log: TaskEvent & { level: LogLevel; message: string; details: unknown }
   /** A worker of any process is gone, and this process returned its items. */

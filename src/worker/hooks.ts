@@ -12,6 +12,14 @@ export interface Hooks {
 }
 
 /** All that goes with a run. */
-export interface RunHooks extends Hooks {
+export interface RunHooks extends Hooks, StepHooks {
   tracing?: Tracing
+}
+
+/** For a test, which has a time of its own. */
+export interface StepHooks {
+  /** Waits before a step's function is called again. */
+  pause?: (ms: number) => Promise<void>
+  /** The run has ended at a step, and its handler is never resumed. */
+  left?: (ctx: Context) => void
 }

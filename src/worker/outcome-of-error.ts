@@ -74,7 +74,7 @@ function permanent(error: unknown): Outcome {
 }
 
 function isRefusal(error: unknown): boolean {
-  const refusals: unknown[] = ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE']
+  const refusals: unknown[] = ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE', 'STEP_TOO_LARGE']
   return error instanceof InputError && refusals.includes(property(error, 'code'))
 }
 

@@ -6,6 +6,8 @@ import type { Effects, NewLogLine } from '../store/ports/exchange.ts'
 import type { Attempt } from './attempt.ts'
 import { logEvent } from './events.ts'
 import type { AttemptOutcome } from './sources/source.ts'
+import { Cursors } from './steps/cursors.ts'
+import type { StepServices } from './steps/services.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 /** What an attempt may ask of whoever began it: a worker, or a claim by hand. */
@@ -22,6 +24,8 @@ export class RunServices {
   readonly enqueue: Enqueue
   /** Takes part in the transaction that completes the item. */
   readonly enqueueWithin: (tx: Tx) => Enqueue
+  /** Null: this attempt has no handler that could use steps. */
+  readonly steps: StepServices | null
   readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'resources' | 'session' | 'state'>
 
   constructor(
@@ -35,6 +39,7 @@ export class RunServices {
     this.enqueue = services.enqueue
     this.enqueueWithin = services.enqueueWithin
     this.#parts = parts
+    this.steps = this.#stepServices(options.stepBytes)
   }
 
   /** Waits until the attempt has the resources that its handler needs. Its time-out begins then: loading has a time-out of its own. */
@@ -74,5 +79,24 @@ export class RunServices {
     if (refusal === null) state.stats.ran(attempt, outcome, this.clock.monotonicMs() - attempt.startedMs)
     else state.stats.counters.fenced_writes += 1
     return refusal
+  }
+
+  #stepServices(bytesMax: number): StepServices {
+    const parts = this.#parts
+    const { clock, hooks, emitter, store } = parts.services
+    // The other parts of the worker are made after this one.
+    const session = () => parts.session.id
+    const lose = (item: string) => parts.inFlight.lose(item)
+    return {
+      store: store.steps,
+      cursors: new Cursors({ clock, steps: store.steps, session, lose }),
+      bytesMax,
+      session,
+      pause: (ms) => hooks.pause?.(ms) ?? new Promise((resolve) => clock.after(ms, resolve)),
+      unvisited(attempt, steps) {
+        emitter.emit('steps-unvisited', () => ({ ...attempt.event, steps }))
+        parts.state.stats.counters.unvisited_steps += steps.length
+      },
+    }
   }
 }

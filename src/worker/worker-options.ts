@@ -20,6 +20,8 @@ export interface WorkerOptions {
   /** Resource errors in a row after which it gives up. */
   resourceErrorLimit: number
   payloadLimit: number
+  /** The largest result of a step, in bytes of JSON. */
+  stepBytes: number
   /** `graceMs`: between an abort and the end of waiting for the handler. */
   timings: PollTimings & { graceMs: number }
   /** The process that supervises this one. */
@@ -30,7 +32,7 @@ export interface WorkerOptions {
 
 /** What the engine shares among all its workers. */
 export interface WorkerServices {
-  store: Pick<Store, 'sessions' | 'remote' | 'onChange'>
+  store: Pick<Store, 'sessions' | 'steps' | 'remote' | 'onChange'>
   clock: Clock
   random: () => number
   emitter: Emitter

@@ -195,6 +195,11 @@ const PROOFS: Record<string, Proof> = {
     expect((await world.run('tasks', 'logs', id, '--follow', '--limit', '3')).code).toBe(2)
   },
 
+  async 'tasks steps'(world) {
+    const [first] = await world.json('tasks', '--limit', '1').then((page: any) => page.items)
+    expect(await world.said('tasks', 'steps', first.id)).toMatch(/^(no steps|step +kind)/)
+    expect(await world.json('tasks', 'steps', first.id)).toBeInstanceOf(Array)
+  },
   async 'tasks attempts'(world) {
     const id = await world.ended('nobody')
     expect(await world.json('tasks', 'attempts', id)).toMatchObject([{ attempt: 1, outcome: 'error' }])

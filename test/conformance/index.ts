@@ -56,6 +56,7 @@ import type { Expect, Group, RunTest } from './runner.ts'
 import { schedules } from './schedules.ts'
 import { sessions } from './sessions.ts'
 import { settling } from './settling.ts'
+import { rowSteps, steps } from './steps.ts'
 import { strategies } from './strategies.ts'
 import { supervising } from './supervising.ts'
 import type { Specify, Theme } from './theme.ts'
@@ -89,6 +90,7 @@ const THEMES: Record<string, Theme> = {
   fences,
   sessions,
   'ended sessions': endedSessions,
+  steps,
   'giving back': givingBack,
   pulling,
   comparing,
@@ -134,6 +136,7 @@ const ROW_THEMES: Record<string, Theme> = {
   'effects of rows': rowsEffects,
   'ledger of rows': rowsLedger,
   'crashes with rows': rowsCrashes,
+  'steps of rows': rowSteps,
   'managing rows': rowsManaging,
 }
 

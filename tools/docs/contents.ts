@@ -29,6 +29,7 @@ const SECTIONS: readonly Section[] = [
       'guide/tasks.md',
       'guide/running.md',
       'guide/retry.md',
+      'guide/steps.md',
       'guide/transactions.md',
       'guide/queues.md',
       'guide/limits.md',

@@ -5,7 +5,7 @@ import { withOperations } from '../operations/open.ts'
 import { gathered, PAGE_OPTIONS } from '../paging.ts'
 import { printJson, printTable } from '../printing.ts'
 import { FILTER_OPTIONS, filterOf } from '../task-filter.ts'
-import { attemptTable, explanationLines, logText, taskLines, taskTable } from '../text/task.ts'
+import { attemptTable, explanationLines, logText, stepTable, taskLines, taskTable } from '../text/task.ts'
 import { bulkCommands } from './tasks-bulk.ts'
 
 const ID: Operand = { name: 'id', about: 'The id of a task, as `gleaner tasks list` shows it.' }
@@ -134,6 +134,26 @@ const attempts: Command = {
     }),
 }
 
+const steps: Command = {
+  name: 'tasks steps',
+  summary: 'Show what the steps of a task kept.',
+  operands: [ID],
+  about:
+    'Prints one line for each step: its name, and whether it is done (result), a loop that is not over ' +
+    '(cursor), or a wait (sleep, with its end). The next attempt continues behind the steps that are done.',
+  options: OPTIONS,
+  examples: [['gleaner tasks steps 4711', 'Print the steps of this task.']],
+  run: ([id], values, terminal) =>
+    withOperations(values, terminal, async ({ tasks }) => {
+      if ((await tasks.get(id!)) === null) throw new TaskGone(id!)
+      const all = await tasks.steps(id!)
+      if (values.json === true) printJson(all, terminal)
+      else if (all.length === 0) terminal.print('no steps')
+      else printTable(stepTable(all, Date.now()), terminal)
+      return 0
+    }),
+}
+
 const explain: Command = {
   name: 'tasks explain',
   summary: 'Say why a task does not run, and what to do.',
@@ -154,4 +174,4 @@ const explain: Command = {
     }),
 }
 
-export const tasks: readonly Command[] = [list, show, logs, attempts, explain, ...bulkCommands]
+export const tasks: readonly Command[] = [list, show, logs, attempts, steps, explain, ...bulkCommands]

@@ -32,6 +32,7 @@ export function remoteOperations(client: Client): Operations {
       list: (query = {}) => get('tasks', { ...query } as Record<string, string>),
       logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
       attempts: (id) => items(`${one(id)}/attempts`),
+      steps: (id) => items(`${one(id)}/steps`),
       explain: (id) => get(`${one(id)}/explain`),
       retry: async (id) => void (await post(`${one(id)}/retry`)),
       cancel: async (id) => (await post<{ cancelled: boolean }>(`${one(id)}/cancel`)).cancelled,
@@ -46,6 +47,7 @@ export function remoteOperations(client: Client): Operations {
       rows: (name, query = {}) => get(`${discovery(name)}/rows`, { ...query }),
       row: (name, key) => orNull(get(row(name, key)), 'ROW_GONE'),
       explain: (name, key) => get(`${row(name, key)}/explain`),
+      steps: (name, key) => items(`${row(name, key)}/steps`),
       retry: (name, key) => post(`${discovery(name)}/rows/retry`, { key }),
       release: async (name, key) => {
         const all = key === undefined

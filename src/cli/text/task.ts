@@ -1,5 +1,6 @@
 import { writeExactly } from '../../exact-json.ts'
 import type { Explanation } from '../../model/explanation.ts'
+import type { StepRecord } from '../../model/step.ts'
 import type { AttemptRecord, Failure, LogLine, TaskRecord } from '../../model/task.ts'
 import { asCommands } from '../as-commands.ts'
 import type { Terminal } from '../terminal.ts'
@@ -128,6 +129,22 @@ export function attemptTable(attempts: readonly AttemptRecord[], now: number): s
       startedAt === null || finishedAt === null ? '-' : duration(finishedAt - startedAt),
       worker ?? '-',
       error === null ? '' : failureOf(error),
+    ]),
+  )
+}
+
+const VALUE_MAX = 60
+
+export function stepTable(steps: readonly StepRecord[], now: number): string[] {
+  return columns(
+    ['step', 'kind', 'attempt', 'kept', 'took', 'value'],
+    steps.map(({ name, number, kind, attempt, startedAt, keptAt, until, value }) => [
+      number === 1 ? name : `${name} (${number})`,
+      kind,
+      String(attempt),
+      moment(keptAt, now),
+      kind === 'sleep' ? '-' : duration(keptAt - startedAt),
+      kind === 'sleep' ? `until ${moment(until, now)}` : cut(writeExactly(value), VALUE_MAX),
     ]),
   )
 }

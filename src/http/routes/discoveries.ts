@@ -6,8 +6,9 @@ import { allDiscoveries, withStats } from '../all-discoveries.ts'
 import { bodyKey, changedKey, name, page, rangeQuery, rowKey } from '../fields.ts'
 import { rowHistory } from '../insight-records.ts'
 import { Problem } from '../problem.ts'
-import { discovery, explanation, listOf, pageOf, row } from '../records.ts'
+import { discovery, explanation, listOf, pageOf, row, step } from '../records.ts'
 import { type Route, route } from '../route.ts'
+import { boundedSteps } from './steps.ts'
 
 const params = z.strictObject({ name })
 const rowParams = z.strictObject({ name, key: rowKey })
@@ -69,6 +70,18 @@ export const discoveryRoutes: readonly Route[] = [
     answer: row,
     handle: async ({ gleaner }, { params: { name, key } }) =>
       (await gleaner.discoveries.row(name, key)) ?? noRow(name),
+  }),
+  route({
+    method: 'get',
+    path: '/discoveries/:name/rows/:key/steps',
+    role: 'viewer',
+    summary: 'What the steps of a row kept. If the values exceed 1 MiB, the later ones are shortened',
+    params: rowParams,
+    answer: listOf(step),
+    about: ({ gleaner }, { params: { name, key } }) => gleaner.discoveries.row(name, key),
+    handle: async ({ gleaner }, { params: { name, key } }) => ({
+      items: boundedSteps(await gleaner.discoveries.steps(name, key)),
+    }),
   }),
   route({
     method: 'get',

@@ -16,8 +16,19 @@ import {
   taskQuery,
 } from '../fields.ts'
 import { Problem } from '../problem.ts'
-import { attempt, bulkAnswer, enqueued, explanation, listOf, logLine, pageOf, task } from '../records.ts'
+import {
+  attempt,
+  bulkAnswer,
+  enqueued,
+  explanation,
+  listOf,
+  logLine,
+  pageOf,
+  step,
+  task,
+} from '../records.ts'
 import { type Desk, type Route, route } from '../route.ts'
+import { boundedSteps } from './steps.ts'
 
 /** Tasks of one request: they are checked and inserted while the server does nothing else. */
 const BULK_MAX = 1_000
@@ -157,6 +168,18 @@ export const taskRoutes: readonly Route[] = [
     answer: listOf(attempt),
     about: taskOfPath,
     handle: async ({ gleaner }, { params: { id } }) => ({ items: bounded(await gleaner.tasks.attempts(id)) }),
+  }),
+  route({
+    method: 'get',
+    path: '/tasks/:id/steps',
+    role: 'viewer',
+    summary: 'What the steps of a task kept. If the values exceed 1 MiB, the later ones are shortened',
+    params,
+    answer: listOf(step),
+    about: taskOfPath,
+    handle: async ({ gleaner }, { params: { id } }) => ({
+      items: boundedSteps(await gleaner.tasks.steps(id)),
+    }),
   }),
   route({
     method: 'get',

@@ -3,6 +3,7 @@ import type { Changes } from './change.ts'
 import type { MaintenanceStore } from './maintenance.ts'
 import type { RowStore } from './rows.ts'
 import type { SessionStore } from './sessions.ts'
+import type { StepStore } from './steps.ts'
 import type { TaskStore } from './tasks.ts'
 
 /**
@@ -19,6 +20,7 @@ export interface Store extends Changes {
   readonly tasks: TaskStore
   readonly sessions: SessionStore
   readonly rows: RowStore
+  readonly steps: StepStore
   readonly admin: AdminStore
   readonly maintenance: MaintenanceStore
   close(): Promise<void>

@@ -14,6 +14,7 @@ import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
+import { stepStore } from '../scripts/steps.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { countingLimits, freeSlot } from './limits/gates.ts'
@@ -143,7 +144,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
   }
   const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
-  const scripts = postgresScripts({ sql, clockMs, read, write, spread })
+  const scripts = postgresScripts({ sql, clockMs, read, write, spread, promised })
   const holdings = postgresHoldings(memory)
   const changing = postgresChanging(memory)
   const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
@@ -253,7 +254,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     rows,
-
+    steps: stepStore(scripts, (id) => Number(rowid(id))),
     admin: {
       ...managingQueues(scripts),
       async configureQueues(settings) {

@@ -24,6 +24,10 @@ export interface Dialect {
   /** Whether a text holds another one. Letters of ASCII in `text` may be large or small, and `needle` has small ones. */
   holds(text: Fragment, needle: string): Fragment
   readonly schema: SchemaDifferences
+  /** What a claimed row was like, as text. `alias` names its claim. */
+  versionOf(alias: string): Fragment
+  /** The selected session cannot end before this transaction does; renewals go on. */
+  keepsSession(alias: string): Fragment
 }
 
 /** A column of a given table. */

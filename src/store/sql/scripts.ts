@@ -1,4 +1,5 @@
 import type { Change } from '../ports/change.ts'
+import type { Effects } from '../ports/exchange.ts'
 import type { Dialect } from './dialect.ts'
 import type { Script } from './script.ts'
 
@@ -13,6 +14,10 @@ export interface Scripts {
   writeCheaply<Answer>(script: () => Script<Answer>): Promise<Answer>
   /** The same for a short step of maintenance: its statements find rows by an index, whatever the planner believes. */
   writeStep<Answer>(script: () => Script<Answer>): Promise<Answer>
+  /** The same as `write`, and the script can run effects of the user's in its transaction. */
+  writeWithEffects<Answer>(
+    script: (run: (effects: Effects) => Script<unknown>) => Script<Answer>,
+  ): Promise<Answer>
   /** Tells listeners in this process and in others, after the commit: a failed wake-up must not undo the change. */
   tell(change: Change): void
 }

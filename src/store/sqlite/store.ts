@@ -13,6 +13,7 @@ import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
 import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
+import { stepStore } from '../scripts/steps.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { rowid } from '../task-row.ts'
@@ -117,7 +118,15 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     closed ? Promise.reject(closedError()) : connection.snapshot(look)
   const write = <T>(durability: Durability, change: () => T, isolated = false): Promise<T> =>
     closed ? Promise.reject(closedError()) : writer.write(durability, change, isolated)
-  const scripts = sqliteScripts({ db, now: clock.now, promised, read, write, tell })
+  const scripts = sqliteScripts({
+    db,
+    now: clock.now,
+    promised,
+    read,
+    write,
+    tell,
+    runEffects: (effects) => runEffects(connection, ours, effects),
+  })
   const holdings = sqliteHoldings(memory)
   const changing = sqliteChanging(memory)
   const intake = new Intake(
@@ -242,7 +251,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     rows,
-
+    steps: stepStore(scripts, rowid),
     admin: {
       ...managingQueues(scripts),
       async configureQueues(settings) {

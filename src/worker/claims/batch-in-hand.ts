@@ -29,6 +29,8 @@ export class BatchInHand implements AttemptServices {
   #lookAtMs = Number.POSITIVE_INFINITY
   #cancelLook: (() => void) | undefined
   readonly #startedMs: number
+  /** It has no handler. */
+  readonly steps = null
   readonly #unsubscribe: () => void
   readonly #onEmpty: (batch: BatchInHand) => void
 

@@ -108,6 +108,7 @@ export class RemoteAttempts {
     const { clock, random, payloadLimit, enqueue, enqueueWithin, emitter } = this.#services
     return {
       ...{ worker, clock, random, payloadLimit, enqueue, enqueueWithin },
+      steps: null,
       acquire: async () => {},
       note(attempt, line) {
         attempt.source.outbox.logged(attempt, line, clock.monotonicMs())

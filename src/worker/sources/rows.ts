@@ -146,6 +146,12 @@ class RowAttempt extends Attempt {
     const values = doneValues(this.#definition, result, this.given)
     return { kind: 'completed', values, retryAfterMs: this.retryAfterMs }
   }
+
+  /** In the transaction that completes the row: its steps belong to the version that was claimed. */
+  protected override async completedSteps(outcome: RowOutcome): Promise<void> {
+    await super.completedSteps(outcome)
+    if (!this.settled) await this.services.completeWith(this, outcome, () => {})
+  }
 }
 
 /** Not due, or in a discovery that is paused. */

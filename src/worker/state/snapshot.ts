@@ -45,6 +45,8 @@ export interface WorkerCounters {
   consecutive_errors: number
   /** Writes that the database refused because the worker had lost the claim. */
   fenced_writes: number
+  /** Steps that an earlier attempt kept and a later version of the code did not come to. */
+  unvisited_steps: number
 }
 
 /** The average of one source of work: a task on a queue, or a discovery. */

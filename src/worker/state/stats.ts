@@ -27,6 +27,7 @@ export class WorkerStats {
     errors: 0,
     consecutive_errors: 0,
     fenced_writes: 0,
+    unvisited_steps: 0,
   }
   averageMs = Number.NaN
   /** By queue, then by name; null: the source is a discovery. */

@@ -17,6 +17,7 @@ export async function removeRows(sql: Sql, ids: readonly number[]): Promise<numb
          DELETE FROM gleaner.tasks WHERE id = ANY($1::bigint[]) RETURNING id, lane, status, finished_at),
        logs AS (DELETE FROM gleaner.logs WHERE task = ANY($1::bigint[]) RETURNING 1),
        attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1),
+       steps AS (DELETE FROM gleaner.steps WHERE item = ANY($1::bigint[]::text[]) RETURNING 1),
        counted AS (
          INSERT INTO gleaner.tallies (lane, created, scheduled, completed, failed, cancelled)
          SELECT lane, -pg_catalog.count(*), -pg_catalog.count(*) FILTER (WHERE status = 'scheduled'),
@@ -24,7 +25,8 @@ export async function removeRows(sql: Sql, ids: readonly number[]): Promise<numb
            -pg_catalog.count(*) FILTER (WHERE status = 'cancelled')
          FROM removed GROUP BY lane RETURNING 1)
      SELECT id, lane, status, finished_at,
-       (SELECT pg_catalog.count(*) FROM counted) + (SELECT pg_catalog.count(*) FROM logs) + (SELECT pg_catalog.count(*) FROM attempts) AS others,
+       (SELECT pg_catalog.count(*) FROM counted) + (SELECT pg_catalog.count(*) FROM logs) + (SELECT pg_catalog.count(*) FROM attempts)
+         + (SELECT pg_catalog.count(*) FROM steps) AS others,
        (extract(epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp()) * 1000)::float8 AS "workMs"
      FROM removed`,
     [ids],

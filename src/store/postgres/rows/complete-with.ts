@@ -2,6 +2,8 @@ import type { RowAnswer } from '../../../model/row.ts'
 import { isInstanceOf } from '../../../thrown.ts'
 import type { Effects, Run } from '../../ports/exchange.ts'
 import type { CompletedRow } from '../../ports/rows.ts'
+import { removeSteps } from '../../scripts/steps.ts'
+import { driveOn } from '../server/scripts.ts'
 import type { Manner } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { ofCallback } from '../server/sql-errors.ts'
@@ -105,6 +107,7 @@ async function complete(
   await writeDone(sql, known, row)
   await sql.run('DELETE FROM gleaner.claims WHERE discovery = $1 AND row_key = $2', [row.discovery, row.key])
   await sql.run('DELETE FROM gleaner.ledger WHERE discovery = $1 AND row_key = $2', [row.discovery, row.key])
+  await driveOn(sql, removeSteps(row.id))
   // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
   await sql.run('UPDATE gleaner.sessions SET completed = 1 WHERE id = $1 AND completed = 0', [session])
   return { kind: 'done' }

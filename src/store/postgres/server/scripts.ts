@@ -1,11 +1,12 @@
 import { ALL_TIME } from '../../metrics-row.ts'
 import type { Change } from '../../ports/change.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
-import { type Native, one, run, type Script, type Statement } from '../../sql/script.ts'
+import { type Native, native, one, run, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import { type Fragment, joined, sql as statement, verbatim } from '../../sql/sql.ts'
 import type { Manner } from './settings.ts'
 import type { Sql } from './sql.ts'
+import { ofCallback } from './sql-errors.ts'
 
 interface ScriptServices {
   sql: Sql
@@ -13,15 +14,25 @@ interface ScriptServices {
   read: <T>(work: () => Promise<T>) => Promise<T>
   write: <T>(work: (sql: Sql) => Promise<T>, manner?: Manner) => Promise<T>
   spread: (change: Change) => void
+  promised: boolean
 }
 
-export function postgresScripts({ sql, clockMs, read, write, spread }: ScriptServices): Scripts {
+export function postgresScripts({ sql, clockMs, read, write, spread, promised }: ScriptServices): Scripts {
   return {
     db: postgresDialect(clockMs),
     read: (script) => read(() => driveOn(sql, script())),
     write: (script) => write((own) => driveOn(own, script())),
     writeCheaply: (script) => write((own) => driveOn(own, script()), { durable: false }),
     writeStep: (script) => write((own) => driveOn(own, script()), { durable: false, byIndex: true }),
+    writeWithEffects: (script) =>
+      write(
+        (own) =>
+          driveOn(
+            own,
+            script((effects) => native(async () => void (await effects(ofCallback(own.raw))))),
+          ),
+        { durable: promised, runsUserSql: true },
+      ),
     tell: spread,
   }
 }
@@ -55,6 +66,9 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
     holds: (text, needle) =>
       statement`pg_catalog.strpos(pg_catalog.lower(${text} COLLATE "C"), ${needle}) > 0`,
     schema,
+    // Differs because rows without a version column are known by a hash of their values.
+    versionOf: (alias) => verbatim(`COALESCE(CAST(${alias}.row_hash AS text), ${alias}.row_version)`),
+    keepsSession: (alias) => verbatim(`FOR KEY SHARE OF ${alias}`),
   }
 }
 

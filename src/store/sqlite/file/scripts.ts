@@ -1,8 +1,9 @@
 import { KEY_WITHOUT_MARK } from '../../follower.ts'
 import { ALL_TIME } from '../../metrics-row.ts'
 import type { Change } from '../../ports/change.ts'
+import type { Effects } from '../../ports/exchange.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
-import { type Native, runSync, type Script, type Statement } from '../../sql/script.ts'
+import { type Native, native, runSync, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import { type Fragment, joined, sql, type Value, verbatim } from '../../sql/sql.ts'
 import type { Durability } from './connection.ts'
@@ -13,11 +14,13 @@ interface ScriptServices {
   now: () => number
   promised: Durability
   read: <T>(look: () => T) => Promise<T>
-  write: <T>(durability: Durability, change: () => T) => Promise<T>
+  write: <T>(durability: Durability, change: () => T, isolated?: boolean) => Promise<T>
+  /** Whether they enqueued something. */
+  runEffects: (effects: Effects) => boolean
   tell: (change: Change) => void
 }
 
-export function sqliteScripts({ db, now, promised, read, write, tell }: ScriptServices): Scripts {
+export function sqliteScripts({ db, now, promised, read, write, tell, runEffects }: ScriptServices): Scripts {
   const answer = (step: Statement | Native<Statements>) => answerOf(db, step)
   const drive = <Answer>(script: () => Script<Answer>) => runSync(script(), answer)
   return {
@@ -26,6 +29,16 @@ export function sqliteScripts({ db, now, promised, read, write, tell }: ScriptSe
     write: (script) => write(promised, () => drive(script)),
     writeCheaply: (script) => write('normal', () => drive(script)),
     writeStep: (script) => write('normal', () => drive(script)),
+    async writeWithEffects(script) {
+      let enqueued = false
+      const run = (effects: Effects) =>
+        native(() => {
+          enqueued = runEffects(effects)
+        })
+      const answer = await write(promised, () => drive(() => script(run)), true)
+      if (enqueued) tell({ kind: 'work' })
+      return answer
+    },
     tell,
   }
 }
@@ -53,6 +66,8 @@ export function sqliteDialect(now: () => number): Dialect {
     headOfEach,
     holds: (text, needle) => sql`instr(lower(${text}), ${needle}) > 0`,
     schema,
+    versionOf: (alias) => verbatim(`${alias}.row_version`),
+    keepsSession: () => verbatim(''),
   }
 }
 

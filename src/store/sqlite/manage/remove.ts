@@ -19,6 +19,7 @@ export function removeRows(db: Statements, ids: readonly number[]): void {
   for (const table of BELONGINGS) {
     db.sql(`DELETE FROM ${table} WHERE task IN (SELECT value FROM json_each(?))`).run(list)
   }
+  db.sql('DELETE FROM gleaner_steps WHERE item IN (SELECT CAST(value AS TEXT) FROM json_each(?))').run(list)
   db.sql(`UPDATE gleaner_meta SET value = max(value, ?) WHERE key = 'removed_through'`).run(last)
   const tally = new Tally()
   for (const { lane, status } of removed) {

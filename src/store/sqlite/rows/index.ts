@@ -6,8 +6,10 @@ import type { MaintenanceStore } from '../../ports/maintenance.ts'
 import type { BrokenDiscovery, RowExchange, RowStore, RowsExchanged, RowWant } from '../../ports/rows.ts'
 import { areSameWaits } from '../../row-waits.ts'
 import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
+import { removeSteps } from '../../scripts/steps.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
+import { driveOn } from '../file/scripts.ts'
 import { runJob } from '../maintenance/jobs.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
 import { runEffects } from '../tasks/effects.ts'
@@ -131,7 +133,10 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
           const settled = settleRow(settling, { ...run, outcome }, () => {
             enqueued = runEffects(connection, ours, effects)
           })
-          if (settled.kind === 'done') markUseful(db, settling.session)
+          if (settled.kind === 'done') {
+            driveOn(db, removeSteps(run.id))
+            markUseful(db, settling.session)
+          }
           return settled
         },
         true,
