@@ -10,7 +10,7 @@ import { listDiscoveries } from '../observe/rows.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import { pauseDiscovery } from '../queue/pausing.ts'
-import { readSteps } from '../queue/steps.ts'
+import { stepRecordsOf } from '../queue/steps.ts'
 import type { DiscoveryRecord, RowStore } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 import { type DiscoveryStats, readStats } from './stats.ts'
@@ -59,7 +59,7 @@ export function discoveryManagement(
       return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
     },
     row: async (name, key) => store.rows.getRow(named(name), String(key)),
-    steps: async (name, key) => readSteps(store.steps, rowId(named(name), String(key))),
+    steps: async (name, key) => stepRecordsOf(store.steps, rowId(named(name), String(key))),
     async explain(name, key) {
       const at = await store.rows.rowCircumstances(named(name), String(key))
       // A process that is dead for certain serves nobody, though no sweeper has ended its session yet.

@@ -11,7 +11,7 @@ import type { Store } from '../store/ports/store.ts'
 import type { BulkChange, LaneFilter } from '../store/ports/tasks.ts'
 import { type BulkAnswer, type BulkOptions, changeAll } from './bulk.ts'
 import { pauseQueue } from './pausing.ts'
-import { readSteps } from './steps.ts'
+import { stepRecordsOf } from './steps.ts'
 import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
@@ -87,7 +87,7 @@ export function taskManagement(
     logs: async (id, { follow = false, ...page } = {}) =>
       store.tasks.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
     attempts: (id) => store.tasks.taskAttempts(String(id)),
-    steps: (id) => readSteps(store.steps, String(id)),
+    steps: (id) => stepRecordsOf(store.steps, String(id)),
     async retry(id) {
       const answer = await store.tasks.retryTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)
