@@ -4,7 +4,7 @@ import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError } from '../errors.ts'
 import type { Effects, NewLogLine } from '../store/ports/exchange.ts'
 import type { Attempt } from './attempt.ts'
-import { logEvent } from './events.ts'
+import { logEvent, type TaskEvent } from './events.ts'
 import type { AttemptOutcome } from './sources/source.ts'
 import { Cursors } from './steps/cursors.ts'
 import type { StepServices } from './steps/services.ts'
@@ -92,11 +92,11 @@ export class RunServices {
       cursors: new Cursors({ clock, steps: store.steps, session, lose }),
       bytesMax,
       session,
-      pause: (ms) => hooks.pause?.(ms) ?? new Promise((resolve) => clock.after(ms, resolve)),
       unvisited(attempt, steps) {
-        emitter.emit('steps-unvisited', () => ({ ...attempt.event, steps }))
+        emitter.emit('steps-unvisited', () => ({ ...(attempt.event as TaskEvent), steps }))
         parts.state.stats.counters.unvisited_steps += steps.length
       },
+      pause: (ms) => hooks.pause?.(ms) ?? new Promise((resolve) => clock.after(ms, resolve)),
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { NewStep, StepStore } from '../../store/ports/steps.ts'
-import type { Attempt } from '../attempt.ts'
+import type { StepAttempt } from './services.ts'
 
 /** Cursors are kept so often, all of a worker's together: a crash repeats this much of a loop at most. */
 const INTERVAL_MS = 100
@@ -27,7 +27,7 @@ export class Cursors {
   }
 
   /** Waits only if the last save was long ago: a loop that never waits for anything else would not let the timer run. */
-  save(attempt: Attempt, step: NewStep): Promise<void> {
+  save(attempt: StepAttempt, step: NewStep): Promise<void> {
     const { abortReason } = attempt.context
     if (abortReason !== undefined) return Promise.reject(abortReason)
     this.#waiting.set(keyOf(step.claim.id, step.name, step.number), step)
@@ -38,7 +38,7 @@ export class Cursors {
   }
 
   /** The step is done: its result takes the place of its cursor. */
-  forget({ id }: Attempt, name: string, number: number): void {
+  forget({ id }: StepAttempt, name: string, number: number): void {
     this.#waiting.delete(keyOf(id, name, number))
   }
 

@@ -8,15 +8,14 @@ import { retryDelayMs } from '../../model/retry.ts'
 import { type KeptStep, sleepLeftMs, unvisited } from '../../model/step.ts'
 import type { NewStep } from '../../store/ports/steps.ts'
 import { messageOf } from '../../thrown.ts'
-import type { Attempt } from '../attempt.ts'
 import { isFinal } from './final.ts'
-import type { StepServices } from './services.ts'
+import type { StepAttempt, StepServices } from './services.ts'
 
 type Work = (given: any) => unknown
 
 /** The steps of one attempt: what earlier attempts kept, and what this one keeps. */
 export class Steps {
-  readonly #attempt: Attempt
+  readonly #attempt: StepAttempt
   readonly #services: StepServices
   /** By name and number. Read once, when the handler asks for its first step. */
   #kept: Promise<ReadonlyMap<string, KeptStep>> | undefined
@@ -28,7 +27,7 @@ export class Steps {
   /** When the attempt runs again, once no step of it runs any more; by the monotonic clock. */
   #leavesUntilMs: number | null = null
 
-  constructor(attempt: Attempt, services: StepServices) {
+  constructor(attempt: StepAttempt, services: StepServices) {
     this.#attempt = attempt
     this.#services = services
   }
