@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { NewStep, StepStore } from '../../store/ports/steps.ts'
-import type { StepAttempt } from './services.ts'
+import type { StepAttempt } from './step-attempt.ts'
 
 /** Cursors are kept so often, all of a worker's together: a crash repeats this much of a loop at most. */
 const INTERVAL_MS = 100

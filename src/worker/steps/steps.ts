@@ -9,7 +9,8 @@ import { type KeptStep, sleepLeftMs, unvisited } from '../../model/step.ts'
 import type { NewStep } from '../../store/ports/steps.ts'
 import { messageOf } from '../../thrown.ts'
 import { isFinal } from './final.ts'
-import type { StepAttempt, StepServices } from './services.ts'
+import type { StepServices } from './services.ts'
+import type { StepAttempt } from './step-attempt.ts'
 
 type Work = (given: any) => unknown
 
