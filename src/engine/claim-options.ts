@@ -87,7 +87,7 @@ function tasksOf({ names }: ClaimOptions, { registry }: Known): ClaimWish['tasks
 
 function checkLease(lease: Duration | undefined, { leaseMs, leaseMinMs }: Asking): number {
   const ms = durationMs(lease ?? leaseMs, 'lease')
-  if (ms >= leaseMinMs && ms <= LEASE_MAX_MS) return ms
+  if (ms >= leaseMinMs && ms <= Math.max(LEASE_MAX_MS, leaseMs)) return ms
   throw bad('lease', lease, `Use a duration from ${leaseMinMs} ms to ${LEASE_MAX_MS / 60_000} minutes.`)
 }
 

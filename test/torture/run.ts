@@ -23,6 +23,7 @@ const PARTS = [
   'power',
   'rate',
   'rows',
+  'pulled',
   'server',
 ] as const
 /** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, lists of a million tasks. */
@@ -77,6 +78,10 @@ if (database !== 'postgres') {
   if (isMeant('power')) await cutThePower()
   if (isMeant('rate')) await keepARate('SQLite', new SqliteGround())
   if (isMeant('rows')) await workOffRows('SQLite', async () => new SqliteGround())
+}
+if (isMeant('pulled')) {
+  const on = database === undefined ? [] : ['-t', database === 'sqlite' ? 'on SQLite' : 'on PostgreSQL']
+  atFullLength('test/torture/pulled.test.ts', ...on)
 }
 if (database !== 'sqlite') {
   if (isMeant('gaps')) killBetweenSteps('PostgreSQL')

@@ -2,14 +2,15 @@ import type { Clock } from '../../clock.ts'
 import { InputError } from '../../errors.ts'
 import type { PostgresOptions, SqliteLibrary } from '../ports/database.ts'
 import type { Store } from '../ports/store.ts'
+import type { SqliteTuning } from '../sqlite/drivers/driver.ts'
 import type { Durability } from '../sqlite/file/connection.ts'
 import { openSqliteStore } from '../sqlite/store.ts'
 
 export interface StoreOptions {
   durability?: Durability
   clock?: Clock
-  /** Which library opens a SQLite file. */
-  sqlite?: { library?: SqliteLibrary | undefined; beside?: object | undefined }
+  /** Which library opens a SQLite file, and how. */
+  sqlite?: SqliteTuning & { library?: SqliteLibrary | undefined; beside?: object | undefined }
   postgres?: Omit<PostgresOptions, 'url'>
 }
 

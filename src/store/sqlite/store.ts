@@ -17,6 +17,7 @@ import { stepStore } from '../scripts/steps.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
 import { rowid } from '../task-row.ts'
+import type { SqliteTuning } from './drivers/driver.ts'
 import { loadDriver } from './drivers/load.ts'
 import { refuseSecondLibrary } from './drivers/second-library.ts'
 import { Checkpoints } from './file/checkpoints.ts'
@@ -44,7 +45,7 @@ import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
 
-export interface SqliteOptions {
+export interface SqliteOptions extends SqliteTuning {
   /** A file, or `:memory:`. */
   path: string
   /** Which SQLite library opens it. */
@@ -55,8 +56,6 @@ export interface SqliteOptions {
   clock?: Clock
   /** For tests: decides in weighted queues. */
   random?: () => number
-  /** How long a write waits for somebody else's transaction before it fails with STORE_BUSY. */
-  busyLimitMs?: number
 }
 
 const BUSY_LIMIT_MS = 60_000
@@ -72,7 +71,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 export async function openSqliteStoreOn(connection: Connection, options: SqliteOptions): Promise<Store> {
   const clock = options.clock ?? systemClock
   try {
-    await connection.configure()
+    await connection.configure(options)
     await migrate(connection, clock.now)
     connection.guardFiles()
   } catch (error) {

@@ -1,4 +1,6 @@
+import type { Duration } from '../../../duration.ts'
 import type { SqliteLibrary } from '../../ports/database.ts'
+
 /** Options for SQLite. */
 export interface SqliteSettings {
   /**
@@ -6,6 +8,19 @@ export interface SqliteSettings {
    * another copy, or anything with the same interface.
    */
   driver?: SqliteLibrary
+  /** The page cache of a connection, in bytes. Default 6 MB. */
+  cacheSize?: number
+  /** How much of the file is mapped into memory, in bytes. Default 0: reads go through the page cache. */
+  mmapSize?: number
+  /** How long a write waits for the write lock of another process before it fails with `STORE_BUSY`. Default 1 min. */
+  busyTimeout?: Duration
+}
+
+/** What the options say, checked. */
+export interface SqliteTuning {
+  cacheBytes?: number | undefined
+  mmapBytes?: number | undefined
+  busyLimitMs?: number | undefined
 }
 
 /** A library that is loaded. */

@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
+import { shown } from '../../../define/names.ts'
+import { durationMs } from '../../../duration.ts'
 import { GleanerError, InputError } from '../../../errors.ts'
 import { refuseUnknown } from '../../../options.ts'
 import type { SqliteLibrary } from '../../ports/database.ts'
 import { betterSqlite3 } from './better-sqlite3.ts'
-import type { SqliteDriver, SqliteSettings } from './driver.ts'
+import type { SqliteDriver, SqliteSettings, SqliteTuning } from './driver.ts'
 import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
 import { ownBetterSqlite3 } from './own-better-sqlite3.ts'
 
@@ -43,10 +45,30 @@ export function nameOf(library: SqliteLibrary): string {
 }
 
 /** What a user gave as `sqlite`. */
-export function checkSqlite(settings: SqliteSettings): { library: SqliteLibrary | undefined } {
-  refuseUnknown(settings, ['driver'], 'sqlite')
-  const { driver } = settings
-  return { library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver') }
+export function checkSqlite(settings: SqliteSettings): SqliteTuning & { library: SqliteLibrary | undefined } {
+  refuseUnknown(settings, ['driver', 'cacheSize', 'mmapSize', 'busyTimeout'], 'sqlite')
+  const { driver, cacheSize, mmapSize, busyTimeout } = settings
+  return {
+    library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver'),
+    cacheBytes: checkBytes(cacheSize, 'sqlite.cacheSize', CACHE_MIN_BYTES),
+    mmapBytes: checkBytes(mmapSize, 'sqlite.mmapSize', 0),
+    busyLimitMs: busyTimeout === undefined ? undefined : durationMs(busyTimeout, 'sqlite.busyTimeout'),
+  }
+}
+
+/** A transaction of our own touches some dozens of pages. */
+const CACHE_MIN_BYTES = 256 * 1024
+/** SQLite maps no more. */
+const BYTES_MAX = 2 ** 31 - 65_536
+
+function checkBytes(value: unknown, where: string, min: number): number | undefined {
+  if (value === undefined) return undefined
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= BYTES_MAX)
+    return value as number
+  throw new InputError(`${where}: ${shown(value)} is not possible`, {
+    code: 'BAD_OPTION',
+    hint: `Use a whole number of bytes from ${min} to ${BYTES_MAX}.`,
+  })
 }
 
 /** What a user gave as `sqlite.driver`; a relative path, or the name of a package, is looked for from `folder`. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mustReopen, StoreError } from '../../../errors.ts'
 import type { SqliteLibrary } from '../../ports/database.ts'
-import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
+import type { SqliteDatabase, SqliteDriver, SqliteTuning } from '../drivers/driver.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
 import { type Checkpointed, DurableLog } from './durable-log.ts'
@@ -27,6 +27,8 @@ const RETRY_SPREAD_MS = 2
 const BUSY_LIMIT_MS = 60_000
 /** What a long reader let the log grow to beyond this is given back when the log begins anew. */
 const LOG_KEPT_BYTES = 32 * 2 ** 20
+/** All pages that claims and enqueues touch, with a million tasks kept. */
+const CACHE_BYTES = 6_000 * 1_024
 
 /** Until the process ends. */
 const leftOpen: SqliteDatabase[] = []
@@ -71,13 +73,14 @@ export class Connection {
   }
 
   /** Write-ahead logging lets readers and one writer work side by side; it is a lasting property of the file. */
-  async configure(): Promise<void> {
+  async configure({ cacheBytes = CACHE_BYTES, mmapBytes = 0 }: SqliteTuning = {}): Promise<void> {
     await this.read(() => {
       this.raw.pragma('journal_mode = WAL')
       // Without it macOS answers a sync before the data is on the disk.
       this.raw.pragma('fullfsync = 1')
       this.raw.pragma('checkpoint_fullfsync = 1')
-      this.raw.pragma('cache_size = -6000')
+      this.raw.pragma(`cache_size = -${Math.floor(cacheBytes / 1_024)}`)
+      this.raw.pragma(`mmap_size = ${mmapBytes}`)
     })
   }
 
