@@ -43,7 +43,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Guides: run workers',
-    pages: ['guide/config.md', 'guide/processes.md', 'guide/foreign-workers.md'],
+    pages: ['guide/config.md', 'guide/processes.md', 'guide/foreign-workers.md', 'guide/pulling.md'],
   },
   {
     title: 'Guides: see what happens',

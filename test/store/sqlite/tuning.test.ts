@@ -9,17 +9,12 @@ async function pragmasOf(tuning: Parameters<Connection['configure']>[0]): Promis
   const connection = new Connection(tempDatabase(), { library: 'better-sqlite3' })
   onTestFinished(() => connection.close())
   await connection.configure(tuning)
-  return ['cache_size', 'mmap_size'].map((name) =>
-    connection.raw.pragma(name, { simple: true }),
-  )
+  return ['cache_size', 'mmap_size'].map((name) => connection.raw.pragma(name, { simple: true }))
 }
 
 test('the page cache and the memory map have the sizes of the options, and defaults', async () => {
   expect(await pragmasOf({})).toEqual([-6_000, 0])
-  expect(await pragmasOf({ cacheBytes: 2 ** 20, mmapBytes: 2 ** 24 })).toEqual([
-    -1_024,
-    2 ** 24,
-  ])
+  expect(await pragmasOf({ cacheBytes: 2 ** 20, mmapBytes: 2 ** 24 })).toEqual([-1_024, 2 ** 24])
 })
 
 test('a write fails with STORE_BUSY when another process holds the lock for longer than busyTimeout', async () => {
