@@ -78,7 +78,9 @@ test('`authorize` may limit a user to some actions', async () => {
 })
 
 test('every route that changes something has a name in the record of actions', () => {
-  const unnamed = ROUTES.filter(({ method, role, action }) => method !== 'get' && role !== null && !action)
+  // Claims and their ends are as many as items. The attempts of a task say who worked on it.
+  const recorded = ROUTES.filter(({ method, role }) => method !== 'get' && role !== null && role !== 'worker')
+  const unnamed = recorded.filter(({ action }) => !action)
   expect(unnamed.map(({ path }) => path)).toEqual([])
 })
 

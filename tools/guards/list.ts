@@ -1,5 +1,6 @@
 import { ALTERED_TABLES } from './altered-tables.ts'
 import { BOUNDS } from './bounds.ts'
+import { CLAIMS } from './claims.ts'
 import { CLI } from './cli.ts'
 import { CONFIG } from './config.ts'
 import { CONNECTIONS } from './connections.ts'
@@ -1706,6 +1707,7 @@ export const GUARDS: readonly Guard[] = [
   ...LEASES,
   ...MAINTENANCE,
   ...HTTP,
+  ...CLAIMS,
   ...DASHBOARD,
   ...DISCOVERY_WORKER,
   ...SUPERVISOR,

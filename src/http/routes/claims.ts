@@ -206,7 +206,8 @@ function checkPullable(
 
 /** A caller that has gone away gets nothing: what it would have claimed goes to another one. */
 function goneSignal(request: Request, socket: Socket | null): { signal: AbortSignal; stop: () => void } {
-  if (socket === null) return { signal: request.signal, stop: () => {} }
+  // A server of the user's may pass on something that only has an address.
+  if (typeof socket?.once !== 'function') return { signal: request.signal, stop: () => {} }
   const gone = new AbortController()
   const abort = () => gone.abort()
   if (socket.destroyed) abort()
