@@ -26,7 +26,7 @@ const EVERY_GAP = (GLEANER_TORTURE ?? GLEANER_EVERY_GAP) !== undefined
 
 /** Completed tasks of the kinds that write an effect. */
 const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
-  WHERE l.name IN ('effect', 'held', 'limited') AND t.status = 'completed' ORDER BY t.id`
+  WHERE l.name IN ('effect', 'held', 'limited', 'stepped') AND t.status = 'completed' ORDER BY t.id`
 
 /** On the other SQLite library the short form kills where the libraries could differ: tables, large values, transactions, threads. */
 const CORE = /^(opening a new database|enqueueMany|ctx\.complete|renewing|pruning)/

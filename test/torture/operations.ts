@@ -3,7 +3,7 @@ import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/by-url/open.ts'
 import { newTask } from '../conformance/world.ts'
-import { effect, flaky, held, limited, plain, tasks, withLimited } from './tasks.ts'
+import { effect, flaky, held, limited, plain, stepped, tasks, withLimited } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
 export interface Operation {
@@ -166,6 +166,25 @@ export const OPERATIONS: Operation[] = [
         acknowledge({ status: { [id]: 'completed' } })
       })
       await gleaner.enqueue(effect)
+      await worker.drained()
+    }),
+  },
+  {
+    name: 'a run with steps, one of them atomic',
+    // Its completion is handed in by an exchange that may begin a moment earlier or later.
+    varies: true,
+    some: 6,
+    prepare: (gleaner) => gleaner.enqueue(plain),
+    run: withGleaner(async (gleaner, { quiet, begin, end, acknowledge }) => {
+      const worker = gleaner.work({ concurrency: 1 })
+      await worker.drained()
+      await quiet()
+      gleaner.on('started', begin)
+      gleaner.on('completed', ({ id }) => {
+        end()
+        acknowledge({ status: { [id]: 'completed' } })
+      })
+      await gleaner.enqueue(stepped)
       await worker.drained()
     }),
   },

@@ -27,6 +27,17 @@ export const effect = defineTask({
   },
 })
 
+/** An effect and its step are one commit: a second effect of the same task would be an error. */
+export const stepped = defineTask({
+  name: 'stepped',
+  retry,
+  run: async (_, ctx) => {
+    await ctx.step('before', () => 1)
+    await ctx.step('book', (tx) => writeEffect(tx, ctx.id), { atomic: true })
+    await ctx.step('after', () => 2)
+  },
+})
+
 /** Fails the first time. */
 export const flaky = defineTask({
   name: 'flaky',
@@ -58,7 +69,7 @@ export const limited = defineTask({
   run: async (_, ctx) => ctx.complete('done', (tx) => writeEffect(tx, ctx.id)),
 })
 
-export const tasks = [plain, effect, flaky, held]
+export const tasks = [plain, effect, stepped, flaky, held]
 
 /** With those that have limits: where there are any, all claims look at them. */
 export const withLimited = [...tasks, limited]

@@ -118,7 +118,7 @@ export class Steps {
     const kept = await this.#services.store.keepStepWith(this.#session(), record, {
       effects,
       value: () => {
-        value = this.#encode(step.name, result)
+        value = this.#encode(step.name, plainResult(result))
         return value
       },
     })
@@ -255,4 +255,10 @@ export class Steps {
   #nowMs(): number {
     return this.#attempt.services.clock.monotonicMs()
   }
+}
+
+/** A function often returns what `tx.query` answered, which holds parsers of the driver beside the rows. */
+function plainResult(result: unknown): unknown {
+  const { rows, rowCount, command } = (result ?? {}) as Record<string, unknown>
+  return Array.isArray(rows) && typeof command === 'string' ? { command, rowCount, rows } : result
 }
