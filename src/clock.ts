@@ -6,7 +6,7 @@ export interface Clock {
   monotonicMs(): number
   /** Calls `fn` once after `ms`; the answer cancels it. */
   after(ms: number, fn: () => void): () => void
-  /** The same, but nobody stays alive for it: a process that has nothing else to do ends before. */
+  /** The same, but it does not keep the process alive. */
   afterIfAlive(ms: number, fn: () => void): () => void
 }
 

@@ -67,6 +67,7 @@ export type {
   TimingOptions,
   WorkOptions,
 } from './engine/gleaner.ts'
+export type { HealthManagement, HealthNote, HealthQuery } from './engine/health.ts'
 export { openGleaner } from './engine/open.ts'
 export {
   ClaimLostError,
@@ -89,6 +90,7 @@ export type { MaintenanceManagement } from './maintenance/manage.ts'
 export { restoreBackup } from './maintenance/restore.ts'
 export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { Explanation } from './model/explanation.ts'
+export type { ComponentRecord, HealthRecord } from './model/health.ts'
 export type { Gauges, Metrics } from './model/metrics.ts'
 export type { QueueRecord, Strategy } from './model/queue.ts'
 export type { Reason } from './model/reasons.ts'
@@ -107,7 +109,14 @@ export type {
   TaskRecord,
   TaskStatus,
 } from './model/task.ts'
-export type { Health, LastExit, WorkerRecord, WorkerStatus } from './model/worker.ts'
+export type {
+  Health,
+  LastExit,
+  ProgramHealth,
+  WorkerCounters,
+  WorkerRecord,
+  WorkerStatus,
+} from './model/worker.ts'
 export type { MetricsOptions } from './observe/metrics.ts'
 export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
@@ -126,6 +135,5 @@ export type {
   HeldItem,
   ResourceSnapshot,
   SourceAverage,
-  WorkerCounters,
   WorkerSnapshot,
 } from './worker/state/snapshot.ts'

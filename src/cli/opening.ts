@@ -1,8 +1,6 @@
+import { openStoreOf } from '../config/open-store.ts'
 import type { Config } from '../config/types.ts'
-import { checkPostgres, checkTimings } from '../engine/settings.ts'
-import { openStore } from '../store/by-url/open.ts'
 import type { Store } from '../store/ports/store.ts'
-import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import type { Values } from './command.ts'
 import { configOf } from './operations/open.ts'
 import type { Terminal } from './terminal.ts'
@@ -20,14 +18,4 @@ export async function withStore<T>(
   } finally {
     await store.close()
   }
-}
-
-export function openStoreOf({ engine }: Config): Promise<Store> {
-  const { database, durability, postgres, sqlite, timings } = engine
-  const { queryMs: queryTimeoutMs } = checkTimings(timings ?? {})
-  return openStore(database, {
-    durability,
-    sqlite: checkSqlite(sqlite ?? {}),
-    postgres: { ...checkPostgres(postgres ?? {}), queryTimeoutMs },
-  })
 }

@@ -1,14 +1,10 @@
 import type { Config } from '../config/types.ts'
-import { discoveryOf } from '../define/discovery.ts'
-import { definitionOf } from '../define/task.ts'
 import { serveBeside } from '../http/beside.ts'
-import { retryDelayMs } from '../model/retry.ts'
 import { Timeline } from '../model/timeline.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Supervisor, SupervisorOptions } from '../supervisor/contract.ts'
 import type { Logger } from '../supervisor/logger.ts'
-import { openSupervisor } from '../supervisor/supervisor.ts'
-import { Watching } from './watching.ts'
+import { startSupervision } from '../supervisor/starting.ts'
 
 export interface SuperviseOptions
   extends Pick<SupervisorOptions, 'reports' | 'onReport' | 'reportsFiles' | 'forgets'> {
@@ -38,16 +34,9 @@ export async function supervise(
   let settle = () => {}
   const stopServing = await serveBeside(store, config, { logger, timeline, showToken, anotherPort })
   try {
-    const watching = new Watching(store, config, logger)
-    const supervisor = await openSupervisor({
-      store,
-      config: config.path,
-      pools: config.pools,
-      ...config.supervisor,
+    const { supervisor, close } = await startSupervision(store, config, {
       ...options,
-      retryAfterMs: (name, attempt) => retryAfterMs(config, name, attempt),
       onChange(worker) {
-        watching.changed(worker)
         timeline.saw(worker, Date.now())
         settle()
       },
@@ -58,11 +47,10 @@ export async function supervise(
       onSettled?.()
     }
     settle()
-    watching.watch(supervisor)
     return {
       supervisor,
       async close() {
-        await watching.stop()
+        await close()
         await stopServing()
       },
     }
@@ -70,12 +58,4 @@ export async function supervise(
     await stopServing()
     throw error
   }
-}
-
-/** As the task's own policy says. */
-function retryAfterMs({ engine }: Config, name: string, attempt: number): number {
-  const task = engine.tasks?.find((one) => one.name === name)
-  const discovery = engine.discoveries?.find((one) => one.name === name)
-  const policy = task === undefined ? discovery && discoveryOf(discovery).retry : definitionOf(task).retry
-  return policy === undefined ? 0 : retryDelayMs(policy, attempt, Math.random())
 }

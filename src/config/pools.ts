@@ -1,7 +1,8 @@
 import { checkName } from '../define/names.ts'
+import { InputError } from '../errors.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { badField, Fields, isObject } from './fields.ts'
-import type { Pool, PoolProgram } from './types.ts'
+import type { Config, Pool, PoolProgram } from './types.ts'
 
 const PROCESSES_MAX = 256
 const CONCURRENCY_MAX = 10_000
@@ -16,6 +17,7 @@ const OPTIONS = [
   'queues',
   'discoveries',
   'capabilities',
+  'resourceErrorLimit',
   'command',
   'env',
   'uid',
@@ -52,6 +54,7 @@ function checkPool(name: string, options: unknown): Pool {
     queues: checkQueues(fields, program !== undefined),
     discoveries: names(fields, 'discoveries') ?? [],
     capabilities: checkCapabilities(fields),
+    resourceErrorLimit: fields.wholeIfSaid('resourceErrorLimit', 1, Number.MAX_SAFE_INTEGER),
     program,
     maxRss: fields.wholeIfSaid('maxRss', RSS_MIN, Number.MAX_SAFE_INTEGER),
     maxItems: fields.wholeIfSaid('maxItems', 1, Number.MAX_SAFE_INTEGER),
@@ -140,4 +143,13 @@ function checkCapabilities(fields: Fields): Capabilities {
     value,
     "Use an object of strings, numbers, booleans or lists of them, e.g. { gpu: true, region: ['eu', 'us'] }.",
   )
+}
+
+/** A supervisor without workers is a mistake in the config. */
+export function mustHavePools({ pools, path }: Config): void {
+  if (pools.length > 0) return
+  throw new InputError(`${path} has no pools`, {
+    code: 'BAD_CONFIG',
+    hint: "Add one, e.g. pools: { main: { processes: 2, queues: ['default'] } }. To run one worker without a pool, use `gleaner work`.",
+  })
 }

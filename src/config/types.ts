@@ -29,6 +29,8 @@ export interface PoolOptions {
   discoveries?: readonly string[]
   /** What the processes offer to tasks with `requires`. Default: nothing. */
   capabilities?: Capabilities
+  /** A process exits with 13 (or 12, if a resource does not load) after this many resource errors in a row, and is restarted. Default 10. */
+  resourceErrorLimit?: number
   /** A program in any language that runs the work, and its arguments. */
   command?: readonly string[]
   /**
@@ -172,6 +174,7 @@ export interface Pool {
   queues: readonly string[] | undefined
   discoveries: readonly string[]
   capabilities: Capabilities
+  resourceErrorLimit: number | undefined
   program: PoolProgram | undefined
   maxRss: number | undefined
   maxItems: number | undefined

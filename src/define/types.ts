@@ -60,6 +60,8 @@ export interface Context<U extends Resources = {}> {
   readonly attempt: number
   /** A number that grows with every claim in this database. Store it beside your own effects, and refuse writes with a lower number. */
   readonly fence: number
+  /** True: the item was in flight when a worker crashed. It runs alone until it is known which item was to blame. */
+  readonly suspect: boolean
   /** Aborts when the task is cancelled, the time-out passes, the worker stops or the claim is lost. `reason` says which. */
   readonly signal: AbortSignal
   /** The loaded resources of `uses`, by name. */

@@ -29,6 +29,7 @@ import type { WorkerManagement } from '../worker/manage.ts'
 import type { OnPhase } from '../worker/state/phases.ts'
 import type { WorkerSnapshot } from '../worker/state/snapshot.ts'
 import type { ClaimOptions } from './claim-options.ts'
+import type { HealthManagement } from './health.ts'
 
 /** What `openGleaner` takes. */
 export interface GleanerOptions {
@@ -183,6 +184,8 @@ export interface Gleaner {
   readonly discoveries: DiscoveryManagement
   /** See and command the workers of all processes. */
   readonly workers: WorkerManagement
+  /** The health of your own components, and the history of all health. */
+  readonly health: HealthManagement
   /** Schedules: tasks with `every`. */
   readonly schedules: ScheduleManagement
   /** Depth, rates, errors and durations: in total, per queue and per task. */

@@ -31,11 +31,13 @@ import type { RunWatch } from '../worker/in-flight.ts'
 import { CrashIsolation } from '../worker/isolation/crash-isolation.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
+import { WorkerReporting } from '../worker/report/worker-reports.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
 import { Background } from './background.ts'
 import { type Claims, openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
+import { healthManagement } from './health.ts'
 import { INSIDE, type Inside } from './inside.ts'
 import { bad, checkLimits, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
@@ -158,10 +160,14 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     background.start({ servesRows: discoveries.size > 0, isRemote: remote !== null }),
   )
   const workers: Worker[] = []
+  const reporting = new WorkerReporting(store.sessions, deps.clock, {
+    everyMs: checked.timings.metricsMs,
+    workers: () => workers.filter(({ isSupervised }) => !isSupervised),
+  })
   let closing: Promise<void> | undefined
 
   const close = () => {
-    closing ??= closeAll({ ...shared, background, claims, workers })
+    closing ??= closeAll({ ...shared, background, claims, workers, reporting })
     return closing
   }
 
@@ -176,12 +182,14 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
       const { worker, servesRows } = startWorker(shared, checked, { id, ...options })
       workers.push(worker)
       background.start({ servesRows })
+      if (!worker.isSupervised && store.sessions.renewal() !== null) reporting.start()
       return worker
     },
     claim: (options) => claims.claim(options),
     tasks: taskManagement(store, meter),
     queues: queueManagement(store.admin),
-    workers: workerManagement(store),
+    workers: workerManagement(store, () => workers),
+    health: healthManagement(store.sessions),
     discoveries: discoveryManagement(store, meter),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
     metrics: (options) => readMetrics(store.admin, meter, options),
@@ -202,12 +210,14 @@ interface Running extends ReturnType<typeof sharedOf> {
   background: Background
   claims: Claims
   workers: readonly Worker[]
+  reporting: WorkerReporting
 }
 
-async function closeAll({ background, claims, workers, ...shared }: Running): Promise<void> {
+async function closeAll({ background, claims, workers, reporting, ...shared }: Running): Promise<void> {
   const { handles, keeper, meter, store } = shared
   background.stop()
   await Promise.all([claims.close(), ...workers.map((worker) => worker.stop())])
+  await reporting.stop()
   handles.results.close()
   background.stopSweeping()
   await keeper.close()

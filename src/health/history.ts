@@ -1,105 +1,189 @@
 import type { Clock } from '../clock.ts'
-import type { Change, HealthMonitor, Status } from './monitor.ts'
+import { type Duration, durationMs } from '../duration.ts'
+import { InputError } from '../errors.ts'
+import { refuseUnknown } from '../options.ts'
+import type { HealthChange, HealthStatus, SeenHealth } from './status.ts'
 
-/** A line of the history: a change, or how a component was when all were written down. */
-export interface Note {
+/** One line of the history: a change, or the status of a component when the monitor wrote down all of them. */
+export interface HealthNote {
+  /** The id of the component. */
   component: string
-  status: Status
-  /** Null: nothing had changed. */
-  changedFrom: Status | null
-  /** How long ago, because the database has a clock of its own. */
+  /** Its status. */
+  status: HealthStatus
+  /** The status before. Null: the status did not change. */
+  changedFrom: HealthStatus | null
+  /** What it worked on. */
+  item: string | null
+  /** How long ago, in milliseconds: the database has a clock of its own. */
   agoMs: number
 }
 
-/** Where notes go. May fail, and may take its time: nobody waits for it. */
-export type WriteNotes = (notes: readonly Note[]) => Promise<void>
-
-export interface HistoryOptions {
-  /** How often all are written down; default 30 s. */
-  snapshotMs?: number
-  /** For how long changes wait for others, to be written together; default 1 s. */
-  gatherMs?: number
+/** Where a monitor keeps its history: `Gleaner` is one. Its methods may fail or take long, and the monitor does not wait. */
+export interface HistoryTarget {
+  /** Keeps notes. */
+  readonly health: {
+    /** Appends notes. A component without a note for `freshMs` counts as lost. */
+    record(notes: readonly HealthNote[], options: { freshMs: number }): Promise<void>
+    /** The monitor no longer watches these components. */
+    forget(components: readonly string[]): Promise<void>
+  }
 }
 
-const SNAPSHOT_MS = 30_000
+/** A target, or one with the interval at which the status of all components is written down. Default 30 s. */
+export type HistoryOptions = HistoryTarget | { gleaner: HistoryTarget; interval?: Duration }
+
+const SNAPSHOT: Duration = '30s'
+const SNAPSHOT_MIN_MS = 100
+/** Changes wait for others for that long, and are written together. */
 const GATHER_MS = 1_000
-/** Behind a database that is away, the oldest are forgotten. */
+/** When the database is away, the oldest notes are dropped. */
 const WAITING_MAX = 1_000
+const FORGOTTEN_MAX = 10_000
+const ITEM_MAX = 200
+/** Of snapshots that may fail before a component counts as lost. */
+const MISSED_MAX = 3
+/** Nothing depends on the history, so `stop` does not wait for a database that is away. */
+const STOP_WITHIN_MS = 2_000
 
-type Waiting = Omit<Note, 'agoMs'> & { atMs: number }
+export function historyOf(options: HistoryOptions): { target: HistoryTarget; snapshotMs: number } {
+  const known = isTarget(options) ? { gleaner: options } : options
+  const { gleaner: target, interval = SNAPSHOT }: { gleaner: HistoryTarget; interval?: Duration } =
+    known ?? {}
+  if (!isTarget(target))
+    throw new InputError('history: this is not a Gleaner', {
+      code: 'BAD_OPTION',
+      hint: "Use { history: gleaner } or { history: { gleaner, interval: '30s' } }.",
+    })
+  refuseUnknown(known, ['gleaner', 'interval'], 'history')
+  const snapshotMs = durationMs(interval, 'history.interval')
+  if (snapshotMs < SNAPSHOT_MIN_MS)
+    throw new InputError(`history.interval: ${snapshotMs} ms is too short`, {
+      code: 'BAD_OPTION',
+      hint: `Use at least ${SNAPSHOT_MIN_MS} ms. Each interval writes to the database.`,
+    })
+  return { target, snapshotMs }
+}
 
-/** What the monitor saw, for people to read later. Best effort: what cannot be written is forgotten. */
+function isTarget(value: unknown): value is HistoryTarget {
+  return typeof (value as HistoryTarget | null | undefined)?.health?.record === 'function'
+}
+
+interface Source {
+  snapshot(): SeenHealth[]
+  itemOf(id: string): string | null
+}
+
+type Waiting = Omit<HealthNote, 'agoMs'> & { atMs: number }
+
+/** What the monitor saw, for people to read later. Best effort: what cannot be written is dropped. */
 export class HealthHistory {
   readonly #clock: Clock
-  readonly #monitor: HealthMonitor
-  readonly #write: WriteNotes
-  readonly #options: HistoryOptions
+  readonly #source: Source
+  readonly #target: HistoryTarget
+  readonly #snapshotMs: number
   #waiting: Waiting[] = []
+  #gone = new Set<string>()
   #writing: Promise<void> | undefined
   #cancelGather: (() => void) | undefined
   #cancelSnapshot: () => void
   #stopped = false
-  /** Notes that were lost. */
-  forgotten = 0
+  /** How many notes were lost. */
+  dropped = 0
 
-  constructor(clock: Clock, monitor: HealthMonitor, write: WriteNotes, options: HistoryOptions = {}) {
+  constructor(
+    source: Source,
+    target: HistoryTarget,
+    { clock, snapshotMs }: { clock: Clock; snapshotMs: number },
+  ) {
     this.#clock = clock
-    this.#monitor = monitor
-    this.#write = write
-    this.#options = options
+    this.#source = source
+    this.#target = target
+    this.#snapshotMs = snapshotMs
     this.#cancelSnapshot = this.#nextSnapshot()
   }
 
-  changed({ id, status, before }: Change): void {
+  changed({ id, status, before }: HealthChange): void {
     if (this.#stopped) return
-    this.#add([{ component: id, status, changedFrom: before, atMs: this.#clock.monotonicMs() }])
-    this.#cancelGather ??= this.#clock.afterIfAlive(this.#options.gatherMs ?? GATHER_MS, () => {
-      this.#cancelGather = undefined
-      this.#flush()
-    })
+    this.#gone.delete(id)
+    this.#add([this.#note({ id, status }, before)])
+    this.#flushSoon()
   }
 
-  /** Writes what waits, and no more. */
-  async stop(): Promise<void> {
+  forget(id: string): void {
+    if (this.#stopped || this.#gone.size >= FORGOTTEN_MAX) return
+    this.#gone.add(id)
+    this.#flushSoon()
+  }
+
+  /** Writes what waits. `components` are no longer monitored. */
+  async stop(components: readonly string[]): Promise<void> {
     this.#stopped = true
+    for (const id of components) this.#gone.add(id)
     this.#cancelSnapshot()
     this.#cancelGather?.()
+    let cancel = () => {}
+    const over = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(STOP_WITHIN_MS, resolve)
+    })
+    await Promise.race([this.#writeAll(), over])
+    cancel()
+  }
+
+  async #writeAll(): Promise<void> {
     await this.#writing
     this.#flush()
     await this.#writing
   }
 
+  #flushSoon(): void {
+    this.#cancelGather ??= this.#clock.afterIfAlive(Math.min(GATHER_MS, this.#snapshotMs), () => {
+      this.#cancelGather = undefined
+      this.#flush()
+    })
+  }
+
   #nextSnapshot(): () => void {
-    return this.#clock.afterIfAlive(this.#options.snapshotMs ?? SNAPSHOT_MS, () => {
-      const atMs = this.#clock.monotonicMs()
-      this.#add(
-        this.#monitor.all().map(({ id, status }) => ({ component: id, status, changedFrom: null, atMs })),
-      )
+    return this.#clock.afterIfAlive(this.#snapshotMs, () => {
+      this.#add(this.#source.snapshot().map((seen) => this.#note(seen, null)))
       this.#flush()
       this.#cancelSnapshot = this.#nextSnapshot()
     })
+  }
+
+  #note({ id, status }: Pick<SeenHealth, 'id' | 'status'>, changedFrom: HealthStatus | null): Waiting {
+    // Not every database can store every text.
+    const item = this.#source.itemOf(id)?.slice(0, ITEM_MAX).toWellFormed().replaceAll('\0', '') ?? null
+    return { component: id, status, changedFrom, item, atMs: this.#clock.monotonicMs() }
   }
 
   #add(notes: readonly Waiting[]): void {
     this.#waiting.push(...notes)
     const tooMany = Math.max(0, this.#waiting.length - WAITING_MAX)
     this.#waiting.splice(0, tooMany)
-    this.forgotten += tooMany
+    this.dropped += tooMany
   }
 
-  /** One write at a time: behind one that hangs, the others wait and are forgotten in the end. */
+  /** One write at a time: while one hangs, the others wait, and the oldest are dropped. */
   #flush(): void {
-    if (this.#writing !== undefined || this.#waiting.length === 0) return
+    if (this.#writing !== undefined || (this.#waiting.length === 0 && this.#gone.size === 0)) return
     const now = this.#clock.monotonicMs()
     const notes = this.#waiting.map(({ atMs, ...note }) => ({ ...note, agoMs: Math.round(now - atMs) }))
+    const gone = [...this.#gone]
     this.#waiting = []
-    this.#writing = this.#write(notes)
+    this.#gone.clear()
+    this.#writing = this.#write(notes, gone)
       .catch(() => {
-        this.forgotten += notes.length
+        this.dropped += notes.length
       })
       .finally(() => {
         this.#writing = undefined
         if (!this.#stopped) this.#flush()
       })
+  }
+
+  async #write(notes: readonly HealthNote[], gone: readonly string[]): Promise<void> {
+    const { health } = this.#target
+    if (notes.length > 0) await health.record(notes, { freshMs: this.#snapshotMs * MISSED_MAX })
+    if (gone.length > 0) await health.forget(gone)
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { COMPONENT_ID } from '../health/status.ts'
 import { RANGES, type Range } from '../model/metrics-history.ts'
 import { FINISHED_STATUSES, type FinishedStatus, LOG_LEVELS, TASK_STATUSES } from '../model/task.ts'
 
@@ -36,8 +37,8 @@ export const changedKey = rowKey.refine(
 )
 export const component = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/)
-  .describe('A worker, e.g. `worker:ml:0`')
+  .regex(COMPONENT_ID)
+  .describe('A worker, e.g. `worker:ml:0`, or a component of yours')
 
 /** In a query everything is text. */
 const fromQuery = <T extends z.ZodType>(read: (text: string) => unknown, to: T) =>
@@ -50,6 +51,8 @@ const listIn = (text: string) => text.split(',')
 export const flag = fromQuery(flagIn, z.boolean())
 
 const time = z.int().min(0).max(TIME_MAX_MS).describe('Milliseconds since 1970')
+/** In a query. */
+export const moment = fromQuery(wholeIn, time)
 const conditions = {
   status: z.enum(TASK_STATUSES).optional(),
   queue: name.optional(),

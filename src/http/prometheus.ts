@@ -2,7 +2,7 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import { edgeMs, middleMs } from '../model/histogram.ts'
 import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts'
 import { TASK_STATUSES } from '../model/task.ts'
-import { HEALTHS, type WorkerRecord } from '../model/worker.ts'
+import { HEALTHS, type WorkerCounters, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/ports/store.ts'
 import { allDiscoveries } from './all-discoveries.ts'
 import type { Hub } from './events/hub.ts'
@@ -52,6 +52,7 @@ function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
     const count = workers.filter((one) => one.health === health).length
     out.gauge('gleaner_workers', 'Workers by health', count, { health })
   }
+  for (const worker of workers) addWorker(out, worker)
   for (const { id, pool, restarts, rss } of workers.filter((one) => one.pool !== '')) {
     out.counter('gleaner_worker_restarts_total', 'Restarts after crashes that counted', restarts.total, {
       worker: id,
@@ -63,6 +64,31 @@ function addWorkers(out: Exposition, workers: readonly WorkerRecord[]): void {
         pool,
       })
   }
+}
+
+const WORKER_COUNTERS = {
+  discovery_attempts: 'Times that the worker asked for items',
+  claim_conflicts: 'Items that another worker claimed first',
+  processed: 'Runs that the worker settled',
+  files_processed: 'Rows of discoveries that the worker settled',
+  errors: 'Runs that failed',
+  fenced_writes: 'Writes refused because the worker had lost the claim',
+} as const satisfies Partial<Record<keyof WorkerCounters, string>>
+
+/** Workers of two hosts may have the same id. */
+function addWorker(out: Exposition, { id, pool, host, counters, program }: WorkerRecord): void {
+  const labels = { worker: id, pool, host }
+  if (counters !== null) {
+    for (const [name, help] of Object.entries(WORKER_COUNTERS))
+      out.counter(`gleaner_worker_${name}_total`, help, counters[name as keyof WorkerCounters], labels)
+    const help = 'Resource errors in a row'
+    out.gauge('gleaner_worker_consecutive_errors', help, counters.consecutive_errors, labels)
+  }
+  for (const [metric, value] of Object.entries(program?.metrics ?? {}))
+    out.gauge('gleaner_worker_program_metric', 'A number that the program of a worker reports', value, {
+      ...labels,
+      metric,
+    })
 }
 
 /** Those that count from nothing on: whoever asks for a rate must see the first one, too. */

@@ -172,10 +172,26 @@ export type Discovery = DiscoveryRecord & Nullable<Omit<DiscoveryStats, 'name' |
 export interface HealthReport {
   /** The worst health of all components. Healthy if there are none. */
   status: Health
-  /** The workers. */
-  components: { id: string; status: Health }[]
+  /** The workers, and the components of yours that a health monitor reports. */
+  components: ComponentHealth[]
   /** Alerts that a person should look at. */
   alerts: Alert[]
+}
+
+/** The health of a worker or of a component of yours. */
+export interface ComponentHealth {
+  /** The id of the worker or of the component. */
+  id: string
+  /** Its health. */
+  status: Health
+  /** A worker of Gleaner, or a component that a health monitor of yours reports. */
+  kind: 'worker' | 'component'
+  /** Since when it has this status. Null: a worker. */
+  since: number | null
+  /** What it works on. */
+  item: string | null
+  /** True: its process no longer reports it. */
+  lost: boolean
 }
 
 /** An event of the stream, by its name. */

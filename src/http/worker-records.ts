@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { HealthRecord } from '../model/health.ts'
-import { HEALTHS, PHASES, type WorkerRecord, type WorkerStatus } from '../model/worker.ts'
+import type { ComponentRecord, HealthRecord } from '../model/health.ts'
+import { COUNTERS, HEALTHS, PHASES, type WorkerRecord, type WorkerStatus } from '../model/worker.ts'
 import type { SupervisorRecord } from '../supervisor/reading.ts'
 import { maybe, time, whole } from './records.ts'
 import type { HealthReport } from './wire.ts'
@@ -29,6 +29,20 @@ export const exit = z.object({
   rss: maybe(number),
 })
 
+const counters = z.object(
+  Object.fromEntries(COUNTERS.map((name) => [name, whole])) as Record<
+    (typeof COUNTERS)[number],
+    typeof whole
+  >,
+)
+
+const program = z.object({
+  status: z.enum(HEALTHS),
+  phase: maybe(z.enum(PHASES)),
+  currentJob: maybe(z.string()),
+  metrics: z.record(z.string(), number),
+})
+
 export const worker: z.ZodType<WorkerRecord> = z
   .object({
     id: z.string(),
@@ -41,6 +55,8 @@ export const worker: z.ZodType<WorkerRecord> = z
     host: z.string(),
     incarnation: maybe(whole),
     current: z.array(z.object({ item: z.string(), since: time, deadline: maybe(time) })),
+    counters: maybe(counters).describe('What it did since it started'),
+    program: maybe(program).describe('What the program of a `command` pool reports about itself'),
     restarts: z.object({ recent: whole, total: whole }),
     lastExit: maybe(exit),
     rss: maybe(number),
@@ -65,13 +81,34 @@ export const healthRecord: z.ZodType<HealthRecord> = z
     component: z.string(),
     status: z.enum(HEALTHS),
     changedFrom: maybe(z.enum(HEALTHS)),
+    item: maybe(z.string()).describe('What the component worked on'),
   })
   .meta({ id: 'HealthRecord' })
+
+export const componentRecord: z.ZodType<ComponentRecord> = z
+  .object({
+    id: z.string(),
+    status: z.enum(HEALTHS),
+    since: time,
+    item: maybe(z.string()).describe('What it worked on when it was last reported'),
+    reportedAt: time,
+    lost: z.boolean().describe('True: its process no longer reports it'),
+  })
+  .meta({ id: 'Component' })
+
+const healthOfOne = z.object({
+  id: z.string(),
+  status: z.enum(HEALTHS),
+  kind: z.enum(['worker', 'component']).describe('A worker of Gleaner, or a component of yours'),
+  since: maybe(time).describe('Since when it has this status. Null: a worker'),
+  item: maybe(z.string()).describe('What it works on'),
+  lost: z.boolean().describe('True: its process no longer reports it'),
+})
 
 export const health: z.ZodType<HealthReport> = z
   .object({
     status: z.enum(HEALTHS),
-    components: z.array(z.object({ id: z.string(), status: z.enum(HEALTHS) })),
+    components: z.array(healthOfOne),
     alerts: z.array(
       z.object({
         kind: z.enum(['unserved', 'error-rate', 'backlog', 'stalled']),

@@ -1,3 +1,4 @@
+import type { GleanerError } from '../errors.ts'
 import type { EndCause } from './session.ts'
 
 /** Exit codes of a worker process. They are part of the contract with programs that start one. */
@@ -8,6 +9,12 @@ export const EXIT = {
   resource: 12,
   resourceErrors: 13,
 } as const
+
+/** Of a worker that gave itself up. */
+export function exitOfFailed({ code }: GleanerError): number {
+  if (code.startsWith('STORE_')) return EXIT.database
+  return code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
+}
 
 /** Why its supervisor ends a process. */
 export type ExitRequest =

@@ -53,6 +53,49 @@ export interface LastExit {
   rss: number | null
 }
 
+/** Counters since the worker began. They have the names that they have in health frames. */
+export interface WorkerCounters {
+  /** How often the worker asked for items. */
+  discovery_attempts: number
+  /** Items that another worker claimed first. */
+  claim_conflicts: number
+  /** Runs that this worker ended and settled, both successes and failures. */
+  processed: number
+  /** Rows of discoveries, out of `processed`. */
+  files_processed: number
+  /** Runs that failed, out of `processed`. */
+  errors: number
+  /** Resource errors in a row. A success resets it to 0. */
+  consecutive_errors: number
+  /** Writes that the database refused because the worker had lost the claim. */
+  fenced_writes: number
+  /** Steps that an earlier attempt kept and a later version of the code did not come to. */
+  unvisited_steps: number
+}
+
+export const COUNTERS = [
+  'discovery_attempts',
+  'claim_conflicts',
+  'processed',
+  'files_processed',
+  'errors',
+  'consecutive_errors',
+  'fenced_writes',
+  'unvisited_steps',
+] as const satisfies readonly (keyof WorkerCounters)[]
+
+/** What the program of a `command` pool reports about itself in its own health frames. */
+export interface ProgramHealth {
+  /** Its health. */
+  status: Health
+  /** What it says that it does. */
+  phase: Phase | null
+  /** What it works on, in its own words. */
+  currentJob: string | null
+  /** Numbers of its own. */
+  metrics: Record<string, number>
+}
+
 /** A worker, as the library, the CLI and the HTTP API show it. */
 export interface WorkerRecord {
   /** `worker:<pool>:<n>` of a supervised worker. */
@@ -75,6 +118,10 @@ export interface WorkerRecord {
   incarnation: number | null
   /** The items that it runs. */
   current: CurrentItem[]
+  /** What it did since it started. Null: it has not reported yet. */
+  counters: WorkerCounters | null
+  /** What the program of a `command` pool reports about itself. Null: the pool has none, or it writes no frames. */
+  program: ProgramHealth | null
   /** Crashes that count towards giving up: within the window, and in total. */
   restarts: { recent: number; total: number }
   /** How its last process ended. */

@@ -17,6 +17,8 @@ export interface Assignment {
   queues: readonly string[] | null
   discoveries: readonly string[] | null
   capabilities: Capabilities
+  /** Null: the default. */
+  resourceErrorLimit: number | null
   /** A program in another language that does the work: the worker process is its bridge. */
   program: PoolProgram | null
   paused: boolean

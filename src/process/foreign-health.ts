@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Phase } from '../model/worker.ts'
+import type { Phase, ProgramHealth } from '../model/worker.ts'
 import type { Frame } from './frame.ts'
 
 export interface Hindrance {
@@ -59,6 +59,11 @@ export class ForeignHealth {
     this.#hindrance = hindrance
     this.#options.onHindrance(hindrance)
   }
+}
+
+/** What others see of it. */
+export function programOf({ status, phase, currentJob, metrics }: Frame): ProgramHealth {
+  return { status, phase, currentJob, metrics }
 }
 
 const SILENT: Hindrance = { phase: 'backing_off', reason: 'its program writes no frames any more' }

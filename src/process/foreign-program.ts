@@ -1,7 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Clock } from '../clock.ts'
-import { PermanentError, RetryLater, StoppedError, TaskCancelled, TimeoutError } from '../errors.ts'
+import {
+  PermanentError,
+  ResourceError,
+  RetryLater,
+  StoppedError,
+  TaskCancelled,
+  TimeoutError,
+} from '../errors.ts'
 import type { RunContext } from '../worker/context.ts'
 import { ForeignFailure } from '../worker/foreign-failure.ts'
 import { BoundedLines } from './bounded-lines.ts'
@@ -9,6 +16,7 @@ import { killDescendants, listed, memoryOf } from './descendants.ts'
 import {
   decodeMessage,
   encodeMessage,
+  type FailedByProgram,
   type FromProgram,
   idInHead,
   type ToProgram,
@@ -82,7 +90,7 @@ export class ForeignProgram {
 
   /** What a handler is: resolves with the result, rejects with why there is none. */
   async run(name: string, input: unknown, ctx: RunContext): Promise<unknown> {
-    const { id, attempt, fence, deadlineAt, signal } = ctx
+    const { id, attempt, fence, suspect, deadlineAt, signal } = ctx
     await this.#condemned?.promise
     return new Promise((resolve, reject) => {
       const { clock, graceMs } = this.#options
@@ -101,7 +109,16 @@ export class ForeignProgram {
           else resolve(end.result)
         },
       })
-      this.#say({ type: 'run', id, name, input: input ?? null, attempt, fence, deadline_ms: deadlineAt })
+      this.#say({
+        type: 'run',
+        id,
+        name,
+        input: input ?? null,
+        attempt,
+        fence,
+        suspect,
+        deadline_ms: deadlineAt,
+      })
       if (signal.aborted) onAbort()
       else signal.addEventListener('abort', onAbort)
     })
@@ -271,9 +288,11 @@ function listen(
   stream.on('error', () => {})
 }
 
-function failureOf({ message, stack, retry }: FromProgram & { type: 'failed' }): Error {
-  return retry === false
-    ? Object.assign(new PermanentError(message), { stack: stack ?? undefined })
+function failureOf({ message, stack, retry, kind }: FailedByProgram): Error {
+  const own = { stack: stack ?? undefined }
+  if (kind === 'resource') return Object.assign(new ResourceError(message), own)
+  return retry === false || kind === 'permanent'
+    ? Object.assign(new PermanentError(message), own)
     : new ForeignFailure(message, { stack, retryAfterMs: retry })
 }
 

@@ -10,17 +10,31 @@ export type ToProgram =
       input: unknown
       attempt: number
       fence: number
+      /** It was in flight when a worker crashed: it runs alone, until it is known which item was to blame. */
+      suspect: boolean
       /** When its time is over, in ms since 1970. */
       deadline_ms: number
     }
   | { type: 'cancel'; id: string; reason: 'cancelled' | 'timeout' | 'stopping' | 'lost' }
   | { type: 'stop' }
 
+/** `kind`: `resource` says that the worker is broken, and not the item. */
+export const FAILURE_KINDS = ['error', 'permanent', 'resource'] as const
+
+export interface FailedByProgram {
+  type: 'failed'
+  id: string
+  message: string
+  stack: string | null
+  retry: number | false | null
+  kind: (typeof FAILURE_KINDS)[number]
+}
+
 /** What it answers, on a line of its stdout. */
 export type FromProgram =
   | { type: 'done'; id: string; result: unknown }
   /** `retry`: null: as the task's policy says; false: never; or after that many ms. */
-  | { type: 'failed'; id: string; message: string; stack: string | null; retry: number | false | null }
+  | FailedByProgram
   | { type: 'progress'; id: string; fraction: number; message: string | undefined }
   | { type: 'log'; id: string; level: LogLevel; message: string; details: object | undefined }
 
@@ -78,16 +92,19 @@ export function idInHead(head: string): string | undefined {
   return quoted ?? plain
 }
 
-/** `error`: a text, or { message, stack }. */
-function failed(id: string, { error, retry }: Record<string, unknown>): FromProgram | Bad {
-  const described = isObject(error) ? error : { message: error }
+/** `error`: a text, or { message, stack, kind }. */
+function failed(id: string, { error, retry, kind: of }: Record<string, unknown>): FromProgram | Bad {
+  const described: Record<string, unknown> = isObject(error)
+    ? { kind: of, ...error }
+    : { message: error, kind: of }
   const message = text(described.message) ?? 'it failed without a message'
   const after = retry ?? null
   const isDelay = typeof after === 'number' && after >= 0 && after <= RETRY_MAX_MS
-  if (after === null || after === true)
-    return { type: 'failed', id, message, stack: stackOf(described), retry: null }
-  if (after === false || isDelay)
-    return { type: 'failed', id, message, stack: stackOf(described), retry: after }
+  const kind = FAILURE_KINDS.find((one) => one === (described.kind ?? 'error'))
+  if (kind === undefined) return bad(`kind is not one of ${FAILURE_KINDS.join(', ')}`)
+  const why = { type: 'failed', id, message, stack: stackOf(described), kind } as const
+  if (after === null || after === true) return { ...why, retry: null }
+  if (after === false || isDelay) return { ...why, retry: after }
   return bad('retry is neither false nor a number of milliseconds')
 }
 

@@ -1,4 +1,11 @@
-import { HEALTHS, type Health, healthOfPhase, PHASES, type Phase } from '../model/worker.ts'
+import {
+  HEALTHS,
+  type Health,
+  healthOfPhase,
+  PHASES,
+  type Phase,
+  type ProgramHealth,
+} from '../model/worker.ts'
 
 /** One line on a worker's health pipe: `HEALTH|{"component_id":"worker:ml:0","status":"healthy","phase":"idle"}`. */
 export interface Frame {
@@ -21,6 +28,8 @@ export interface Frame {
   processed: number | null
   errors: number | null
   metrics: Record<string, number>
+  /** What the program of a worker says of itself; null: it has none, or it said nothing. */
+  program: ProgramHealth | null
 }
 
 export interface FrameItem {
@@ -66,12 +75,13 @@ export function decodeFrame(line: string): Frame | Noise {
     processed: number(said.processed),
     errors: number(said.errors),
     metrics: metrics(said.metrics),
+    program: program(said.program),
   }
 }
 
 /** Those fields are left out that nothing was said about. */
 export function encodeFrame(frame: Omit<Frame, 'kind'>): string {
-  const { componentId, status, phase, currentJob, loopLagMs, current, metrics, ...rest } = frame
+  const { componentId, status, phase, currentJob, loopLagMs, current, metrics, program, ...rest } = frame
   const said = {
     component_id: componentId,
     status,
@@ -81,6 +91,7 @@ export function encodeFrame(frame: Omit<Frame, 'kind'>): string {
     loop_lag_ms: loopLagMs,
     current: current.length > 0 ? current.slice(0, ITEMS_MAX) : null,
     metrics: Object.keys(metrics).length > 0 ? metrics : null,
+    program: program === null ? null : programSaid(program),
   }
   return `${PREFIX}${JSON.stringify(said, (_key, value) => value ?? undefined)}\n`
 }
@@ -117,6 +128,23 @@ function items(value: unknown): FrameItem[] {
     if (item === null || since === null) return []
     return [{ item, since, fence: number(one.fence), deadline: number(one.deadline) }]
   })
+}
+
+function programSaid({ status, phase, currentJob, metrics }: ProgramHealth) {
+  return { status, phase, current_job: currentJob, metrics }
+}
+
+function program(value: unknown): ProgramHealth | null {
+  if (typeof value !== 'object' || value === null) return null
+  const said = value as Record<string, unknown>
+  const status = oneOf(HEALTHS, said.status)
+  if (status === null) return null
+  return {
+    status,
+    phase: oneOf(PHASES, said.phase),
+    currentJob: text(said.current_job),
+    metrics: metrics(said.metrics),
+  }
 }
 
 function metrics(value: unknown): Record<string, number> {

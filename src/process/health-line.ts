@@ -1,5 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads'
-import type { Phase } from '../model/worker.ts'
+import type { Phase, ProgramHealth } from '../model/worker.ts'
 import { KEEPER_MEMORY, type StartKeeper } from '../worker/keeper/keeper.ts'
 import type { Assignment } from './assignment.ts'
 import type { Control } from './control.ts'
@@ -19,6 +19,8 @@ export interface Said {
   processed: number
   errors: number
   metrics: Record<string, number>
+  /** What the program that it hosts says of itself. */
+  program: ProgramHealth | null
 }
 
 export interface KeeperData {

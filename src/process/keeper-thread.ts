@@ -26,7 +26,15 @@ const ITEMS_MAX = 50
 const COMMAND_MAX_CHARS = 1_000
 const CLOSE_WITHIN_MS = 100
 
-let said: Said = { phase: 'initializing', paused: false, reason: null, processed: 0, errors: 0, metrics: {} }
+let said: Said = {
+  phase: 'initializing',
+  paused: false,
+  reason: null,
+  processed: 0,
+  errors: 0,
+  metrics: {},
+  program: null,
+}
 let seq = 0
 let toldBusy = false
 

@@ -24,7 +24,7 @@ export interface ReportedItem {
   /** Null: a row. */
   queue: string | null
   attempt: number
-  /** Null: not known to the one who reports. */
+  /** Null: not known to the process that reports. */
   maxAttempts: number | null
 }
 

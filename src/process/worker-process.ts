@@ -2,14 +2,14 @@ import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/types.ts'
 import { type Engine, openProcess } from '../engine/open.ts'
-import { type GleanerError, InputError, StoreError } from '../errors.ts'
-import { EXIT } from '../model/exit.ts'
-import type { Phase } from '../model/worker.ts'
+import { InputError, StoreError } from '../errors.ts'
+import { EXIT, exitOfFailed } from '../model/exit.ts'
+import type { Phase, ProgramHealth } from '../model/worker.ts'
 import { messageOf } from '../thrown.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type Assignment, readAssignment } from './assignment.ts'
 import type { Control } from './control.ts'
-import { ForeignHealth, type Hindrance } from './foreign-health.ts'
+import { ForeignHealth, type Hindrance, programOf } from './foreign-health.ts'
 import { type Hosted, hostProgram } from './foreign-host.ts'
 import { HealthLine, type Said } from './health-line.ts'
 import { reportLoadedFiles } from './loaded-files.ts'
@@ -38,6 +38,7 @@ class WorkerProcess {
   #program: Hosted | null = null
   /** What keeps its program from working. */
   #hindrance: Hindrance | null = null
+  #programsHealth: ProgramHealth | null = null
   #workersPhase: Phase = 'initializing'
   #told: Pick<Said, 'phase' | 'paused' | 'reason'> = { phase: 'initializing', paused: false, reason: null }
   #counted = 0
@@ -108,8 +109,14 @@ class WorkerProcess {
     try {
       return await hostProgram(config, program ?? undefined, {
         componentId,
-        onFrame: health.heard,
-        onReplaced: health.forget,
+        onFrame: (frame) => {
+          this.#programSays(programOf(frame))
+          health.heard(frame)
+        },
+        onReplaced: () => {
+          this.#programSays(null)
+          health.forget()
+        },
         onOutput: (line, stream) => (stream === 'stdout' ? console.log(line) : console.error(line)),
       })
     } catch (error) {
@@ -126,6 +133,12 @@ class WorkerProcess {
     }
     weigh()
     setInterval(weigh, this.#assignment.frameEveryMs).unref()
+  }
+
+  /** The supervisor hears it with the next frame. */
+  #programSays(says: ProgramHealth | null): void {
+    this.#programsHealth = says
+    this.#say()
   }
 
   /** What cannot work claims nothing. Null: it can again. */
@@ -151,7 +164,16 @@ class WorkerProcess {
   }
 
   #work(engine: Engine): Worker {
-    const { worker: id, supervisor, avoid, queues, discoveries, concurrency, capabilities } = this.#assignment
+    const {
+      worker: id,
+      supervisor,
+      avoid,
+      queues,
+      discoveries,
+      concurrency,
+      capabilities,
+      resourceErrorLimit,
+    } = this.#assignment
     engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${messageOf(error)}`))
     try {
       return engine.work({
@@ -161,6 +183,7 @@ class WorkerProcess {
         paused: this.#paused,
         watch: this.#line.board,
         capabilities,
+        ...(resourceErrorLimit === null ? {} : { resourceErrorLimit }),
         ...(queues === null ? {} : { queues }),
         ...(discoveries === null || discoveries.length === 0 ? {} : { discoveries }),
         ...(concurrency === null ? {} : { concurrency }),
@@ -235,20 +258,21 @@ class WorkerProcess {
     await this.#engine?.close()
     await this.#program?.stop()
     const failed = this.#worker?.failed ?? null
-    if (failed !== null) fail(failed.message, codeOf(failed))
+    if (failed !== null) fail(failed.message, exitOfFailed(failed))
     process.exit(EXIT.clean)
   }
 
   #say(): void {
     const { processed = 0, errors = 0, ...metrics } = this.#worker?.snapshot().counters ?? {}
-    this.#line.say({ ...this.#told, rss: this.#rss, processed, errors, metrics })
+    this.#line.say({
+      ...this.#told,
+      rss: this.#rss,
+      processed,
+      errors,
+      metrics,
+      program: this.#programsHealth,
+    })
   }
-}
-
-/** It gave itself up. */
-function codeOf({ code }: GleanerError): number {
-  if (code.startsWith('STORE_')) return EXIT.database
-  return code === 'RESOURCE_LOAD' ? EXIT.resource : EXIT.resourceErrors
 }
 
 function fail(why: string, code: number): never {

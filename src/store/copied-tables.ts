@@ -103,6 +103,8 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   server_life: 'it belongs to the server',
   lease_clock: 'no session is alive',
   supervisors: 'no supervisor is alive',
+  components: 'no process reports them',
+  worker_reports: 'no worker is alive',
   commands: 'no process is alive to execute them',
   migrations: 'each database has its own migrations',
 }

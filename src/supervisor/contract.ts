@@ -32,15 +32,13 @@ export interface SupervisorOptions {
   onChange?: (worker: WorkerRecord) => void
 }
 
-/** What the health monitor asks of whoever owns a component. */
-export interface HealthOwner {
-  status(id: string): Health
-}
-
-export interface Supervisor extends HealthOwner {
+export interface Supervisor {
   readonly name: string
   /** Resolves when it has ended: because it was stopped, or because another supervisor leads. */
   readonly ended: Promise<void>
+  /** The health monitor asks this. */
+  getStatus(id: string): Health
+  getCurrentItem(id: string): string | null
   /** Everything it owns, as it is now. */
   workers(): WorkerRecord[]
   /** One worker, or all. What runs is finished, nothing is claimed, processes stay. Lasts beyond a restart. */

@@ -40,6 +40,7 @@ function assignmentOf(
     queues,
     discoveries,
     capabilities,
+    resourceErrorLimit: pool.resourceErrorLimit ?? null,
     program,
     ...incarnation,
     frameEveryMs: timings.frameMs,

@@ -1,7 +1,14 @@
 import { hostname } from 'node:os'
 import { NO_RESTARTS, type RestartState } from '../model/restart.ts'
-import type { Health, WorkerRecord, WorkerStatus } from '../model/worker.ts'
+import {
+  COUNTERS,
+  type Health,
+  type WorkerCounters,
+  type WorkerRecord,
+  type WorkerStatus,
+} from '../model/worker.ts'
 import type { Assignment } from '../process/assignment.ts'
+import type { Frame } from '../process/frame.ts'
 import type { Child } from './child.ts'
 
 /** What the next process of a worker is told. */
@@ -57,10 +64,18 @@ export function recordOf(known: Known, child: Child | null): WorkerRecord {
     host: hostname(),
     incarnation,
     current: (frame?.current ?? []).map(({ item, since, deadline }) => ({ item, since, deadline })),
+    counters: frame === null ? null : countersOf(frame),
+    program: frame?.program ?? null,
     restarts,
     lastExit,
     rss: frame?.rss ?? null,
     loopLagMs: frame?.loopLagMs ?? null,
     lastFrameAt,
   }
+}
+
+/** A worker of an older release reports fewer. */
+function countersOf({ processed, errors, metrics }: Frame): WorkerCounters {
+  const said: Record<string, number> = { ...metrics, processed: processed ?? 0, errors: errors ?? 0 }
+  return Object.fromEntries(COUNTERS.map((name) => [name, said[name] ?? 0])) as unknown as WorkerCounters
 }

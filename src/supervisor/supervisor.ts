@@ -177,8 +177,12 @@ class ProcessSupervisor implements Supervisor {
     return [...this.#slots.values()].map(({ record }) => record)
   }
 
-  status(id: string): Health {
+  getStatus(id: string): Health {
     return this.#named(id).health
+  }
+
+  getCurrentItem(id: string): string | null {
+    return this.#named(id).record.current[0]?.item ?? null
   }
 
   pause(worker?: string): void {

@@ -48,6 +48,10 @@ export class RunContext implements Context {
     return this.#attempt.claim.fence
   }
 
+  get suspect(): boolean {
+    return this.#attempt.claim.suspect
+  }
+
   /** When its time is over; for handlers in other processes. */
   get deadlineAt(): number {
     return this.#attempt.startedAt + this.#attempt.timeoutMs

@@ -5,7 +5,9 @@ import { isProvedDead } from '../process-identity.ts'
 import type { LiveSession } from '../store/ports/sessions.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { WorkerAction } from '../store/ports/supervision.ts'
+import { readReports, reportOf, type WorkerReport } from './report/worker-reports.ts'
 import { workersOf } from './supervisors.ts'
+import type { Worker } from './worker.ts'
 
 /** The workers of all processes and hosts that use this database. */
 export interface WorkerManagement {
@@ -19,7 +21,11 @@ export interface WorkerManagement {
   restart(id?: string): Promise<void>
 }
 
-export function workerManagement(store: Pick<Store, 'sessions' | 'remote'>): WorkerManagement {
+/** `own`: the workers of this process, about which nothing needs to be read. */
+export function workerManagement(
+  store: Pick<Store, 'sessions' | 'remote'>,
+  own: () => Iterable<Worker>,
+): WorkerManagement {
   const command = async (action: WorkerAction, id?: string) => {
     const supervisors = await store.sessions.supervisors()
     if (id === undefined) {
@@ -38,7 +44,9 @@ export function workerManagement(store: Pick<Store, 'sessions' | 'remote'>): Wor
       const inside = sessions.filter(
         ({ supervisor, process }) => supervisor === null && !isProvedDead(process, store),
       )
-      return [...supervised, ...newestOf(inside).map(recordOf)]
+      const reports = inside.length === 0 ? new Map() : await reportsOf(store, own())
+      const shown = newestOf(inside).map((session) => recordOf(session, reports.get(session.id)))
+      return [...supervised, ...shown]
     },
     pause: (id) => command('pause', id),
     resume: (id) => command('resume', id),
@@ -54,19 +62,33 @@ function newestOf(sessions: readonly LiveSession[]): LiveSession[] {
   return [...sessions.filter(({ leaseMs }) => leaseMs === null), ...pulling.values()]
 }
 
-/** A worker inside a program: that it renews its session is all that is known of it. */
-function recordOf({ id, worker, process, caller, holdups }: LiveSession): WorkerRecord {
+async function reportsOf(
+  { sessions }: Pick<Store, 'sessions'>,
+  own: Iterable<Worker>,
+): Promise<Map<string, WorkerReport>> {
+  const reports = readReports(await sessions.workerReports())
+  for (const worker of own) if (worker.session !== null) reports.set(worker.session, reportOf(worker))
+  return reports
+}
+
+/** A worker inside a program. Until its first report it is only known that it renews its session. */
+function recordOf(
+  { id, worker, process, caller, holdups }: LiveSession,
+  report?: WorkerReport,
+): WorkerRecord {
   return {
     id: worker,
     pool: '',
     status: 'running',
-    health: 'healthy',
-    phase: null,
+    health: report?.health ?? 'healthy',
+    phase: report?.phase ?? null,
     reason: lackOf(holdups),
     pid: caller === null ? process.pid : null,
     host: process.host,
     incarnation: Number(id),
-    current: [],
+    current: report?.current ?? [],
+    counters: report?.counters ?? null,
+    program: null,
     restarts: { recent: 0, total: 0 },
     lastExit: null,
     rss: null,

@@ -14,10 +14,12 @@ export function isLeading({ left, process, unseenMs }: SupervisorRow, store: Pic
 
 /** Nobody looks after the workers of one who died: what it said of them last may not be true any more. */
 export function workersOf(row: SupervisorRow, store: Pick<Store, 'remote'>): WorkerRecord[] {
-  // A supervisor of an older release reports no reason.
+  // A supervisor of an older release reports less.
   const records = (JSON.parse(row.workers) as { record: WorkerRecord }[]).map(({ record }) => ({
     ...record,
     reason: record.reason ?? null,
+    counters: record.counters ?? null,
+    program: record.program ?? null,
   }))
   if (isLeading(row, store) || row.left) return records
   return records.map((record) => ({ ...record, health: record.health === 'failed' ? 'failed' : 'unhealthy' }))

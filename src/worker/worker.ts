@@ -24,12 +24,14 @@ const DRAIN_DEFAULT = '10s'
 export class Worker {
   readonly id: string
   readonly #parts: WorkerParts
+  readonly #isSupervised: boolean
   readonly #exchanges: Exchanges
   readonly #finished: Promise<void>
   #stopping: Promise<void> | undefined
 
   constructor(options: WorkerOptions, services: WorkerServices) {
     this.id = options.id
+    this.#isSupervised = options.supervisor !== undefined
     const parts = partsOf(options, services, () => void this.stop())
     this.#parts = parts
     this.#exchanges = new Exchanges(parts)
@@ -53,6 +55,12 @@ export class Worker {
   /** The database knows it. */
   get hasSession(): boolean {
     return this.#parts.session.id !== null
+  }
+  get session(): string | null {
+    return this.#parts.session.id
+  }
+  get isSupervised(): boolean {
+    return this.#isSupervised
   }
   /** Why it gave up. Null while it has not. */
   get failed(): GleanerError | null {

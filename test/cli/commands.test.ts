@@ -189,7 +189,9 @@ describe('gleaner status', () => {
     const worker = app.work()
     await worker.drained()
     const { stdout } = await gleaner(folder, 'status')
-    expect(stdout).toMatch(new RegExp(`^${worker.id} +running +- +${process.pid} .*no supervisor$`, 'm'))
+    expect(stdout).toMatch(
+      new RegExp(`^${worker.id} +running +healthy +${process.pid} .*\\(no supervisor\\)$`, 'm'),
+    )
   })
 
   test('does not show a worker whose process is dead for certain', async () => {

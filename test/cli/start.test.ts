@@ -190,4 +190,26 @@ describe('gleaner work', () => {
     expect((await gleaner(away, 'work')).code).toBe(11)
     expect((await gleaner(wrong, 'work', '--concurrency', 'x')).code).toBe(2)
   })
+
+  test('ends with 12 when a resource does not load, with 13 after too many resource errors in a row', async () => {
+    const folder = folderWith({
+      'gleaner.config.ts': `import { defineConfig, defineResource, defineTask, ResourceError } from ${GLEANER}
+        const model = defineResource({ name: 'model', retryAfter: '10ms', load: () => { throw new Error('damaged') } })
+        const load = defineTask({ name: 'load', queue: 'load', uses: { model }, run() {} })
+        const use = defineTask({ name: 'use', queue: 'use', run() { throw new ResourceError('the GPU is gone') } })
+        export default defineConfig({ database: 'sqlite:./app.db', tasks: [load, use] })`,
+    })
+    const { code, stderr } = await gleaner(folder, 'migrate')
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    for (const name of ['load', 'use'])
+      for (let n = 0; n < 10; n++) expect((await gleaner(folder, 'enqueue', name)).code).toBe(0)
+    for (const [queue, exit] of [
+      ['load', 12],
+      ['use', 13],
+    ] as const) {
+      const work = new Journey(folder, 'work', '--queues', queue)
+      expect(await work.ended).toEqual({ code: exit, signal: null })
+      expect(work.said).toContain('gave up after 10 resource errors in a row')
+    }
+  })
 })

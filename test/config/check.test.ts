@@ -87,6 +87,7 @@ describe('what a config may not say is refused, with the field and the fix', () 
     ],
     ['no processes', pool({ processes: 0 }), /pools\.ml\.processes: 0 .*from 1 to 256/],
     ['half a process', pool({ processes: 1.5 }), /pools\.ml\.processes: 1\.5/],
+    ['no resource error', pool({ resourceErrorLimit: 0 }), /pools\.ml\.resourceErrorLimit: 0/],
     ['concurrency as text', pool({ concurrency: '4' }), /pools\.ml\.concurrency: "4".*from 1 to 10000/],
     ['queues as text', pool({ queues: 'ml' }), /pools\.ml\.queues: "ml".*Use a list of names/],
     ['no queue', pool({ queues: [] }), /pools\.ml\.queues: .*Name at least one/],

@@ -11,13 +11,13 @@ export const healthHistory: Theme = (specify, expect) => {
       note({ component: 'b' }),
     ])
     world.clock.advance(60_000)
-    await world.store.sessions.noteHealth([note({ component: 'a', changedFrom: 'pending' })])
+    await world.store.sessions.noteHealth([note({ component: 'a', changedFrom: 'pending', item: 'scan' })])
     const now = world.clock.now()
     expect(await world.store.sessions.healthHistory({}, ALL)).toEqual({
       items: [
-        { at: now, component: 'a', status: 'healthy', changedFrom: 'pending' },
-        { at: now - 60_000, component: 'b', status: 'healthy', changedFrom: null },
-        { at: now - 61_500, component: 'a', status: 'pending', changedFrom: null },
+        { at: now, component: 'a', status: 'healthy', changedFrom: 'pending', item: 'scan' },
+        { at: now - 60_000, component: 'b', status: 'healthy', changedFrom: null, item: null },
+        { at: now - 61_500, component: 'a', status: 'pending', changedFrom: null, item: null },
       ],
       next: null,
     })
@@ -53,6 +53,68 @@ export const healthHistory: Theme = (specify, expect) => {
     expect(await count()).toBe(2)
   })
 
+  specify('it is read of a span of time', async (world) => {
+    const at: number[] = []
+    for (let i = 0; i < 4; i++) {
+      world.clock.advance(60_000)
+      at.push(world.clock.now())
+      await world.store.sessions.noteHealth([note({})])
+    }
+    const between = await world.store.sessions.healthHistory({ since: at[1], until: at[3] }, ALL)
+    expect(between.items.map((one) => one.at)).toEqual([at[2], at[1]])
+  })
+
+  specify(
+    'a component that has no other record is listed, with the time of its last change',
+    async (world) => {
+      await world.store.sessions.noteHealth(
+        [note({ component: 'cache', item: 'warm-up', agoMs: 500 })],
+        90_000,
+      )
+      await world.store.sessions.noteHealth([note({ component: 'worker:a:0' })])
+      const since = world.clock.now() - 500
+      world.clock.advance(30_000)
+      await world.store.sessions.noteHealth([note({ component: 'cache' })], 90_000)
+      const reportedAt = world.clock.now()
+      expect(await world.store.sessions.components()).toEqual([
+        { id: 'cache', status: 'healthy', since, item: null, reportedAt, lost: false },
+      ])
+      await world.store.sessions.noteHealth(
+        [note({ component: 'cache', status: 'unhealthy', changedFrom: 'healthy' })],
+        90_000,
+      )
+      expect(await world.store.sessions.components()).toMatchObject([
+        { status: 'unhealthy', since: reportedAt },
+      ])
+    },
+  )
+
+  specify(
+    'a component that is no longer reported is unhealthy, and is no longer listed after a day',
+    async (world) => {
+      await world.store.sessions.noteHealth(
+        [note({ component: 'cache' }), note({ component: 'done', status: 'failed' })],
+        90_000,
+      )
+      const reportedAt = world.clock.now()
+      world.clock.advance(90_001)
+      expect(await world.store.sessions.components()).toMatchObject([
+        { id: 'cache', status: 'unhealthy', since: reportedAt + 90_000, lost: true },
+        { id: 'done', status: 'failed', since: reportedAt, lost: true },
+      ])
+      world.clock.advance(24 * 60 * 60_000)
+      await world.store.sessions.noteHealth([note({ component: 'new' })], 90_000)
+      expect((await world.store.sessions.components()).map(({ id }) => id)).toEqual(['new'])
+    },
+  )
+
+  specify('a component that was forgotten keeps its history', async (world) => {
+    await world.store.sessions.noteHealth([note({ component: 'a' }), note({ component: 'b' })], 90_000)
+    await world.store.sessions.forgetComponents(['b', 'nobody'])
+    expect((await world.store.sessions.components()).map(({ id }) => id)).toEqual(['a'])
+    expect((await world.store.sessions.healthHistory({ component: 'b' }, ALL)).items).toHaveLength(1)
+  })
+
   specify('stores that note at the same time lose nothing', async (world) => {
     const stores = [world.store, await world.database.open(), await world.database.open()]
     await Promise.all(
@@ -63,5 +125,5 @@ export const healthHistory: Theme = (specify, expect) => {
 }
 
 function note(options: Partial<NewHealthNote>): NewHealthNote {
-  return { component: 'worker:a:0', status: 'healthy', changedFrom: null, agoMs: 0, ...options }
+  return { component: 'worker:a:0', status: 'healthy', changedFrom: null, item: null, agoMs: 0, ...options }
 }

@@ -61,6 +61,7 @@ import { strategies } from './strategies.ts'
 import { supervising } from './supervising.ts'
 import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
+import { workerReports } from './worker-reports.ts'
 import { World } from './world.ts'
 
 export type { MovableClock, TestDatabase } from './database.ts'
@@ -120,6 +121,7 @@ const THEMES: Record<string, Theme> = {
   actions,
   supervising,
   'health history': healthHistory,
+  'worker reports': workerReports,
   schedules,
   'managing schedules': managingSchedules,
   changes,

@@ -149,5 +149,7 @@ function program({ given, mark, code }: Block): string {
     .replaceAll("from 'gleaner'", `from '${join(checkout, 'src/index.ts')}'`)
     .replaceAll("from 'gleaner/testing'", `from '${join(checkout, 'src/testing/index.ts')}'`)
     .replaceAll("from 'gleaner/http'", `from '${join(checkout, 'src/http/index.ts')}'`)
+    .replaceAll("from 'gleaner/health'", `from '${join(checkout, 'src/health/index.ts')}'`)
+    .replaceAll("from 'gleaner/supervisor'", `from '${join(checkout, 'src/supervisor/index.ts')}'`)
     .replaceAll("from 'gleaner/telemetry'", `from '${join(checkout, 'src/telemetry/index.ts')}'`)
 }

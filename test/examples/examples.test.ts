@@ -41,6 +41,7 @@ describe('the small examples', () => {
       'left: 0',
       '',
     ].join('\n'),
+    'background-tasks.ts': 'working on beach.jpg\nthumbnail of beach.jpg\n',
     'within-transaction.ts': [
       'welcome mail to ada@example.org',
       'refused: UNIQUE constraint failed: users.email',

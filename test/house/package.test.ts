@@ -250,6 +250,17 @@ describe('in an empty project', () => {
     })
   })
 
+  test('the health monitor needs no database', () => {
+    write(
+      'health.js',
+      `import { HealthMonitor } from 'gleaner/health'
+       const monitor = new HealthMonitor({ interval: '5s' })
+       monitor.register({ getStatus: () => 'healthy' }, 'cache')
+       console.log(monitor.status('cache'))`,
+    )
+    expect(run(process.execPath, 'health.js')).toEqual({ status: 0, stdout: 'healthy\n', stderr: '' })
+  })
+
   test('no tracer is installed; who wants one installs it', () => {
     expect(existsSync(join(project, 'node_modules/@opentelemetry'))).toBe(false)
     write('traced.js', `import 'gleaner/telemetry'`)

@@ -202,6 +202,7 @@ test('before what was seen, and of workers of others, a lane tells what was writ
     component,
     status,
     changedFrom: null,
+    item: null,
     at,
   })
   const S = 1_000
@@ -234,6 +235,7 @@ test('before what was seen, and of workers of others, a lane tells what was writ
       component: 'worker:ml:0',
       status: 'healthy',
       changedFrom: null,
+      item: null,
       agoMs: hours * 60 * MINUTE,
     })),
   )

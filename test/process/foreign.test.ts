@@ -14,6 +14,7 @@ import type { Frame } from '../../src/process/frame.ts'
 import { checkout } from '../config/files.ts'
 import { gone } from '../supervisor/estate.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
+import { until } from '../until.ts'
 
 const LINE_MAX = 100_000
 const job = defineTask({ name: 'job', queue: 'py', input: z.any(), retry: { attempts: 2, base: '1h' } })
@@ -124,6 +125,7 @@ describe('a foreign program', () => {
       input: { path: 'ä.flac' },
       attempt: 1,
       fence: expect.any(Number),
+      suspect: false,
       deadline_ms: expect.any(Number),
     })
     expect(told.deadline_ms).toBeGreaterThanOrEqual(before + 60_000)
@@ -186,6 +188,39 @@ for m in told():
       message: 'ValueError: no',
       stack: 'line 1',
     })
+  })
+
+  test('reports a resource error: the worker is broken, and the item loses no attempt', async () => {
+    const { gleaner } = await stage(
+      python(`
+for m in told():
+    kind = "resource" if m["input"] == "gpu" else "permanent" if m["input"] == "bad" else "nonsense"
+    say("failed", m["id"], error={"message": "the GPU fell off the bus", "kind": kind})
+`),
+    )
+    const returned = Promise.withResolvers<string>()
+    gleaner.on('returned', ({ id }) => returned.resolve(id))
+    const gpu = await gleaner.enqueue(job, 'gpu')
+    expect(await returned.promise).toBe(gpu.id)
+    expect(await gleaner.tasks.get(gpu.id)).toMatchObject({
+      attempts: 0,
+      error: { message: 'the GPU fell off the bus', stack: null },
+    })
+    const [worker] = await gleaner.workers.list()
+    expect(worker!.counters).toMatchObject({ consecutive_errors: 1, errors: 0 })
+    const bad = await gleaner.enqueue(job, 'bad')
+    await expect(bad.result(WAIT)).rejects.toMatchObject({ kind: 'permanent' })
+    // A kind that does not exist is no answer: the log of the task says so.
+    const nonsense = await gleaner.enqueue(job, 'other')
+    await until('it is in the log', async () => {
+      const { items } = await gleaner.tasks.logs(nonsense.id)
+      return items.some(({ message }) => message.includes('kind is not one of error, permanent, resource'))
+    })
+  })
+
+  test('is told which item is a suspect', async () => {
+    const { gleaner } = await stage(python('for m in told(): say("done", m["id"], result=m["suspect"])'))
+    expect(await (await gleaner.enqueue(job, 1)).result(WAIT)).toBe(false)
   })
 
   test('is told of a cancel, and may end the task itself', async () => {

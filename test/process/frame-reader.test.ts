@@ -18,6 +18,7 @@ const frame: Omit<Frame, 'kind'> = {
   processed: 0,
   errors: 0,
   metrics: {},
+  program: null,
 }
 const line = (seq: number) => encodeFrame({ ...frame, seq })
 

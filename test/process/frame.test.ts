@@ -18,6 +18,7 @@ const frame: Frame = {
   processed: 4,
   errors: 0,
   metrics: { gpu: 0.5 },
+  program: { status: 'healthy', phase: 'processing', currentJob: 'scan 7', metrics: { vram: 0.25 } },
 }
 
 test('what is encoded is decoded', () => {

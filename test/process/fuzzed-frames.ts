@@ -66,5 +66,6 @@ function frame(componentId: string, seq: number): string {
     processed: seq,
     errors: 0,
     metrics: {},
+    program: null,
   })
 }

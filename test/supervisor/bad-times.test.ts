@@ -29,7 +29,7 @@ test('while the database is locked nobody is called dead, deaths are seen, and n
   await estate.worker(supervisor, (record) => record.pid !== pid && record.pid !== null, worker)
   await until('it was locked for long', () => performance.now() - lockedMs > LOCKED_MS, LOCKED_MS + 30_000)
   // After a minute an exchange fails, and it says that it backs off.
-  if (!TORTURE) expect(supervisor.status(other.id)).toBe('healthy')
+  if (!TORTURE) expect(supervisor.getStatus(other.id)).toBe('healthy')
   expect(supervisor.workers().find(({ id }) => id === other.id)).toMatchObject({
     status: 'running',
     pid: other.pid,

@@ -19,7 +19,7 @@ test('a worker that crashes at every start is given up; its siblings go on', asy
     code: 7,
     reason: expect.stringContaining('given up: it crashed 3 times'),
   })
-  expect(supervisor.status('worker:broken:0')).toBe('failed')
+  expect(supervisor.getStatus('worker:broken:0')).toBe('failed')
   await (await gleaner.enqueue(quick, 1)).result()
   expect(supervisor.workers()).toMatchObject([{ health: 'healthy' }, { health: 'failed' }])
 })

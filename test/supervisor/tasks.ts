@@ -169,6 +169,17 @@ export const broken = defineTask({
   },
 })
 
+const unloadable = defineResource({
+  name: 'unloadable',
+  retryAfter: '10ms',
+  load: () => {
+    throw new Error('the file of the model is damaged')
+  },
+})
+
+/** Its resource never loads. */
+export const unloaded = defineTask({ name: 'unloaded', uses: { unloadable }, run: () => {} })
+
 export const tasks = [
   quick,
   silent,
@@ -183,4 +194,5 @@ export const tasks = [
   marked,
   needy,
   broken,
+  unloaded,
 ]

@@ -19,6 +19,8 @@ beforeAll(async () => {
     (await house.post('/tasks', { name, input, options })).id
   house.sql('INSERT INTO files (path, broken) VALUES (?, 1)', HOSTILE)
   house.sql("INSERT INTO files (path) VALUES ('a.flac')")
+  const inADay = Date.now() + 24 * 60 * 60_000
+  house.sql("INSERT INTO gleaner_components VALUES (?, 'healthy', ?, ?, ?, 1)", 'cache', 1, HOSTILE, inADay)
   failed = await enqueue('mail.send', { to: `bad ${HOSTILE}`, kind: 'welcome' }, { key: HOSTILE })
   running = await enqueue('film.export', { title: HOSTILE })
   unserved = await enqueue('ml.embed', { path: HOSTILE, nested: { [HOSTILE]: [HOSTILE] } })
@@ -52,6 +54,7 @@ const PAGES: { name: string; path: () => string; shows: string | RegExp }[] = [
     shows: /no decoder/,
   },
   { name: 'workers', path: () => '/workers', shows: 'main:0' },
+  { name: 'workers and components', path: () => '/workers?span=30m', shows: 'Your components' },
   { name: 'system', path: () => '/system', shows: 'Late writes refused' },
   { name: 'no such page', path: () => '/nothing/here', shows: 'There is no such page' },
 ]

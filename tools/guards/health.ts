@@ -17,11 +17,12 @@ export const HEALTH: readonly Guard[] = [
     name: 'an owner that throws harms nobody',
     promise: 'One owner that cannot say how its component is does not end the monitoring of the others.',
     file: 'src/health/monitor.ts',
-    find: '    } catch (error) {\n',
-    replace: '    } catch (error) {\n      throw error\n',
+    find: '      return this.#threw(id, error)\n',
+    replace: '      throw error\n',
     test: {
       file: MONITOR,
-      title: 'takes who throws, or answers what is no status, for unhealthy, and goes on with the others',
+      title:
+        'takes an owner that throws, or answers what is no status, for unhealthy, and goes on with the others',
     },
   },
   {
@@ -36,16 +37,16 @@ export const HEALTH: readonly Guard[] = [
     name: 'one write of the history at a time',
     promise: 'Behind a write that hangs no others pile up.',
     file: 'src/health/history.ts',
-    find: 'if (this.#writing !== undefined || this.#waiting.length === 0) return',
-    replace: 'if (this.#waiting.length === 0) return',
+    find: 'if (this.#writing !== undefined || (this.#waiting.length',
+    replace: 'if (false || (this.#waiting.length',
     test: { file: MONITOR, title: 'a database that is away costs notes, never memory or the monitoring' },
   },
   ...STORES.map((store) => ({
     name: `${store}: an old history goes`,
     promise: 'The history of health does not grow for ever.',
     file: 'src/store/scripts/health.ts',
-    find: '\n              OR id <=',
-    replace: '\n              AND id <=',
+    find: '\n        OR id <=',
+    replace: '\n        AND id <=',
     test: {
       file: `test/store/${store}.conformance.test.ts`,
       title: 'health history > what is too old is taken away, a few at a time',

@@ -127,7 +127,7 @@ export const RESOURCES: readonly Guard[] = [
     'a worker process says why it gave up',
     'Whoever runs worker processes knows a broken one by its exit code.',
     'src/process/worker-process.ts',
-    ['    if (failed !== null) fail(failed.message, codeOf(failed))\n', ''],
+    ['    if (failed !== null) fail(failed.message, exitOfFailed(failed))\n', ''],
     [
       'test/supervisor/resources.test.ts',
       'a worker process that meets ten resource errors in a row ends with 13, and charges no item',

@@ -7,6 +7,8 @@ export const DOORS: Readonly<Record<string, string>> = {
   gleaner: 'src/index.ts',
   'gleaner/testing': 'src/testing/index.ts',
   'gleaner/http': 'src/http/index.ts',
+  'gleaner/health': 'src/health/index.ts',
+  'gleaner/supervisor': 'src/supervisor/index.ts',
   'gleaner/telemetry': 'src/telemetry/index.ts',
 }
 

@@ -8,6 +8,10 @@ const INTROS: Readonly<Record<string, string>> = {
     'What you import from `gleaner/testing`. [Testing](../guide/testing.md) shows how to use it.',
   'gleaner/http':
     'What you import from `gleaner/http`: the server, and the types of its requests and responses. [HTTP](../guide/http.md) shows how to use it.',
+  'gleaner/health':
+    'What you import from `gleaner/health`. [Health of your own components](../guide/health.md) shows how to use it.',
+  'gleaner/supervisor':
+    'What you import from `gleaner/supervisor`. [Worker processes](../guide/processes.md#own-the-workers-from-code) shows how to use it.',
   'gleaner/telemetry':
     'What you import from `gleaner/telemetry`. [OpenTelemetry](../guide/telemetry.md) shows how to use it.',
 }

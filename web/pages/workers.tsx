@@ -11,6 +11,7 @@ import { Segments } from '../parts/segments.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Link, useFilters } from '../router.tsx'
 import { bytes, duration, plural } from '../text/format.ts'
+import { Components } from './components.tsx'
 import { isOurs, presentOf } from './present-workers.ts'
 import { Exits, HealthHistory } from './worker-history.tsx'
 import { LaneView, TimeAxis } from './worker-lane.tsx'
@@ -74,6 +75,7 @@ export function WorkersPage() {
       ) : (
         <Lanes workers={workers} lanes={lanes} spanMs={span.ms} parts={span.parts} />
       )}
+      <Components />
       <Exits workers={listed ?? []} lanes={lanes} />
       <HealthHistory />
     </>
@@ -164,6 +166,7 @@ function WorkerLane({
 }) {
   const { id, status, health, phase, reason, pid, host, current, restarts, rss, loopLagMs, lastFrameAt } =
     worker
+  const { counters, program } = worker
   const path = `/workers/${encodeURIComponent(id)}`
   return (
     <article className="lane" aria-label={id}>
@@ -196,6 +199,8 @@ function WorkerLane({
             frame <Ago at={lastFrameAt} />
           </span>
         )}
+        {counters !== null && <Counters counters={counters} />}
+        {program !== null && <Program program={program} />}
         {restarts.total > 0 && (
           <span>
             {plural(restarts.total, 'restart')}, {restarts.recent} recent
@@ -231,6 +236,40 @@ function WorkerLane({
         </div>
       )}
     </article>
+  )
+}
+
+function Counters({ counters }: { counters: NonNullable<Worker['counters']> }) {
+  const { processed, files_processed, discovery_attempts, claim_conflicts, consecutive_errors } = counters
+  return (
+    <>
+      <span>
+        {plural(processed, 'run')}, {plural(files_processed, 'row')}
+      </span>
+      <span>{plural(discovery_attempts, 'look')}</span>
+      {claim_conflicts > 0 && <span>{plural(claim_conflicts, 'conflict')}</span>}
+      {consecutive_errors > 0 && (
+        <span className="error-text">{plural(consecutive_errors, 'resource error')} in a row</span>
+      )}
+    </>
+  )
+}
+
+/** What its program says, in its own words. */
+function Program({ program }: { program: NonNullable<Worker['program']> }) {
+  const { status, phase, currentJob, metrics } = program
+  return (
+    <>
+      <span>
+        program {phase?.replaceAll('_', ' ') ?? status}
+        {currentJob !== null && `: ${currentJob}`}
+      </span>
+      {Object.entries(metrics).map(([name, value]) => (
+        <span key={name}>
+          {name} {value}
+        </span>
+      ))}
+    </>
   )
 }
 

@@ -1,5 +1,5 @@
-import type { Config } from '../../config/types.ts'
-import { InputError, StoreError } from '../../errors.ts'
+import { mustHavePools } from '../../config/pools.ts'
+import { StoreError } from '../../errors.ts'
 import { EXIT } from '../../model/exit.ts'
 import type { Supervisor } from '../../supervisor/contract.ts'
 import type { Logger } from '../../supervisor/logger.ts'
@@ -84,14 +84,6 @@ function away(error: unknown, { complain, style }: Terminal): number {
     `${hint} gleaner start does not wait for it: run it again when the database answers, or let systemd or your container platform restart it.`,
   )
   return EXIT.database
-}
-
-function mustHavePools({ pools, path }: Config): void {
-  if (pools.length > 0) return
-  throw new InputError(`${path} has no pools`, {
-    code: 'BAD_CONFIG',
-    hint: "Add one, e.g. pools: { main: { processes: 2, queues: ['default'] } }. To run one worker without a pool, use `gleaner work`.",
-  })
 }
 
 /** It may also end by itself, when another supervisor is in office. */

@@ -1,9 +1,11 @@
 import type { Config, Pool } from '../../config/types.ts'
+import type { RunningWorker } from '../../engine/gleaner.ts'
 import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
-import { EXIT } from '../../model/exit.ts'
+import { EXIT, exitOfFailed } from '../../model/exit.ts'
 import { namesHint } from '../../options.ts'
 import { WorkReporter } from '../../process/work-reporter.ts'
+import type { Logger } from '../../supervisor/logger.ts'
 import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../command.ts'
 import { configOf } from '../operations/open.ts'
 import { onSignals } from '../signals.ts'
@@ -41,6 +43,8 @@ export const work: Command = {
   exits: [
     ['10', 'The config has an error.'],
     ['11', 'The database cannot be reached, or refuses the connection.'],
+    ['12', 'A resource did not load, too many times in a row.'],
+    ['13', 'Too many resource errors in a row.'],
   ],
   examples: [
     ['gleaner work', 'Run all tasks of the config.'],
@@ -97,13 +101,22 @@ async function workOn(
       resolve()
     },
   )
-  await Promise.race([stopped, ...(values.drained === true ? [worker.drained()] : [])])
+  const gaveUp = new Promise<void>((end) => gleaner.on('worker-failed', () => end()))
+  // A worker that gave up rejects: its exit code says so.
+  const drained = values.drained === true ? [worker.drained().catch(() => gaveUp)] : []
+  await Promise.race([stopped, gaveUp, ...drained])
   ignore()
   if (isForced) process.exit(1)
   await gleaner.close()
   reporter.flush()
   await program?.stop()
-  return 0
+  return exitOf(worker, logger)
+}
+
+function exitOf({ id, failed }: RunningWorker, logger: Logger): number {
+  if (failed === null) return EXIT.clean
+  logger.error({ worker: id }, failed.message)
+  return exitOfFailed(failed)
 }
 
 function poolOf({ pools, path }: Config, name: string | undefined): Pool | undefined {
@@ -122,6 +135,7 @@ function workOptions(pool: Pool | undefined, values: Values) {
   const concurrency = countOf('concurrency', values) ?? pool?.concurrency
   return {
     capabilities: pool?.capabilities ?? {},
+    ...(pool?.resourceErrorLimit === undefined ? {} : { resourceErrorLimit: pool.resourceErrorLimit }),
     ...(queues === undefined ? {} : { queues }),
     ...(concurrency === undefined ? {} : { concurrency }),
   }

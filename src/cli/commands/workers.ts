@@ -12,8 +12,10 @@ const list: Command = {
   summary: 'List workers of all processes and hosts.',
   operands: [],
   about:
-    'Lists all workers and what they do. A supervised worker is shown as its supervisor last reported it. Of ' +
-    'a worker inside a program of yours, Gleaner knows only that it is alive.',
+    'Lists all workers and what they do. A supervised worker is shown as its supervisor last reported it, and a worker ' +
+    'inside a program of yours as it last reported itself (some seconds ago). `looks` is how often a worker asked for items, ' +
+    '`conflicts` how many of them another worker claimed first. --json also shows what the program of a `command` pool ' +
+    'reports about itself.',
   options: { ...PLACE_OPTIONS, json: JSON_OPTION },
   examples: [
     ['gleaner workers', 'List all workers.'],
@@ -98,18 +100,28 @@ function mustBeSupervised(worker: string | undefined, workers: readonly WorkerRe
   })
 }
 
+const COUNTERS_SHOWN = [
+  'processed',
+  'files_processed',
+  'discovery_attempts',
+  'claim_conflicts',
+  'consecutive_errors',
+] as const
+const COUNTER_WORDS = ['processed', 'rows', 'looks', 'conflicts', 'errors in a row']
+
 function listed(workers: readonly WorkerRecord[]): string[] {
   return columns(
-    ['worker', 'status', 'health', 'phase', 'pid', 'host', 'memory', 'restarts'],
+    ['worker', 'status', 'health', 'phase', 'pid', 'host', 'memory', 'restarts', ...COUNTER_WORDS],
     workers.map((worker) => [
       worker.id,
       worker.status,
-      isSupervised(worker) ? worker.health : 'no supervisor',
+      worker.health,
       worker.phase ?? '-',
       worker.pid === null ? '-' : String(worker.pid),
       worker.host,
       worker.rss === null ? '-' : bytes(worker.rss),
       isSupervised(worker) ? String(worker.restarts.total) : '-',
+      ...COUNTERS_SHOWN.map((name) => String(worker.counters?.[name] ?? '-')),
     ]),
   )
 }

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
 import { loadConfig } from '../../config/load.ts'
+import { openStoreOf } from '../../config/open-store.ts'
 import type { Config, Pool } from '../../config/types.ts'
 import type { LoadedFiles } from '../../process/loaded-files.ts'
 import type { WorkReport } from '../../process/work-report.ts'
 import { sqlitePath } from '../../store/by-url/open.ts'
 import { withoutPassword } from '../database-name.ts'
 import { wordsOf } from '../error-words.ts'
-import { openStoreOf } from '../opening.ts'
 import { type Supervising, supervise } from '../supervising.ts'
 import { colours, processTerminal } from '../terminal.ts'
 import { workLines } from '../text/work-line.ts'
@@ -151,6 +151,7 @@ function withPool(config: Config): Config {
     queues: undefined,
     discoveries: [],
     capabilities: {},
+    resourceErrorLimit: undefined,
     program: undefined,
     maxRss: undefined,
     maxItems: undefined,

@@ -3,6 +3,7 @@ import type { DiscoveryManagement } from '../../discovery/manage.ts'
 import type { Discovery, Enqueued } from '../../http/wire.ts'
 import type { MaintenanceManagement } from '../../maintenance/manage.ts'
 import type { Alert } from '../../model/alerts.ts'
+import type { ComponentRecord } from '../../model/health.ts'
 import type { QueueRecord } from '../../model/queue.ts'
 import type { WorkerRecord } from '../../model/worker.ts'
 import type { QueueManagement, TaskManagement } from '../../queue/manage.ts'
@@ -41,6 +42,8 @@ export interface Overview {
   supervisors: SupervisorRecord[]
   /** Those of programs that call `gleaner.work` themselves have no pool. */
   workers: WorkerRecord[]
+  /** Components of yours that a health monitor reports. */
+  components: ComponentRecord[]
   queues: QueueRecord[]
   discoveries: Discovery[]
   alerts: Alert[]

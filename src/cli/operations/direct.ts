@@ -34,9 +34,10 @@ export function directOperations(gleaner: Gleaner, config: Config): Operations {
 }
 
 async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Config): Promise<Overview> {
-  const [{ supervisors }, workers, queues, discoveries, raised, paused] = await Promise.all([
+  const [{ supervisors }, workers, components, queues, discoveries, raised, paused] = await Promise.all([
     readRegistry(store),
     gleaner.workers.list(),
+    gleaner.health.components(),
     gleaner.queues.list(),
     allDiscoveries(gleaner),
     readAlerts(store, alerts),
@@ -48,6 +49,7 @@ async function overviewOf(gleaner: Gleaner, store: Store, { engine, alerts }: Co
     paused,
     supervisors,
     workers,
+    components,
     queues,
     discoveries,
     alerts: raised,

@@ -1,6 +1,7 @@
 import { InputError } from '../../errors.ts'
 import type { Client } from '../../http/client.ts'
 import type { HealthReport, Info } from '../../http/wire.ts'
+import type { ComponentRecord } from '../../model/health.ts'
 import type { BulkAnswer, BulkOptions } from '../../queue/bulk.ts'
 import type { TaskQuery } from '../../queue/task-query.ts'
 import type { Operations, Overview } from './contract.ts'
@@ -81,9 +82,10 @@ export function remoteOperations(client: Client): Operations {
 }
 
 async function overviewOf({ get, place }: Client): Promise<Overview> {
-  const [supervisors, workers, queues, discoveries, health, info] = await Promise.all([
+  const [supervisors, workers, components, queues, discoveries, health, info] = await Promise.all([
     get<Items<never>>('supervisors'),
     get<Items<never>>('workers'),
+    componentsOf(get),
     get<Items<never>>('queues'),
     get<Items<never>>('discoveries'),
     get<HealthReport>('health'),
@@ -96,10 +98,17 @@ async function overviewOf({ get, place }: Client): Promise<Overview> {
     paused: info.paused ?? false,
     supervisors: supervisors.items,
     workers: workers.items,
+    components,
     queues: queues.items,
     discoveries: discoveries.items,
     alerts: health.alerts,
   }
+}
+
+/** A server of an older release has no such route. */
+async function componentsOf(get: Client['get']): Promise<ComponentRecord[]> {
+  const found = await orNull(get<Items<ComponentRecord>>('components'), 'NOT_FOUND')
+  return found?.items ?? []
 }
 
 function orNull<T>(answer: Promise<T>, gone: string): Promise<T | null> {

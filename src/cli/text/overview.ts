@@ -27,6 +27,7 @@ export function overviewLines(overview: Overview, width: number): Line[] {
     { text: '' },
     ...alertLines(overview),
     ...workerLines(overview),
+    ...componentLines(overview),
     ...queueLines(overview),
     ...discoveryLines(overview),
   ]
@@ -72,7 +73,15 @@ function workerLines({ workers, asOf }: Overview): Line[] {
           String(worker.restarts.total),
           nowOf(worker, asOf),
         ]
-      : [worker.id, 'running', '-', String(worker.pid), '-', '-', 'no supervisor'],
+      : [
+          worker.id,
+          'running',
+          worker.health,
+          String(worker.pid),
+          '-',
+          '-',
+          `${nowOf(worker, asOf)} (no supervisor)`,
+        ],
   )
   return table(head, cells, (i) => ({
     colour: COLOUR_OF_HEALTH[workers[i]!.health],
@@ -80,14 +89,26 @@ function workerLines({ workers, asOf }: Overview): Line[] {
   })).flatMap((line, i, all) => (i === all.length - 1 ? [...reasons(workers), line] : [line]))
 }
 
+function componentLines({ components, asOf }: Overview): Line[] {
+  if (components.length === 0) return []
+  const head = ['component', 'health', 'for', 'now']
+  const cells = components.map(({ id, status, since, item, lost }) => [
+    id,
+    status,
+    duration(Math.max(0, asOf - since)),
+    lost ? 'no longer reported: its process has ended or hangs' : (item ?? '-'),
+  ])
+  return table(head, cells, (i) => ({ colour: COLOUR_OF_HEALTH[components[i]!.status] }))
+}
+
 /** Of a worker inside a program only that program knows more, and only it can steer it. */
 export function isSupervised({ pool }: WorkerRecord): boolean {
   return pool !== ''
 }
 
-function nowOf({ current, phase, status }: WorkerRecord, asOf: number): string {
+function nowOf({ current, phase, status, program }: WorkerRecord, asOf: number): string {
   const [first, ...others] = current
-  if (first === undefined) return phase ?? status
+  if (first === undefined) return program?.currentJob ?? phase ?? status
   const doing = phase === null || phase === 'processing' ? '' : `${phase}, `
   return `${doing}${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }

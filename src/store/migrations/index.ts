@@ -2,7 +2,14 @@ import { schedules } from './003-schedules.ts'
 import { supervisors } from './008-supervisors.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { steps } from './030-steps.ts'
+import { workerReports } from './032-worker-reports.ts'
 import type { SharedMigration } from './migration.ts'
 
 /** Steps that both databases take. A version that was released never changes. */
-export const sharedMigrations: readonly SharedMigration[] = [schedules, supervisors, rowWaits, steps]
+export const sharedMigrations: readonly SharedMigration[] = [
+  schedules,
+  supervisors,
+  rowWaits,
+  steps,
+  workerReports,
+]

@@ -8,9 +8,10 @@ import type { HealthBook } from './health.ts'
 import type { Overrides } from './new-task.ts'
 import type { RenewalPlan } from './renewal.ts'
 import type { Supervision } from './supervision.ts'
+import type { WorkerReportBook } from './worker-reports.ts'
 
 /** The lives of workers: their leases, their supervisors, and how they are. */
-export interface SessionStore extends Supervision, HealthBook {
+export interface SessionStore extends Supervision, HealthBook, WorkerReportBook {
   openSession(worker: NewSession): Promise<string>
   /** All live sessions, so that a sweeper can tell which workers are gone. */
   liveSessions(): Promise<LiveSession[]>

@@ -4,6 +4,7 @@ import type { HealthBook } from '../ports/health.ts'
 import type { Levels } from '../ports/levels.ts'
 import type { SessionStore } from '../ports/sessions.ts'
 import type { TaskStore } from '../ports/tasks.ts'
+import type { WorkerReportBook } from '../ports/worker-reports.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { rowid } from '../task-row.ts'
 import { actions } from './actions.ts'
@@ -14,11 +15,12 @@ import { readMetrics, readTotals } from './metrics.ts'
 import { holdsAhead } from './prefetched.ts'
 import { noteHoldups } from './sessions.ts'
 import type { ChangingTasks } from './task-changes.ts'
+import { workerReports } from './worker-reports.ts'
 
 /** What it adds to the ports. Each database adds to its metrics in its own way, so `addMetrics` is not among them. */
 interface Insight {
   tasks: Pick<TaskStore, 'circumstancesOf'>
-  sessions: HealthBook & Pick<SessionStore, 'noteHoldups'>
+  sessions: HealthBook & WorkerReportBook & Pick<SessionStore, 'noteHoldups'>
   admin: Actions & Levels & Pick<AdminStore, 'demand' | 'holdsAhead' | 'readMetrics' | 'readTotals'>
 }
 
@@ -29,6 +31,7 @@ export function insight(scripts: Scripts, changing: ChangingTasks): Insight {
     tasks: { circumstancesOf: (id) => read(() => readCircumstances(db, changing, rowid(id))) },
     sessions: {
       ...healthHistory(scripts),
+      ...workerReports(scripts),
       noteHoldups: (session, holdups) => writeCheaply(() => noteHoldups(rowid(session), holdups)),
     },
     admin: {

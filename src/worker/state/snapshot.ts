@@ -1,5 +1,5 @@
 import type { GleanerError } from '../../errors.ts'
-import type { CurrentItem, Phase } from '../../model/worker.ts'
+import type { CurrentItem, Phase, WorkerCounters } from '../../model/worker.ts'
 
 /** The state of a worker at this moment: plain data, except for the error. Times are wall time in milliseconds. */
 export interface WorkerSnapshot {
@@ -29,24 +29,6 @@ export interface WorkerSnapshot {
 export interface HeldItem extends CurrentItem {
   /** The number of its claim. */
   fence: number
-}
-
-/** Counters since the worker began. They have the names of `metrics` in health frames. */
-export interface WorkerCounters {
-  /** How often the worker asked for items. */
-  discovery_attempts: number
-  /** Items that another worker claimed first. */
-  claim_conflicts: number
-  /** Runs that this worker ended and settled, both successes and failures. */
-  processed: number
-  /** Runs that failed, out of `processed`. */
-  errors: number
-  /** Resource errors in a row. A success resets it to 0. */
-  consecutive_errors: number
-  /** Writes that the database refused because the worker had lost the claim. */
-  fenced_writes: number
-  /** Steps that an earlier attempt kept and a later version of the code did not come to. */
-  unvisited_steps: number
 }
 
 /** The average of one source of work: a task on a queue, or a discovery. */

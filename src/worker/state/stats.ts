@@ -1,7 +1,8 @@
 import type { ResourceError } from '../../errors.ts'
+import type { WorkerCounters } from '../../model/worker.ts'
 import type { Attempt } from '../attempt.ts'
 import type { AttemptOutcome } from '../sources/source.ts'
-import type { SourceAverage, WorkerCounters } from './snapshot.ts'
+import type { SourceAverage } from './snapshot.ts'
 
 /** A rolling average: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
@@ -24,6 +25,7 @@ export class WorkerStats {
     discovery_attempts: 0,
     claim_conflicts: 0,
     processed: 0,
+    files_processed: 0,
     errors: 0,
     consecutive_errors: 0,
     fenced_writes: 0,
@@ -46,6 +48,7 @@ export class WorkerStats {
     } else if (outcome.kind === 'failed') counters.errors += 1
     else return
     counters.processed += 1
+    if (attempt.queue === null) counters.files_processed += 1
     this.averageMs = rolling(this.averageMs, ms)
     const average = this.#averageOf(attempt)
     average.processed += 1

@@ -16,6 +16,7 @@ import { minuteNews } from './024-minute-news.ts'
 import { awaited } from './026-awaited.ts'
 import { lines } from './028-lines.ts'
 import { pulling } from './029-pulling.ts'
+import { components } from './031-components.ts'
 import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
@@ -36,6 +37,7 @@ const OWN: readonly Migration[] = [
   awaited,
   lines,
   pulling,
+  components,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({

@@ -10,6 +10,7 @@ import { levels } from './017-levels.ts'
 import { leaseClock } from './020-lease-clock.ts'
 import { lines } from './023-lines.ts'
 import { pulling } from './029-pulling.ts'
+import { components } from './031-components.ts'
 import { fromPostgres } from './from-postgres.ts'
 import type { Migration } from './migration.ts'
 
@@ -25,6 +26,7 @@ const OWN: readonly Migration[] = [
   leaseClock,
   lines,
   pulling,
+  components,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({ ...migration, sql: fromPostgres(migration.sql) }))

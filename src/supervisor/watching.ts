@@ -1,18 +1,19 @@
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/types.ts'
-import { HealthHistory } from '../health/history.ts'
+import type { HistoryTarget } from '../health/history.ts'
 import { HealthMonitor } from '../health/monitor.ts'
 import type { Alert } from '../model/alerts.ts'
 import type { WorkerRecord } from '../model/worker.ts'
 import { readAlerts } from '../observe/alerts.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Supervisor } from '../supervisor/contract.ts'
-import type { Logger } from '../supervisor/logger.ts'
+import type { Supervisor } from './contract.ts'
+import type { Logger } from './logger.ts'
+
+const INTERVAL_MS = 1_000
 
 /** Everything that only looks: the health monitor with its history, and the alerts. Nothing depends on it. */
 export class Watching {
-  readonly #monitor: HealthMonitor
-  readonly #history: HealthHistory
+  readonly monitor: HealthMonitor
   readonly #logger: Logger
   readonly #readAlerts: () => Promise<Alert[]>
   readonly #alertsEveryMs: number
@@ -20,41 +21,41 @@ export class Watching {
   #cancelAlerts: () => void = () => {}
   #supervisor: Supervisor | undefined
 
-  constructor(store: Pick<Store, 'sessions' | 'rows' | 'admin'>, { alerts }: Config, logger: Logger) {
+  constructor(
+    store: Pick<Store, 'sessions' | 'rows' | 'admin'>,
+    { alerts }: Pick<Config, 'alerts'>,
+    logger: Logger,
+  ) {
     this.#logger = logger
-    this.#monitor = new HealthMonitor(systemClock, {
-      onChange: (change) => {
-        this.#history.changed(change)
-        if (change.before === null) return
-        const level = change.status === 'healthy' || change.status === 'pending' ? 'info' : 'warn'
-        logger[level](
-          { worker: change.id, health: change.status },
-          `health: ${change.before} → ${change.status}`,
-        )
-      },
-      onProblem: (message, err) => logger.error({ err }, message),
+    this.monitor = new HealthMonitor({ interval: INTERVAL_MS, history: historyIn(store) })
+    this.monitor.on('change', ({ id, status, before }) => {
+      if (before === null) return
+      const level = status === 'healthy' || status === 'pending' ? 'info' : 'warn'
+      logger[level]({ worker: id, health: status }, `health: ${before} → ${status}`)
     })
-    this.#history = new HealthHistory(systemClock, this.#monitor, (notes) => store.sessions.noteHealth(notes))
+    this.monitor.on('problem', ({ id, message, error }) => logger.error({ worker: id, err: error }, message))
     this.#alertsEveryMs = alerts.everyMs
     this.#readAlerts = () => readAlerts(store, alerts)
   }
 
   watch(supervisor: Supervisor): void {
     this.#supervisor = supervisor
-    for (const { id } of supervisor.workers()) this.#monitor.register(id, supervisor)
+    this.monitor.register(
+      supervisor,
+      supervisor.workers().map(({ id }) => id),
+    )
     this.#lookForAlerts()
   }
 
-  /** One that was given up and has another chance is looked at again. */
+  /** A worker that was given up and has started again is monitored again. */
   changed({ id, health }: WorkerRecord): void {
-    if (this.#supervisor !== undefined && this.#monitor.get(id)?.status === 'failed' && health !== 'failed')
-      this.#monitor.register(id, this.#supervisor)
+    if (this.#supervisor !== undefined && this.monitor.status(id) === 'failed' && health !== 'failed')
+      this.monitor.register(this.#supervisor, id)
   }
 
   async stop(): Promise<void> {
     this.#cancelAlerts()
-    this.#monitor.stop()
-    await this.#history.stop()
+    await this.monitor.stop()
   }
 
   #lookForAlerts(): void {
@@ -80,4 +81,9 @@ export class Watching {
     }
     this.#raised = raised
   }
+}
+
+/** Workers have records of their own: of them only the history is kept. */
+function historyIn({ sessions }: Pick<Store, 'sessions'>): HistoryTarget {
+  return { health: { record: (notes) => sessions.noteHealth(notes), forget: async () => {} } }
 }
