@@ -69,7 +69,7 @@ function timeOf(value: number | Date | undefined, what: string): number | undefi
 function checkNote({ component, status }: NewHealthNote): void {
   if (typeof component === 'string' && component !== '' && HEALTHS.includes(status)) return
   throw new InputError(
-    `${describeValue(component)} with ${describeValue(status)} is no health of a component`,
+    `${describeValue(component)} with ${describeValue(status)} is not the health of a component`,
     {
       code: 'BAD_INPUT',
       hint: `A note has a component and one of these statuses: ${HEALTHS.join(', ')}.`,

@@ -16,7 +16,7 @@ import {
 export interface HealthEvents {
   /** A component was registered, or its status changed. */
   change: HealthChange
-  /** An owner threw, gave no answer within an interval, or answered something that is no status. */
+  /** An owner threw, gave no answer within an interval, or returned something that is not a status. */
   problem: { id: string; message: string; error: unknown }
 }
 
@@ -225,7 +225,7 @@ export class HealthMonitor {
 
   #checked(id: string, status: unknown): HealthStatus {
     if (STATUSES.includes(status)) return status as HealthStatus
-    const message = `the owner of ${id} answered ${shown(status)}, which is no status`
+    const message = `the owner of ${id} answered ${shown(status)}, which is not a status`
     this.#problem(id, message, undefined)
     return 'unhealthy'
   }

@@ -111,7 +111,7 @@ describe('the health monitor', () => {
     })
     expect(problems.slice(0, 2)).toEqual([
       'the owner of throws threw an error',
-      'the owner of nonsense answered "fine", which is no status',
+      'the owner of nonsense answered "fine", which is not a status',
     ])
   })
 
