@@ -16,6 +16,7 @@ const camera = defineResource({
 /** With `breaks`, the camera goes off in the middle of the first run. */
 export const film = defineTask({
   name: 'film',
+  retry: { base: '10ms' },
   uses: { camera },
   input: z.object({ breaks: z.string().optional() }),
   run: ({ breaks }) => {

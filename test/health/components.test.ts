@@ -12,7 +12,8 @@ describe.each(names)('components of an app on %s', (name) => {
     let status: HealthStatus = 'healthy'
     const monitor = new HealthMonitor({
       interval: 20,
-      history: { gleaner: server.gleaner, interval: 100 },
+      // Not shorter: on a busy machine a component would be reported too late, and count as lost.
+      history: { gleaner: server.gleaner, interval: '10s' },
     })
     onTestFinished(() => monitor.stop())
     monitor.register({ getStatus: () => status, getCurrentItem: () => 'disk/2' }, 'scanner')

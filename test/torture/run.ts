@@ -14,6 +14,7 @@ import { KINDS, sufferFaults } from './server/run-faults.ts'
 
 // npm run torture [-- --database sqlite|postgres --sqlite <library> --only <part> --kind <fault> --kills <n> --states <n> --seed <n> --verbose]
 const PARTS = [
+  'founding',
   'supervisor',
   'http',
   'dashboard',
@@ -70,6 +71,7 @@ const isMeant = (part: (typeof PARTS)[number]) => only === undefined || only ===
 
 if (database !== 'postgres') {
   if (isMeant('supervisor')) superviseForReal()
+  if (isMeant('founding')) atFullLength('test/founding', '--testTimeout', '900000')
   if (isMeant('http')) atFullLength(...HTTP_PROOFS)
   if (isMeant('dashboard')) atFullLength('test/web/journeys.test.ts', '-t', 'with many tasks and rows')
   if (isMeant('gaps')) killBetweenSteps('SQLite')
