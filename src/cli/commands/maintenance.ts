@@ -30,12 +30,13 @@ const OWN_OPTIONS = { ...CONFIG_OPTIONS, json: JSON_OPTION }
 
 const backup: Command = {
   name: 'backup',
-  summary: 'Copy the SQLite database while it is in use, and verify the copy.',
+  summary: 'Copy the database while it is in use, and verify the copy.',
   operands: [{ name: 'file', about: 'The file to write the copy to.' }],
   about:
     'Writes a complete, consistent and verified copy of the database as of now. All processes continue to ' +
-    `work. If the command is killed, the file is complete or does not exist. ${DIRECT}\n\nFor PostgreSQL, use ` +
-    'pg_dump.',
+    `work. If the command is killed, the file is complete or does not exist. ${DIRECT}\n\nOn PostgreSQL the command ` +
+    'runs pg_dump, if it finds one that fits the server, and writes its custom format with all tables of the database. ' +
+    'Otherwise the error shows the pg_dump command to run. Restore such a backup with pg_restore.',
   options: { ...OWN_OPTIONS, overwrite: { type: 'boolean', short: 'f', about: 'Replace an existing file.' } },
   examples: [
     ['gleaner backup app.backup', 'Write a backup into this folder.'],

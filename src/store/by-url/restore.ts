@@ -13,7 +13,7 @@ export async function restoreDatabase(
   const file = sqlitePath(database)
   if (file === undefined) {
     const { notOurs } = await import('../postgres/maintenance/maintenance.ts')
-    throw notOurs('restore')
+    throw notOurs()
   }
   if (file === ':memory:') throw notInMemory('restore')
   await runJob({ kind: 'restore', database: file, path }, options.onProgress, options.library)

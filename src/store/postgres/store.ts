@@ -280,7 +280,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     maintenance: {
-      ...postgresMaintenance(shared),
+      ...postgresMaintenance({ ...shared, address: options }),
       rerank: stepInOrder,
       repairRows,
       sizes: () => read(() => sizes(sql)),

@@ -1,10 +1,12 @@
 import { StoreError } from '../../../errors.ts'
+import type { PostgresOptions } from '../../ports/database.ts'
 import type { MaintenanceStore } from '../../ports/maintenance.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
+import { dump } from './pg-dump.ts'
 import { postgresPruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
 import { giveBackUnreachable } from './unreachable.ts'
@@ -15,6 +17,8 @@ export interface MaintenanceServices {
   scripts: Scripts
   clockMs: () => number | null
   read<T>(work: () => Promise<T>): Promise<T>
+  /** Where the server is. */
+  address: Pick<PostgresOptions, 'url' | 'ssl'>
 }
 
 /** What it adds to the port. */
@@ -29,6 +33,7 @@ export function postgresMaintenance({
   scripts,
   clockMs,
   read,
+  address,
 }: MaintenanceServices): Maintenance {
   const pruning = postgresPruning(scripts.db)
 
@@ -48,12 +53,19 @@ export function postgresMaintenance({
       }),
     // The server does it by itself, for all databases together.
     checkpoint: () => read(async () => ({ complete: true })),
-    async backup() {
-      throw notOurs('backup')
+    async backup(path, options) {
+      const [{ version }] = (await read(() =>
+        database.sql.rows<{ version: number }>(
+          "SELECT current_setting('server_version_num')::int AS version",
+          [],
+        ),
+      )) as [{ version: number }]
+      const { url, ssl } = address
+      return dump({ url, ssl, major: Math.floor(version / 10_000) }, path, options)
     },
     backups: () => read(async () => []),
     async restore() {
-      throw notOurs('restore')
+      throw notOurs()
     },
   }
 }
@@ -68,9 +80,9 @@ async function vacuum(database: Database): Promise<void> {
   await database.outside(tables.map(({ name }) => `VACUUM (ANALYZE) gleaner."${name}"`))
 }
 
-export function notOurs(verb: 'backup' | 'restore'): StoreError {
-  return new StoreError(`${verb}: PostgreSQL has tools of its own for it`, {
+export function notOurs(): StoreError {
+  return new StoreError('restore: PostgreSQL has a tool of its own for it', {
     code: 'NOT_SUPPORTED',
-    hint: 'Use pg_dump, which copies a database while it is used, and pg_restore.',
+    hint: 'Stop all processes that use the database. Then run: pg_restore --clean --if-exists --dbname=<url> <backup>.',
   })
 }
