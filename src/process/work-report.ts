@@ -17,25 +17,32 @@ export type WorkReport =
   /** Files of code that the process loaded. */
   | { kind: 'loaded'; files: readonly string[] }
 
+/** The item that a report is about. */
 export interface ReportedItem {
   /** The id of a task; of a row `<discovery>/<key>`. */
   id: string
+  /** The name of the task or of the discovery. */
   name: string
   /** Null: a row. */
   queue: string | null
+  /** The number of the attempt. */
   attempt: number
   /** Null: not known to the process that reports. */
   maxAttempts: number | null
 }
 
+/** Why an attempt failed. */
 export interface ReportedError {
+  /** The kind of failure. */
   kind: FailureKind
+  /** The message of the error. */
   message: string
+  /** Its stack, if there is one. */
   stack: string | null
 }
 
-/** Which reports a supervisor wants. Each level includes the ones before it. */
 export const REPORT_LEVELS = ['failures', 'completions', 'everything'] as const
+/** Which reports a supervisor wants. Each level includes the ones before it. */
 export type ReportLevel = (typeof REPORT_LEVELS)[number]
 
 const FAILURE_KINDS: readonly FailureKind[] = ['error', 'timeout', 'crash', 'permanent']

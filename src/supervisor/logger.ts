@@ -1,8 +1,12 @@
-/** As pino has it: what is known of the moment first, then the words. */
+/** A logger with the methods of pino: details first, then the message. */
 export interface Logger {
+  /** For people who look for a bug. */
   debug(details: object, message: string): void
+  /** Normal events. */
   info(details: object, message: string): void
+  /** Events that a person may need to look at. */
   warn(details: object, message: string): void
+  /** Problems that a person must look at. */
   error(details: object, message: string): void
 }
 
