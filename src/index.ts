@@ -67,7 +67,7 @@ export type {
   TimingOptions,
   WorkOptions,
 } from './engine/gleaner.ts'
-export type { HealthManagement, HealthNote, HealthQuery } from './engine/health.ts'
+export type { HealthManagement, HealthQuery } from './engine/health.ts'
 export { openGleaner } from './engine/open.ts'
 export {
   ClaimLostError,

@@ -20,9 +20,6 @@ export interface HealthQuery extends PageOptions {
   until?: number | Date
 }
 
-/** One note of a health monitor. */
-export interface HealthNote extends NewHealthNote {}
-
 /** The health of your own components, and the history of all health. */
 export interface HealthManagement {
   /** The components that monitors of `gleaner/health` report to this database. */
@@ -30,7 +27,7 @@ export interface HealthManagement {
   /** The earlier health of workers and components, the newest first. */
   history(query?: HealthQuery): Promise<Page<HealthRecord>>
   /** Appends notes to the history. A `HealthMonitor` with `history: gleaner` calls this. */
-  record(notes: readonly HealthNote[], options: { freshMs: number }): Promise<void>
+  record(notes: readonly NewHealthNote[], options: { freshMs: number }): Promise<void>
   /** Removes components from the list. Their history stays. */
   forget(components: readonly string[]): Promise<void>
 }

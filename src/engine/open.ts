@@ -160,10 +160,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     background.start({ servesRows: discoveries.size > 0, isRemote: remote !== null }),
   )
   const workers: Worker[] = []
-  const reporting = new WorkerReporting(store.sessions, deps.clock, {
-    everyMs: checked.timings.metricsMs,
-    workers: () => workers.filter(({ isSupervised }) => !isSupervised),
-  })
+  const reporting = reportingOf(shared, workers, checked.timings.metricsMs)
   let closing: Promise<void> | undefined
 
   const close = () => {
@@ -186,11 +183,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
       return worker
     },
     claim: (options) => claims.claim(options),
-    tasks: taskManagement(store, meter),
-    queues: queueManagement(store.admin),
-    workers: workerManagement(store, () => workers),
-    health: healthManagement(store.sessions),
-    discoveries: discoveryManagement(store, meter),
+    ...managementOf(shared, workers),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
     metrics: (options) => readMetrics(store.admin, meter, options),
     pause: () => pauseQueue(store.admin, null),
@@ -204,6 +197,25 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     }),
     close,
   }
+}
+
+function managementOf({ store, meter }: ReturnType<typeof sharedOf>, workers: readonly Worker[]) {
+  return {
+    tasks: taskManagement(store, meter),
+    queues: queueManagement(store.admin),
+    workers: workerManagement(store, () => workers),
+    health: healthManagement(store.sessions),
+    discoveries: discoveryManagement(store, meter),
+  }
+}
+
+function reportingOf(
+  { store, clock }: ReturnType<typeof sharedOf>,
+  workers: readonly Worker[],
+  everyMs: number,
+): WorkerReporting {
+  const unsupervised = () => workers.filter(({ isSupervised }) => !isSupervised)
+  return new WorkerReporting(store.sessions, clock, { everyMs, workers: unsupervised })
 }
 
 interface Running extends ReturnType<typeof sharedOf> {

@@ -45,7 +45,7 @@ const MISSED_MAX = 3
 /** Nothing depends on the history, so `stop` does not wait for a database that is away. */
 const STOP_WITHIN_MS = 2_000
 
-export function historyOf(options: HistoryOptions): { target: HistoryTarget; snapshotMs: number } {
+export function historySettings(options: HistoryOptions): { target: HistoryTarget; snapshotMs: number } {
   const known = isTarget(options) ? { gleaner: options } : options
   const { gleaner: target, interval = SNAPSHOT }: { gleaner: HistoryTarget; interval?: Duration } =
     known ?? {}

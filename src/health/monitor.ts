@@ -3,7 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { refuseUnknown } from '../options.ts'
 import { describeValue } from '../thrown.ts'
-import { HealthHistory, type HistoryOptions, historyOf } from './history.ts'
+import { HealthHistory, type HistoryOptions, historySettings } from './history.ts'
 import {
   COMPONENT_ID,
   type HealthChange,
@@ -67,7 +67,7 @@ export class HealthMonitor {
         hint: `Use at least ${INTERVAL_MIN_MS} ms, for example '5s'.`,
       })
     if (options.history === undefined) return
-    const { target, snapshotMs } = historyOf(options.history)
+    const { target, snapshotMs } = historySettings(options.history)
     const source = { snapshot: () => this.snapshot(), itemOf: (id: string) => this.#itemOf(id) }
     this.#history = new HealthHistory(source, target, { clock, snapshotMs })
   }

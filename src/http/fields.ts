@@ -52,7 +52,7 @@ export const flag = fromQuery(flagIn, z.boolean())
 
 const time = z.int().min(0).max(TIME_MAX_MS).describe('Milliseconds since 1970')
 /** In a query. */
-export const moment = fromQuery(wholeIn, time)
+export const timeQuery = fromQuery(wholeIn, time)
 const conditions = {
   status: z.enum(TASK_STATUSES).optional(),
   queue: name.optional(),

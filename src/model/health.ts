@@ -1,7 +1,7 @@
 import type { Health } from './worker.ts'
 
 /** One line of the history of health: for people to read, never for decisions. */
-export interface HealthLine {
+export interface HealthEntry {
   /** A worker, or a component of yours. */
   component: string
   /** Its health. */
@@ -13,7 +13,7 @@ export interface HealthLine {
 }
 
 /** One entry of the health history. */
-export interface HealthRecord extends HealthLine {
+export interface HealthRecord extends HealthEntry {
   /** Milliseconds since 1970. */
   at: number
 }

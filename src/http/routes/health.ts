@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ComponentRecord } from '../../model/health.ts'
 import type { Health, WorkerRecord } from '../../model/worker.ts'
 import { readAlerts } from '../../observe/alerts.ts'
-import { component, flag, moment, page } from '../fields.ts'
+import { component, flag, page, timeQuery } from '../fields.ts'
 import { pageOf } from '../records.ts'
 import { type Desk, type Route, route } from '../route.ts'
 import type { HealthReport } from '../wire.ts'
@@ -33,8 +33,8 @@ export const healthRoutes: readonly Route[] = [
     query: z.strictObject({
       component: component.optional(),
       changes: flag.optional(),
-      since: moment.optional().describe('From this time on, in milliseconds since 1970'),
-      until: moment.optional().describe('Before this time'),
+      since: timeQuery.optional().describe('From this time on, in milliseconds since 1970'),
+      until: timeQuery.optional().describe('Before this time'),
       ...page,
     }),
     answer: pageOf(healthRecord),

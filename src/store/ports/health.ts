@@ -1,4 +1,4 @@
-import type { ComponentRecord, HealthLine, HealthRecord } from '../../model/health.ts'
+import type { ComponentRecord, HealthEntry, HealthRecord } from '../../model/health.ts'
 import type { Page } from '../../model/task.ts'
 import type { PageRequest } from './page.ts'
 
@@ -17,7 +17,7 @@ export interface HealthBook {
   forgetComponents(ids: readonly string[]): Promise<void>
 }
 
-export interface NewHealthNote extends HealthLine {
+export interface NewHealthNote extends HealthEntry {
   /** The store's clock decides when that was. */
   agoMs: number
 }

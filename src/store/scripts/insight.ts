@@ -15,7 +15,7 @@ import { readMetrics, readTotals } from './metrics.ts'
 import { holdsAhead } from './prefetched.ts'
 import { noteHoldups } from './sessions.ts'
 import type { ChangingTasks } from './task-changes.ts'
-import { workerReports } from './worker-reports.ts'
+import { workerReportBook } from './worker-reports.ts'
 
 /** What it adds to the ports. Each database adds to its metrics in its own way, so `addMetrics` is not among them. */
 interface Insight {
@@ -31,7 +31,7 @@ export function insight(scripts: Scripts, changing: ChangingTasks): Insight {
     tasks: { circumstancesOf: (id) => read(() => readCircumstances(db, changing, rowid(id))) },
     sessions: {
       ...healthHistory(scripts),
-      ...workerReports(scripts),
+      ...workerReportBook(scripts),
       noteHoldups: (session, holdups) => writeCheaply(() => noteHoldups(rowid(session), holdups)),
     },
     admin: {

@@ -5,7 +5,7 @@ import { sql } from '../sql/sql.ts'
 
 const LISTED_MAX = 10_000
 
-export function workerReports({ read, writeCheaply }: Scripts): WorkerReportBook {
+export function workerReportBook({ read, writeCheaply }: Scripts): WorkerReportBook {
   return {
     reportWorkers: (reports) =>
       writeCheaply(function* () {
