@@ -195,7 +195,7 @@ test('a task is enqueued from a form, whose fields say what is wrong', async () 
   // What no number can hold is neither rounded nor sent on.
   await page.getByLabel('copies').fill('9007199254740993')
   await page.getByRole('button', { name: 'Enqueue mail.send' }).click()
-  await page.getByText(/9007199254740993 is larger than a number can be/).waitFor()
+  await page.getByText(/9007199254740993 is too large for an exact number/).waitFor()
   expect(await page.getByLabel('copies').getAttribute('aria-invalid')).toBe('true')
   await page.getByLabel('copies').fill('3')
   await page.getByRole('button', { name: 'Enqueue mail.send' }).click()
