@@ -66,10 +66,11 @@ test('a claim reads a line at once, whatever the number of names', async ({ plac
 })
 
 async function migrateBefore(place: Place): Promise<void> {
+  const { version } = migrations.find(({ name }) => name === 'lines')!
   const database = new Database({ url: place.url, schema: place.schema, poolSize: 2 })
   await migrate(
     database,
-    migrations.filter(({ name }) => name !== 'lines'),
+    migrations.filter((one) => one.version < version),
   )
   await database.close()
 }
