@@ -10,6 +10,7 @@ import { CONFIG, type Ground, marks, onDatabase } from './ground.ts'
 const ROWS = TORTURE ? 10_000 : 1_000
 /** The promise. A test that fails waits longer. */
 const GONE_WITHIN_MS = 30_000
+const NOTICED_WITHIN_MS = 1_000
 const WORKER = 'worker:main:0'
 const READERS: Pool[] = [pool({ queues: undefined, discoveries: ['files'], processes: 3, concurrency: 4 })]
 
@@ -30,6 +31,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (name) => {
     const { pid } = JSON.parse(message)
     const next = await gleaner.enqueue(untilThere, { file: ground.file('go') })
     await parent.kill()
+    // The worker notices within a second, and nothing outside its process shows that it has.
+    await new Promise((resolve) => setTimeout(resolve, NOTICED_WITHIN_MS))
     ground.touch('go')
     expect(await handle.result()).toBe(pid)
     await gone(pid)

@@ -116,6 +116,6 @@ test('there is one supervisor of each name, and what it cannot use it refuses', 
   )
   await expect(startSupervisor({ config, reports: 'all' as never })).rejects.toThrow('failures, completions')
   const supervisor = await startSupervisor({ config, name: 'third' })
-  expect(() => supervisor.status('worker:main:7')).toThrow('There are: worker:main:0')
+  expect(() => supervisor.status('worker:main:7')).toThrow('worker:main:0')
   await supervisor.stop({ drain: 0 })
 })
