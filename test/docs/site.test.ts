@@ -144,9 +144,15 @@ test(
   PATIENCE_MS,
 )
 
+/** The page's script names the switch of the theme when it has begun. */
+async function opened(page: Page, path: string): Promise<void> {
+  await page.goto(`${url}/${path}`)
+  await page.locator('.VPSwitchAppearance:not([title=""])').first().waitFor({ state: 'attached' })
+}
+
 async function problemsOf(page: Page, path: string): Promise<string[]> {
   await page.setViewportSize(DESKTOP)
-  await page.goto(`${url}/${path}`)
+  await opened(page, path)
   const wide = await overflow(page)
   // Colours are the same on all pages: the next test looks at them.
   const barriers = await violations(page, { 'color-contrast': { enabled: false } })
@@ -158,7 +164,7 @@ test.each(['light', 'dark'] as const)('text is readable in the %s theme', async 
   const context = await browser.newContext({ viewport: PHONE, colorScheme, reducedMotion: 'reduce' })
   const { page } = await newPage(context)
   for (const path of ['', 'guide/tasks', 'reference/config', 'start/what-is-gleaner']) {
-    await page.goto(`${url}/${path}`)
+    await opened(page, path)
     expect({ path, found: await violations(page) }).toEqual({ path, found: [] })
   }
   await context.close()
