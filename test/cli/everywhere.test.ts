@@ -118,7 +118,17 @@ const PROOFS: Record<string, Proof> = {
     const overview = await world.json('status')
     expect(overview).toMatchObject({ supervisors: [{ name: 'estate', running: true }] })
     expect(Object.keys(overview).sort()).toEqual(
-      ['alerts', 'asOf', 'discoveries', 'paused', 'place', 'queues', 'supervisors', 'workers'].sort(),
+      [
+        'alerts',
+        'asOf',
+        'components',
+        'discoveries',
+        'paused',
+        'place',
+        'queues',
+        'supervisors',
+        'workers',
+      ].sort(),
     )
     const text = await world.said('status')
     expect(text).toMatch(/^Gleaner on (sqlite:|postgres|http:)/)
