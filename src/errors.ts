@@ -277,6 +277,7 @@ for (const ours of [
   InputError,
   StoreError,
   ClaimLostError,
+  StepTimeout,
   TimeoutError,
   StoppedError,
   TaskCancelled,
