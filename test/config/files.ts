@@ -13,7 +13,8 @@ export function folderWith(
   whenOver: (remove: () => void) => void = onTestFinished,
 ): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gleaner-config-')))
-  whenOver(() => rmSync(folder, { recursive: true, force: true }))
+  // A process that was just killed may write its last file meanwhile.
+  whenOver(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

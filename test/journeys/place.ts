@@ -57,7 +57,7 @@ export class Place {
     await Promise.all(this.#children.map((child) => child.kill()))
     await Promise.all(this.#gleaners.map((gleaner) => gleaner.close()))
     for (const connection of this.#connections) connection.close()
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }
 

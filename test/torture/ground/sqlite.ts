@@ -56,7 +56,7 @@ export class SqliteGround implements Ground {
 
   async clear(): Promise<void> {
     for (const copy of this.#copies) await copy.clear()
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 
   /** Closed each time: the last one to close brings everything into the one file. */
