@@ -1,6 +1,10 @@
 import { describe, expect } from 'vitest'
 import { z } from 'zod'
 import { type Context, defineDiscovery, defineTask, InputError, StepTimeout } from '../../src/index.ts'
+import type { NewStep } from '../../src/store/ports/steps.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { Cursors } from '../../src/worker/steps/cursors.ts'
+import type { StepAttempt } from '../../src/worker/steps/step-attempt.ts'
 import { test } from '../testing/open-test.ts'
 
 /** A task whose handler is given, and the names of what it did, in order. */
@@ -220,6 +224,56 @@ describe('a cursor', () => {
     await handle.result()
     expect(done).toEqual(['row 1', 'row 2', 'row 3', 'row 4', 'row 4', 'row 5', 'row 6'])
     expect(await t.tasks.steps(handle.id)).toMatchObject([{ name: 'import', kind: 'result' }])
+  })
+
+  test('is where the next call of the same attempt goes on, too', async ({ open }) => {
+    const { task, done } = recorded(async (did, ctx) => {
+      const importing = ctx.step(
+        'import',
+        async ({ attempt, cursor, save }) => {
+          for (let row = (cursor ?? 0) + 1; row <= 3; row++) {
+            did(`row ${row}`)
+            if (row === 2 && attempt === 1) throw new Error('busy')
+            await save(row)
+          }
+        },
+        { retry: { attempts: 2, base: '1s', jitter: 0 } },
+      )
+      await importing
+    })
+    const t = await open({ tasks: [task] })
+    const handle = await t.enqueue(task)
+    await t.advance('1m')
+    await handle.result()
+    expect(done).toEqual(['row 1', 'row 2', 'row 2', 'row 3'])
+  })
+
+  test('that is being saved never takes the place of the result', async () => {
+    const order: string[] = []
+    const under: { way?: () => void } = {}
+    const cursors = new Cursors({
+      clock: new ManualClock(),
+      steps: {
+        async keepSteps() {
+          await new Promise<void>((resolve) => {
+            under.way = resolve
+          })
+          order.push('cursor')
+          return []
+        },
+      },
+      session: () => '1',
+      lose: () => {},
+    })
+    const attempt = { id: '1', context: {} } as StepAttempt
+    const step = { claim: { id: '1', fence: 1 }, name: 'import', number: 1 } as NewStep
+    void cursors.save(attempt, step)
+    const flushed = cursors.flush()
+    await Promise.resolve()
+    const forgotten = cursors.forget(attempt, 'import', 1).then(() => order.push('result'))
+    under.way?.()
+    await Promise.all([flushed, forgotten])
+    expect(order).toEqual(['cursor', 'result'])
   })
 
   test('can be seen while its loop runs', async ({ open }) => {

@@ -37,9 +37,10 @@ export class Cursors {
     return Promise.resolve()
   }
 
-  /** The step is done: its result takes the place of its cursor. */
-  forget({ id }: StepAttempt, name: string, number: number): void {
+  /** The step is done. When it resolves, no save is under way that could take the place of its result. */
+  forget({ id }: StepAttempt, name: string, number: number): Promise<void> {
     this.#waiting.delete(keyOf(id, name, number))
+    return this.#keeping
   }
 
   /** Failing to save a cursor fails no run: the next one may succeed. */

@@ -71,20 +71,23 @@ export class Steps {
   async #runAndKeep(step: CheckedStep, number: number, kept: KeptStep | undefined): Promise<unknown> {
     const { clock, random } = this.#attempt.services
     const { cursors } = this.#services
+    // A call that follows a failed one goes on behind what that one saved.
+    let saved = kept?.kind === 'cursor' ? kept.value : null
     for (let attempt = 1; ; attempt++) {
       try {
         const startedAt = clock.now()
         const record = (kind: NewStep['kind'], value: string | null) =>
           this.#record(step.name, number, { kind, value, startedAt })
         if (step.atomic) return await this.#runAtomic(step, record('result', null))
-        const save: SaveCursor = (cursor) =>
-          cursors.save(this.#attempt, record('cursor', this.#encode(step.name, cursor)))
-        const cursor =
-          kept?.kind === 'cursor' ? this.#read({ name: step.name }, kept.value, 'cursor') : undefined
+        const cursor = this.#read({ name: step.name }, saved, 'cursor')
+        const save: SaveCursor = async (reached) => {
+          saved = this.#encode(step.name, reached)
+          await cursors.save(this.#attempt, record('cursor', saved))
+        }
         const result = await this.#call(step, { attempt, cursor, save })
         const value = this.#encode(step.name, result)
         const answer = await this.#read(step, value, 'result')
-        cursors.forget(this.#attempt, step.name, number)
+        await cursors.forget(this.#attempt, step.name, number)
         await this.#keep(record('result', value))
         return answer
       } catch (error) {
