@@ -48,7 +48,7 @@ export interface ReportedComponent
 /** A component that is lost is listed for a day. */
 export const LOST_KEPT_MS = 24 * 60 * 60_000
 
-/** Without a report nobody knows how a component is. One that failed stays failed. */
+/** Without a report the status of a component is unknown. A component that failed stays failed. */
 export function componentAt({ freshMs, ...reported }: ReportedComponent, now: number): ComponentRecord {
   const lostAt = reported.reportedAt + freshMs
   if (now <= lostAt) return { ...reported, lost: false }

@@ -138,6 +138,21 @@ export const steps: Theme = (specify, expect) => {
     expect(opened).toMatchObject({ now: world.clock.now(), steps: [{ kind: 'sleep', until }] })
   })
 
+  specify(
+    'a failed task that is retried by hand keeps its steps, and a completed one begins anew',
+    async (world) => {
+      const [failed, completed] = await world.enqueueMany(2)
+      const worker = await world.worker()
+      const [one, other] = await worker.claim(2)
+      for (const claim of [one!, other!]) await keep(world, worker.session, step(claim))
+      await worker.fail(one!)
+      await worker.complete(other!)
+      for (const id of [failed!, completed!]) expect(await world.store.tasks.retryTask(id)).toBe('retried')
+      expect(await valuesOf(world, failed!)).toEqual(['"paid"'])
+      expect(await valuesOf(world, completed!)).toEqual([])
+    },
+  )
+
   specify('steps go with their task', async (world) => {
     const [removed, pruned] = await world.enqueueMany(2)
     const worker = await world.worker()

@@ -112,6 +112,11 @@ export function* readSteps(item: string): Script<KeptStep[]> {
   return kept.map(({ started_at, kept_at, ...step }) => ({ ...step, startedAt: started_at, keptAt: kept_at }))
 }
 
+/** Of tasks that completed and run again: from the beginning. A task that failed continues behind its steps. */
+export function* removeStepsOf(db: Dialect, items: readonly string[]): Script<void> {
+  if (items.length > 0) yield* change(sql`DELETE FROM gleaner.steps WHERE item ${db.oneOf(items)}`)
+}
+
 /** In the transaction that completes a row. */
 export function* removeSteps(item: string): Script<void> {
   yield* change(sql`DELETE FROM gleaner.steps WHERE item = ${item}`)

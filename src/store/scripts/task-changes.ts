@@ -13,6 +13,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
 import { statusOf } from '../task-row.ts'
+import { removeStepsOf } from './steps.ts'
 import { scanTasks } from './task-list.ts'
 import type { Known } from './task-records.ts'
 
@@ -203,6 +204,11 @@ function* requeue(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedT
     INSERT INTO gleaner.attempts (task, attempt, session, outcome, started_at, finished_at)
     SELECT id, attempts, session, status, started_at, finished_at FROM gleaner.tasks
     WHERE id ${db.oneOf(ids)} AND status = 'completed'`)
+  const completed = tasks.filter(({ status }) => status === 'completed')
+  yield* removeStepsOf(
+    db,
+    completed.map(({ rowid }) => String(rowid)),
+  )
   const ranks = yield* changing.ranks(tasks, yield* db.time())
   yield* changing.takeOffFinished(tasks)
   yield* change(sql`

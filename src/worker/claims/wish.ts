@@ -17,7 +17,7 @@ export interface ClaimWish {
   remote: { caller: string; host: string } | null
 }
 
-/** Wishes with the same key can be served by the same session. */
+/** Requests with the same key can be served by the same session. */
 export function keyOf({
   worker,
   queues,
