@@ -3,7 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { knownOptions, refuseUnknown } from '../options.ts'
-import type { ClaimWish } from '../worker/claims/wish.ts'
+import type { ManualClaimRequest } from '../worker/claims/manual-claim-request.ts'
 import { bad } from './settings.ts'
 import type { Known } from './work-options.ts'
 
@@ -36,11 +36,11 @@ interface Asking {
   worker: string
   leaseMs: number
   leaseMinMs: number
-  remote: ClaimWish['remote']
+  remote: ManualClaimRequest['remote']
 }
 
 /** What a caller asks for, checked. Naming queues or discoveries means only those; naming neither means all. */
-export function checkClaim(options: ClaimOptions, known: Known, asking: Asking): ClaimWish {
+export function checkClaim(options: ClaimOptions, known: Known, asking: Asking): ManualClaimRequest {
   if (typeof options !== 'object' || options === null) throw bad('claim', options, "Use { queues: ['ml'] }.")
   refuseUnknown(options, OPTIONS, 'claim')
   const { limit = 1, capabilities = {}, wait = 0, worker = asking.worker } = options
@@ -65,7 +65,7 @@ export function checkClaim(options: ClaimOptions, known: Known, asking: Asking):
   }
 }
 
-function tasksOf({ names }: ClaimOptions, { registry }: Known): ClaimWish['tasks'] {
+function tasksOf({ names }: ClaimOptions, { registry }: Known): ManualClaimRequest['tasks'] {
   const all = registry.all()
   const asked = listOf(
     names,

@@ -1,9 +1,9 @@
 import { closedError } from '../errors.ts'
 import { LibraryClaims } from '../worker/claims/library-claims.ts'
+import type { ManualClaimRequest } from '../worker/claims/manual-claim-request.ts'
 import type { PulledClaims } from '../worker/claims/pulled-claim.ts'
 import { RemoteClaims } from '../worker/claims/remote-claims.ts'
 import type { ClaimServices } from '../worker/claims/services.ts'
-import type { ClaimWish } from '../worker/claims/wish.ts'
 import { type ClaimOptions, checkClaim } from './claim-options.ts'
 import type { Known } from './work-options.ts'
 
@@ -13,7 +13,7 @@ const REMOTE_LEASE = { leaseMs: 60_000, leaseMinMs: 1_000 }
 export interface Claims {
   claim(options?: ClaimOptions): Promise<PulledClaims>
   readonly remote: RemoteClaims
-  remoteWish(options: ClaimOptions, remote: { caller: string; host: string }): ClaimWish
+  remoteWish(options: ClaimOptions, remote: { caller: string; host: string }): ManualClaimRequest
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export interface Claims {
 export function openClaims(
   services: ClaimServices,
   known: Known,
-  onClaim: (wish: ClaimWish) => void,
+  onClaim: (wish: ManualClaimRequest) => void,
 ): Claims {
   let library: LibraryClaims | undefined
   let remote: RemoteClaims | undefined

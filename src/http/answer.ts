@@ -3,14 +3,14 @@ import type { Context } from 'hono'
 import { writeExactly } from '../exact-json.ts'
 import { type Caller, checkAction, checkQueues, checkRole, checkSite, type Visit } from './access.ts'
 import { bodyOf as errorBodyOf, Problem, problemOf, STORE_FAILED, statusOf, UNFORESEEN } from './problem.ts'
-import { inLines, type Wording, wantsLines } from './progress-lines.ts'
+import { inLines, type LineFormat, wantsLines } from './progress-lines.ts'
 import type { Redact } from './redact.ts'
 import { bodyOf, check, queryOf } from './request.ts'
-import type { Asked, Desk, Route } from './route.ts'
+import type { Route, RouteRequest, RouteServices } from './route.ts'
 import type { Turns } from './turns.ts'
 
-export interface Office {
-  desk: Desk
+export interface ApiPipeline {
+  desk: RouteServices
   redact: Redact
   turns: Turns
   bodyLimit: number
@@ -34,10 +34,10 @@ const HEADERS = {
 const OPEN_BODY_LIMIT = 8 * 1024
 
 /** What somebody wants, before there is anything to tell of it. */
-type Question = Omit<Asked, 'tell'>
+type Question = Omit<RouteRequest, 'tell'>
 
 /** Steps of a route's answer, in the order that keeps the unknown out. */
-export function answering(route: Route, office: Office): (c: Context) => Promise<Response> {
+export function answering(route: Route, office: ApiPipeline): (c: Context) => Promise<Response> {
   return (c) =>
     answered(office, async () => {
       const visit = visitOf(c)
@@ -53,7 +53,7 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
       refuseUnaskedQuery(route, visit)
       await checkScope(office, route, asked)
       await noted(office, route, asked)
-      const work = (tell: Asked['tell']) =>
+      const work = (tell: RouteRequest['tell']) =>
         inTurn(route, office, () => done(route, office, { ...asked, tell }))
       if (route.tells && wantsLines(visit.request)) return inLines(work, wordingOf(office))
       const answer = await work(() => {})
@@ -70,12 +70,12 @@ export function answering(route: Route, office: Office): (c: Context) => Promise
 }
 
 /** A sign-in reads nothing of the store, and waits when its token is wrong: that must not hold up callers with a right one. */
-function inTurn<T>({ role, waits }: Route, { turns }: Office, work: () => Promise<T>): Promise<T> {
+function inTurn<T>({ role, waits }: Route, { turns }: ApiPipeline, work: () => Promise<T>): Promise<T> {
   return role === null || waits ? work() : turns.take(work)
 }
 
 /** Who acts looks at what comes of it, also when it failed half-way. */
-async function done(route: Route, office: Office, asked: Asked): Promise<unknown> {
+async function done(route: Route, office: ApiPipeline, asked: RouteRequest): Promise<unknown> {
   try {
     return await handled(route, office, asked)
   } finally {
@@ -84,7 +84,7 @@ async function done(route: Route, office: Office, asked: Asked): Promise<unknown
 }
 
 /** What is enqueued belongs to the trace that the request is a part of. */
-async function handled(route: Route, { desk }: Office, asked: Asked): Promise<unknown> {
+async function handled(route: Route, { desk }: ApiPipeline, asked: RouteRequest): Promise<unknown> {
   const { tracing } = desk.inside
   if (tracing === undefined || route.method === 'get') return route.handle(desk, asked)
   const headers = Object.fromEntries(asked.request.headers)
@@ -95,7 +95,7 @@ async function handled(route: Route, { desk }: Office, asked: Asked): Promise<un
 }
 
 /** Whatever happens becomes an answer. */
-export async function answered(office: Office, work: () => Promise<Response>): Promise<Response> {
+export async function answered(office: ApiPipeline, work: () => Promise<Response>): Promise<Response> {
   const response = await work().catch((error) => failed(office, error))
   for (const [name, value] of Object.entries(HEADERS)) {
     // Files of the dashboard never change under their name.
@@ -104,7 +104,7 @@ export async function answered(office: Office, work: () => Promise<Response>): P
   return response
 }
 
-function failed(office: Office, error: unknown): Response {
+function failed(office: ApiPipeline, error: unknown): Response {
   const problem = foreseen(office, error)
   const { code, headers } = problem
   const response = json(office, errorBodyOf(problem), statusOf(code))
@@ -112,7 +112,7 @@ function failed(office: Office, error: unknown): Response {
   return response
 }
 
-function foreseen({ onProblem }: Office, error: unknown): Problem {
+function foreseen({ onProblem }: ApiPipeline, error: unknown): Problem {
   const problem = problemOf(error)
   if (problem === null || statusOf(problem.code) === 500) onProblem('a request failed', error)
   // What the database says may be of no business of whoever asked.
@@ -120,14 +120,14 @@ function foreseen({ onProblem }: Office, error: unknown): Problem {
   return problem ?? UNFORESEEN
 }
 
-function wordingOf(office: Office): Wording {
+function wordingOf(office: ApiPipeline): LineFormat {
   return {
     write: (line) => writeExactly(office.redact(line)),
     failed: (error) => errorBodyOf(foreseen(office, error)),
   }
 }
 
-function json({ redact }: Office, value: unknown, status: number, about?: unknown): Response {
+function json({ redact }: ApiPipeline, value: unknown, status: number, about?: unknown): Response {
   return new Response(writeExactly(redact(value, about)), {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -135,7 +135,7 @@ function json({ redact }: Office, value: unknown, status: number, about?: unknow
 }
 
 export async function admitted(
-  { desk: { access } }: Office,
+  { desk: { access } }: ApiPipeline,
   { role, method }: Pick<Route, 'role' | 'method'>,
   visit: Visit,
 ): Promise<Caller> {
@@ -147,7 +147,11 @@ export async function admitted(
 }
 
 /** What an operator may not do although the role allows it. */
-async function checkScope({ desk }: Office, route: Route, { params, body, caller }: Question): Promise<void> {
+async function checkScope(
+  { desk }: ApiPipeline,
+  route: Route,
+  { params, body, caller }: Question,
+): Promise<void> {
   if (route.action === undefined) return
   checkAction(caller, route.action)
   if (caller.queues !== null) checkQueues(caller, (await route.queues?.(desk, { params, body })) ?? null)
@@ -161,7 +165,7 @@ export function visitOf(c: Context): Visit & { socket: Socket | null } {
 async function bodyIn(
   { method, body, role }: Route,
   { request }: Visit,
-  { bodyLimit }: Office,
+  { bodyLimit }: ApiPipeline,
 ): Promise<unknown> {
   if (method === 'get') return undefined
   const sent = await bodyOf(request, role === null ? Math.min(OPEN_BODY_LIMIT, bodyLimit) : bodyLimit)
@@ -178,7 +182,7 @@ function refuseUnaskedQuery(route: Route, { request }: Visit): void {
 
 /** Before it is done: nothing is done that nobody knows of. */
 async function noted(
-  { desk, redact }: Office,
+  { desk, redact }: ApiPipeline,
   route: Route,
   { params, body, caller }: Question,
 ): Promise<void> {

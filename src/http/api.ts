@@ -5,7 +5,7 @@ import type { AlertLimits } from '../model/alerts.ts'
 import { Timeline } from '../model/timeline.ts'
 import { Access, type AccessOptions } from './access.ts'
 import { allDiscoveries } from './all-discoveries.ts'
-import { admitted, answered, answering, type Office, visitOf } from './answer.ts'
+import { type ApiPipeline, admitted, answered, answering, visitOf } from './answer.ts'
 import { Dashboard } from './dashboard.ts'
 import { Hub, type HubTimings, type Topic } from './events/hub.ts'
 import { eventRoutes } from './events/routes.ts'
@@ -14,7 +14,7 @@ import { openApi } from './openapi.ts'
 import { Problem } from './problem.ts'
 import { prometheusText } from './prometheus.ts'
 import { redactor } from './redact.ts'
-import type { Desk, Route } from './route.ts'
+import type { Route, RouteServices } from './route.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { healthOf, healthRoutes } from './routes/health.ts'
@@ -92,7 +92,7 @@ export function createApi<App = Hono>(gleaner: Gleaner, options: ApiOptions = {}
   return Object.assign(app, { close: () => close() }) as unknown as Api<App>
 }
 
-function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): Office {
+function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): ApiPipeline {
   const inside = insideOf(gleaner)
   const redact = redactor(options.redact ?? [])
   const { alerts = ALERTS } = options
@@ -102,7 +102,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): 
     timings: options.timings,
     topics: topicsOf({ gleaner, inside, alerts }),
   })
-  const desk: Desk = {
+  const desk: RouteServices = {
     gleaner,
     inside,
     access: new Access(options, inside.onProblem),
@@ -122,7 +122,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): 
   }
 }
 
-function topicsOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Record<string, Topic> {
+function topicsOf(desk: Pick<RouteServices, 'gleaner' | 'inside' | 'alerts'>): Record<string, Topic> {
   const { gleaner, inside } = desk
   return {
     counts: {
@@ -147,7 +147,7 @@ function withoutTime({ asOf: _, ...discovery }: Discovery): Omit<Discovery, 'asO
   return discovery
 }
 
-function addRoutes(app: Hono, office: Office): void {
+function addRoutes(app: Hono, office: ApiPipeline): void {
   const description = openApi(ROUTES, PREFIX, version)
   const all: Route[] = [
     ...ROUTES,
@@ -169,7 +169,7 @@ function addRoutes(app: Hono, office: Office): void {
 }
 
 /** The files are no secret; what they show comes from the API, which asks who wants to know. */
-function addDashboard(app: Hono, office: Office, nothing: (c: Context) => Promise<Response>): void {
+function addDashboard(app: Hono, office: ApiPipeline, nothing: (c: Context) => Promise<Response>): void {
   const dashboard = new Dashboard()
   app.get('*', async (c) => {
     // Where we are mounted is what stands before the star. `c.req` is of the copy of Hono that the app around us has.
@@ -192,7 +192,7 @@ function withSlash(c: Context): string | null {
 }
 
 /** What machines ask. Whether we live is no secret; how much there is to do is for whoever may look. */
-function addProbes(app: Hono, office: Office, { ready }: ApiOptions): void {
+function addProbes(app: Hono, office: ApiPipeline, { ready }: ApiOptions): void {
   const { gleaner, inside, hub } = office.desk
   const text = (body: string, status = 200) =>
     new Response(body, { status, headers: { 'content-type': TEXT } })

@@ -6,7 +6,7 @@ export function wantsLines(request: Request): boolean {
 }
 
 /** A line, as it goes out. */
-export interface Wording {
+export interface LineFormat {
   write(line: object): string
   failed(error: unknown): object
 }
@@ -17,7 +17,7 @@ export interface Wording {
  */
 export async function inLines(
   work: (tell: (soFar: unknown) => void) => Promise<unknown>,
-  { write, failed }: Wording,
+  { write, failed }: LineFormat,
 ): Promise<Response> {
   let progress: object | undefined
   let last: object | undefined

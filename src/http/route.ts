@@ -9,7 +9,7 @@ import type { Hub } from './events/hub.ts'
 import type { Lanes } from './lanes.ts'
 
 /** What routes work with. */
-export interface Desk {
+export interface RouteServices {
   gleaner: Gleaner
   inside: Inside
   access: Access
@@ -26,7 +26,7 @@ export interface Desk {
 }
 
 /** A request whose every part fits its schema. */
-export interface Asked<P = unknown, Q = unknown, B = unknown> {
+export interface RouteRequest<P = unknown, Q = unknown, B = unknown> {
   params: P
   query: Q
   body: B
@@ -61,9 +61,12 @@ export interface Route<P = any, Q = any, B = any> {
   /** What the record keeps of the body; default all of it. */
   details?(body: B): unknown
   /** The queues whose tasks it changes, for callers that may change only some; without it such callers are refused. */
-  queues?(desk: Desk, asked: Pick<Asked<P, Q, B>, 'params' | 'body'>): Promise<readonly string[] | null>
+  queues?(
+    desk: RouteServices,
+    asked: Pick<RouteRequest<P, Q, B>, 'params' | 'body'>,
+  ): Promise<readonly string[] | null>
   /** The record that the answer belongs to: what is redacted in it is redacted in the answer, too. */
-  about?(desk: Desk, asked: Pick<Asked<P, Q, B>, 'params'>): Promise<unknown>
+  about?(desk: RouteServices, asked: Pick<RouteRequest<P, Q, B>, 'params'>): Promise<unknown>
   /** What the body names, for the record of actions, beside what the address names. */
   target?(body: B): string
   /** It stays for one more release. */
@@ -73,7 +76,7 @@ export interface Route<P = any, Q = any, B = any> {
   /** It waits for work: many of them must not keep others from their turn. */
   waits?: true
   /** A Response goes out as it is. */
-  handle(desk: Desk, asked: Asked<P, Q, B>): unknown
+  handle(desk: RouteServices, asked: RouteRequest<P, Q, B>): unknown
 }
 
 /** Infers what the handler is given from the schemas. */

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import { ROWS } from '../model/metrics.ts'
-import type { Desk } from './route.ts'
+import type { RouteServices } from './route.ts'
 import { version } from './version.ts'
 import type { System } from './wire.ts'
 
-export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System> {
+export async function systemOf({ inside, hub, startedAt }: RouteServices): Promise<System> {
   const { store, durability, retention } = inside
   const { databaseBytes, walBytes } = await store.maintenance.sizes()
   return {
@@ -30,7 +30,7 @@ export async function systemOf({ inside, hub, startedAt }: Desk): Promise<System
   }
 }
 
-async function supervisorsOf(store: Desk['inside']['store']): Promise<System['supervisors']> {
+async function supervisorsOf(store: RouteServices['inside']['store']): Promise<System['supervisors']> {
   const rows = await store.sessions.supervisors()
   return rows.map(({ name, term, process: { host, pid }, since, unseenMs, left, workers }) => ({
     name,
@@ -45,7 +45,7 @@ async function supervisorsOf(store: Desk['inside']['store']): Promise<System['su
 }
 
 /** Of all processes, since the database was made. */
-async function totalsOf(store: Desk['inside']['store']): Promise<System['totals']> {
+async function totalsOf(store: RouteServices['inside']['store']): Promise<System['totals']> {
   const totals = { enqueued: 0, completed: 0, failed: 0, retried: 0, rowsDone: 0 }
   const incidents: Record<string, number> = {}
   for (const one of await store.admin.readTotals()) {

@@ -1,9 +1,9 @@
 import type { ProcessIdentity } from '../process-identity.ts'
 import { type Capabilities, satisfies } from './capabilities.ts'
-import type { Holdup } from './holdup.ts'
 import type { LimitState } from './limit.ts'
 import { duration, failed, passed, quoted, type Reason, SHOWN_MAX, time, times } from './reasons.ts'
 import { isFinished, type TaskRecord } from './task.ts'
+import type { UnavailableResource } from './unavailable-resource.ts'
 
 /** Why a task does not run: each condition in order, pass or fail. */
 export interface Explanation {
@@ -40,7 +40,7 @@ export interface Serving {
   capabilities: Capabilities
   discoveries: readonly string[]
   /** The resources that the worker waits for. It claims no items that need them. */
-  holdups: readonly Holdup[]
+  unavailable: readonly UnavailableResource[]
   /** Why the worker claims nothing. Null: it is not paused. */
   paused: string | null
 }
@@ -265,8 +265,8 @@ export function readinessReasons(name: string, able: readonly Serving[]): Reason
 
 /** Said only where somebody lacks something: most need no resource. */
 function resourceReasons(name: string, able: readonly Serving[]): Reason[] {
-  const waiting = able.flatMap(({ worker, holdups }) =>
-    holdups.filter(({ holds }) => holds.includes(name)).map((holdup) => ({ worker, ...holdup })),
+  const waiting = able.flatMap(({ worker, unavailable }) =>
+    unavailable.filter(({ holds }) => holds.includes(name)).map((resource) => ({ worker, ...resource })),
   )
   if (waiting.length === 0) return []
   const said = waiting

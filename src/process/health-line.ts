@@ -7,7 +7,7 @@ import { SharedRunTable } from './run-table.ts'
 import { encodeReport, type WorkReport } from './work-report.ts'
 
 /** What the process says of itself beside what runs. */
-export interface Said {
+export interface ReportedHealth {
   /** `idle` becomes `processing` while something runs. */
   phase: Phase
   /** Nothing more is started. */
@@ -78,7 +78,7 @@ export class HealthLine {
     })
   }
 
-  say(said: Said): void {
+  say(said: ReportedHealth): void {
     this.#thread.postMessage({ said })
   }
 

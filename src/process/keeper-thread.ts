@@ -5,7 +5,7 @@ import { keepRenewing, type Renewing } from '../worker/keeper/renewing.ts'
 import { BoundedLines } from './bounded-lines.ts'
 import { decodeControl } from './control.ts'
 import { encodeFrame } from './frame.ts'
-import type { FromHealthLine, KeeperData, Said } from './health-line.ts'
+import type { FromHealthLine, KeeperData, ReportedHealth } from './health-line.ts'
 import { SharedRunTable } from './run-table.ts'
 
 /**
@@ -26,7 +26,7 @@ const ITEMS_MAX = 50
 const COMMAND_MAX_CHARS = 1_000
 const CLOSE_WITHIN_MS = 100
 
-let said: Said = {
+let said: ReportedHealth = {
   phase: 'initializing',
   paused: false,
   reason: null,
@@ -95,7 +95,7 @@ pipe.once('close', () => tell({ orphaned: true }))
 pipe.once('end', () => pipe.destroy())
 
 const timer = setInterval(write, frameEveryMs)
-port.on('message', (message: { said?: Said; report?: string; renew?: Renewing; close?: true }) => {
+port.on('message', (message: { said?: ReportedHealth; report?: string; renew?: Renewing; close?: true }) => {
   if (message.said !== undefined) {
     const { phase, paused, reason } = message.said
     const changed = phase !== said.phase || paused !== said.paused || reason !== said.reason

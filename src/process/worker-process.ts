@@ -11,7 +11,7 @@ import { type Assignment, readAssignment } from './assignment.ts'
 import type { Control } from './control.ts'
 import { ForeignHealth, type Hindrance, programOf } from './foreign-health.ts'
 import { type Hosted, hostProgram } from './foreign-host.ts'
-import { HealthLine, type Said } from './health-line.ts'
+import { HealthLine, type ReportedHealth } from './health-line.ts'
 import { reportLoadedFiles } from './loaded-files.ts'
 import { WorkReporter } from './work-reporter.ts'
 
@@ -40,7 +40,11 @@ class WorkerProcess {
   #hindrance: Hindrance | null = null
   #programsHealth: ProgramHealth | null = null
   #workersPhase: Phase = 'initializing'
-  #told: Pick<Said, 'phase' | 'paused' | 'reason'> = { phase: 'initializing', paused: false, reason: null }
+  #told: Pick<ReportedHealth, 'phase' | 'paused' | 'reason'> = {
+    phase: 'initializing',
+    paused: false,
+    reason: null,
+  }
   #counted = 0
   #rss: number | null | undefined
   #paused: boolean
@@ -205,7 +209,7 @@ class WorkerProcess {
     this.#say()
   }
 
-  /** Said only when the worker is: who hears it may rely on it that nothing more starts. */
+  /** ReportedHealth only when the worker is: who hears it may rely on it that nothing more starts. */
   get #isPaused(): boolean {
     return this.#paused && this.#worker !== undefined
   }

@@ -6,7 +6,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { GleanerError, TaskCancelled, TaskFailed, TaskGone, WaitTimeout } from '../errors.ts'
 import type { Change } from '../store/ports/change.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Ending } from '../store/ports/tasks.ts'
+import type { TaskResult } from '../store/ports/tasks.ts'
 
 /** What all handles share, because there may be a hundred thousand. */
 export interface HandleServices {
@@ -60,7 +60,7 @@ export class TaskHandle<R> implements Handle<R> {
 const LOOK_MAX = 500
 
 /** `undefined`: the time-out passed before the task ended. */
-type Answer = Ending | undefined | 'closed'
+type Answer = TaskResult | undefined | 'closed'
 type Resolve = (answer: Answer) => void
 
 /** Resolves waiting handles when their tasks end, in any process. */
@@ -146,7 +146,7 @@ export class PendingResults {
     const ids = [...this.#toLookAt]
     this.#toLookAt = new Set()
     // A failed read does not end the wait, because the poll reads again.
-    const endings = await this.#store.tasks.endings(ids).catch(() => new Map<string, Ending>())
+    const endings = await this.#store.tasks.results(ids).catch(() => new Map<string, TaskResult>())
     this.#looking = false
     for (const [id, ending] of endings) {
       for (const done of [...(this.#waiting.get(id) ?? [])]) done(ending)

@@ -1,6 +1,6 @@
 import { satisfies } from '../model/capabilities.ts'
 import type { Lane } from './lane.ts'
-import type { Able } from './ports/exchange.ts'
+import type { ClaimAbilities } from './ports/exchange.ts'
 
 /** The lanes of one queue that a worker may take from. */
 export interface QueueLanes {
@@ -16,7 +16,7 @@ export interface QueueLanes {
 
 /** What a worker may take from. Lanes are added, and never removed. */
 export class ClaimableLanes {
-  readonly #able: Able
+  readonly #able: ClaimAbilities
   readonly #queueNames: ReadonlySet<string>
   readonly #names: ReadonlySet<string>
   readonly #sizeOfLine: (line: number) => number
@@ -28,7 +28,7 @@ export class ClaimableLanes {
   readonly ownIds: number[] = []
   readonly lines: number[] = []
 
-  constructor(able: Able, sizeOfLine: (line: number) => number) {
+  constructor(able: ClaimAbilities, sizeOfLine: (line: number) => number) {
     this.#able = able
     this.#queueNames = new Set(able.queues)
     this.#names = new Set(able.names)

@@ -1,5 +1,5 @@
 import type { Gate } from './gate.ts'
-import type { Want } from './ports/exchange.ts'
+import type { ClaimRequest } from './ports/exchange.ts'
 import { inTurn } from './turns.ts'
 
 /** A task that might be next, as far as its place in line tells. */
@@ -45,7 +45,7 @@ export function oneLine<Item extends Placed>(
  */
 export function startWithinLimits<Item>(
   lines: readonly (readonly Item[])[],
-  { start, ahead }: Want,
+  { start, ahead }: ClaimRequest,
   gatesOf: (item: Item) => readonly Gate[],
   now: number,
 ): Item[] {

@@ -1,5 +1,5 @@
 import type { Serving } from '../model/explanation.ts'
-import type { Holdup } from '../model/holdup.ts'
+import type { UnavailableResource } from '../model/unavailable-resource.ts'
 
 /** The columns that it is read from. */
 export const SERVING =
@@ -20,10 +20,10 @@ export interface ServingRow {
 }
 
 /** What a session's row says of what its worker waits for. */
-export function heldUp(said: string | null): Pick<Serving, 'holdups' | 'paused'> {
-  const all = said === null ? [] : (JSON.parse(said) as Holdup[])
+export function unavailableIn(said: string | null): Pick<Serving, 'unavailable' | 'paused'> {
+  const all = said === null ? [] : (JSON.parse(said) as UnavailableResource[])
   const pause = all.find(({ paused }) => paused === true)
-  return { holdups: all.filter((one) => one !== pause), paused: pause?.reason ?? null }
+  return { unavailable: all.filter((one) => one !== pause), paused: pause?.reason ?? null }
 }
 
 export function serving(row: ServingRow): Serving {
@@ -35,6 +35,6 @@ export function serving(row: ServingRow): Serving {
     names: JSON.parse(row.names),
     capabilities: JSON.parse(row.capabilities),
     discoveries: JSON.parse(row.discoveries),
-    ...heldUp(row.holdups),
+    ...unavailableIn(row.holdups),
   }
 }

@@ -11,7 +11,7 @@ import type {
 import { withoutMark } from './follower.ts'
 import type { Lane } from './lane.ts'
 import { PageBytes } from './page-bytes.ts'
-import type { Ending } from './ports/tasks.ts'
+import type { TaskResult } from './ports/tasks.ts'
 
 /** A task's row, in either store. */
 export interface TaskRow {
@@ -111,9 +111,9 @@ export function lastAttempt(row: TaskRow | undefined, worker: string | null): At
 }
 
 /** Null: not yet. Without a row there is no such task (any more). */
-export function endingOf(
+export function resultOf(
   row: Pick<TaskRow, 'status' | 'result' | 'error' | 'finished_at'> | undefined,
-): Ending | null {
+): TaskResult | null {
   if (row === undefined) return { status: 'gone', result: null, error: null }
   if (row.finished_at === null) return null
   const status = row.status as FinishedStatus

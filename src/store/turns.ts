@@ -1,4 +1,4 @@
-import type { Able } from './ports/exchange.ts'
+import type { ClaimAbilities } from './ports/exchange.ts'
 
 /** The queues of a worker as it named them. */
 interface Order {
@@ -11,30 +11,30 @@ interface Order {
  * nobody in another. Only in memory: after a restart any queue may be first.
  */
 export class Turns {
-  readonly #orders = new WeakMap<Able, Order>()
+  readonly #orders = new WeakMap<ClaimAbilities, Order>()
   /** The queue each worker was last served from. */
-  readonly #last = new WeakMap<Able, string>()
+  readonly #last = new WeakMap<ClaimAbilities, string>()
 
-  served(able: Able, queue: string): void {
+  served(able: ClaimAbilities, queue: string): void {
     this.#last.set(able, queue)
   }
 
   /** The queues of a worker, beginning with the one whose turn it is. */
-  *of(able: Able): Generator<string> {
+  *of(able: ClaimAbilities): Generator<string> {
     const { queues } = this.#orderOf(able)
     const first = this.#firstPlace(able)
     for (let i = 0; i < queues.length; i++) yield queues[(first + i) % queues.length]!
   }
 
   /** Only these of its queues, in the same order. */
-  among(able: Able, some: Iterable<string>): string[] {
+  among(able: ClaimAbilities, some: Iterable<string>): string[] {
     const { queues, placeOf } = this.#orderOf(able)
     const first = this.#firstPlace(able)
     const turnOf = (queue: string) => (placeOf.get(queue)! - first + queues.length) % queues.length
     return [...some].sort((a, b) => turnOf(a) - turnOf(b))
   }
 
-  #orderOf(able: Able): Order {
+  #orderOf(able: ClaimAbilities): Order {
     let order = this.#orders.get(able)
     if (order === undefined) {
       const queues = [...new Set(able.queues)]
@@ -44,7 +44,7 @@ export class Turns {
     return order
   }
 
-  #firstPlace(able: Able): number {
+  #firstPlace(able: ClaimAbilities): number {
     const last = this.#last.get(able)
     return last === undefined ? 0 : (this.#orderOf(able).placeOf.get(last) ?? -1) + 1
   }

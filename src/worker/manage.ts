@@ -73,7 +73,7 @@ async function reportsOf(
 
 /** A worker inside a program. Until its first report it is only known that it renews its session. */
 function recordOf(
-  { id, worker, process, caller, holdups }: LiveSession,
+  { id, worker, process, caller, unavailable }: LiveSession,
   report?: WorkerReport,
 ): WorkerRecord {
   return {
@@ -82,7 +82,7 @@ function recordOf(
     status: 'running',
     health: report?.health ?? 'healthy',
     phase: report?.phase ?? null,
-    reason: lackOf(holdups),
+    reason: lackOf(unavailable),
     pid: caller === null ? process.pid : null,
     host: process.host,
     incarnation: Number(id),
@@ -97,9 +97,9 @@ function recordOf(
   }
 }
 
-function lackOf(holdups: LiveSession['holdups']): string | null {
-  if (holdups.length === 0) return null
-  return `waits for ${holdups.map(({ resource, reason }) => `${resource}: ${reason}`).join('; ')}`
+function lackOf(unavailable: LiveSession['unavailable']): string | null {
+  if (unavailable.length === 0) return null
+  return `waits for ${unavailable.map(({ resource, reason }) => `${resource}: ${reason}`).join('; ')}`
 }
 
 function unknown(id: string): InputError {

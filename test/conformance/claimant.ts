@@ -2,12 +2,19 @@ import type { Outcome } from '../../src/model/outcome.ts'
 import type { EndCause } from '../../src/model/session.ts'
 import type { FailureKind } from '../../src/model/task.ts'
 import { identifySelf, type ProcessIdentity } from '../../src/process-identity.ts'
-import type { Able, Claim, ClaimProof, Effects, Exchange, Exchanged } from '../../src/store/ports/exchange.ts'
+import type {
+  Claim,
+  ClaimAbilities,
+  ClaimProof,
+  Effects,
+  Exchange,
+  Exchanged,
+} from '../../src/store/ports/exchange.ts'
 import type { NewSession, SessionEnd } from '../../src/store/ports/sessions.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { MovableClock } from './database.ts'
 
-export interface ClaimantOptions extends Partial<Able> {
+export interface ClaimantOptions extends Partial<ClaimAbilities> {
   worker?: string
   /** Otherwise each life is a process of its own. */
   process?: ProcessIdentity
@@ -26,7 +33,7 @@ function anotherProcess(): ProcessIdentity {
 export class Claimant {
   readonly store: Store
   readonly clock: MovableClock
-  readonly able: Able
+  readonly able: ClaimAbilities
   readonly worker: string
   session = ''
   process = identifySelf()

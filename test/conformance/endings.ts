@@ -17,7 +17,7 @@ export const endings: Theme = (specify, expect) => {
     const queued = await world.enqueue()
     const scheduled = await world.enqueue({ runAfter: { ms: 10 } })
     const asked = [completed, failed, cancelled, removed, running, queued, scheduled, 'nonsense']
-    expect(await store.tasks.endings(asked)).toEqual(
+    expect(await store.tasks.results(asked)).toEqual(
       new Map<string, unknown>([
         [completed, { status: 'completed', result: { n: 1 }, error: null }],
         [failed, { status: 'failed', result: null, error: { kind: 'error', message: 'no', stack: null } }],
@@ -32,11 +32,11 @@ export const endings: Theme = (specify, expect) => {
     const id = await world.enqueue()
     await world.store.tasks.cancelTask(id)
     await world.store.tasks.retryTask(id)
-    expect(await world.store.tasks.endings([id])).toEqual(new Map())
+    expect(await world.store.tasks.results([id])).toEqual(new Map())
   })
 
   specify('nobody asked about is nobody told about', async ({ store }) => {
-    expect(await store.tasks.endings([])).toEqual(new Map())
+    expect(await store.tasks.results([])).toEqual(new Map())
   })
 
   specify('the endings of a thousand tasks come in one call', async (world) => {
@@ -50,6 +50,6 @@ export const endings: Theme = (specify, expect) => {
         outcome: { kind: 'completed', result: null },
       })),
     })
-    expect((await world.store.tasks.endings(ids)).size).toBe(1_000)
+    expect((await world.store.tasks.results(ids)).size).toBe(1_000)
   })
 }

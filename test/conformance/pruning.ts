@@ -196,7 +196,7 @@ export const pruning: Theme = (specify, expect) => {
     })
     await prune(world, EVERYTHING)
     expect(heard).toContain(id)
-    expect((await world.store.tasks.endings([id!])).get(id!)?.status).toBe('gone')
+    expect((await world.store.tasks.results([id!])).get(id!)?.status).toBe('gone')
   })
 
   specify('one process at a time prunes: another one takes over when its turn is over', async (world) => {

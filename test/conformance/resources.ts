@@ -1,6 +1,6 @@
 import { explain } from '../../src/model/explanation.ts'
-import { type Holdup, pauseHoldup } from '../../src/model/holdup.ts'
 import { explainRow } from '../../src/model/row-explanation.ts'
+import { pausedWorker, type UnavailableResource } from '../../src/model/unavailable-resource.ts'
 import { identifySelf } from '../../src/process-identity.ts'
 import { rowWorker, withFiles } from './row-worker.ts'
 import type { Theme } from './theme.ts'
@@ -12,7 +12,7 @@ export const resources: Theme = (specify, expect) => {
     const { runnable, reasons } = explain({ ...circumstances, limits: [] })
     return { runnable, reason: reasons.find(({ check }) => check === 'resources-available') }
   }
-  const missing = (world: World, ...holds: string[]): Holdup => ({
+  const missing = (world: World, ...holds: string[]): UnavailableResource => ({
     resource: 'effnet',
     reason: 'no VRAM: it\'s "full" – ü',
     until: world.clock.now() + 30_000,
@@ -23,14 +23,14 @@ export const resources: Theme = (specify, expect) => {
     const worker = await world.worker({ worker: 'worker:ml:0' })
     const id = await world.enqueue()
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
-    await world.store.sessions.noteHoldups(worker.session, [missing(world, 'other', 'job')])
+    await world.store.sessions.noteUnavailableResources(worker.session, [missing(world, 'other', 'job')])
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(false)
     expect(reason?.detail).toBe(
       'a resource that the task needs is not available: worker:ml:0 waits for effnet (no VRAM: it\'s "full" – ü) ' +
         `and checks again at ${new Date(world.clock.now() + 30_000).toISOString()}`,
     )
-    await world.store.sessions.noteHoldups(worker.session, [])
+    await world.store.sessions.noteUnavailableResources(worker.session, [])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
   })
 
@@ -38,7 +38,7 @@ export const resources: Theme = (specify, expect) => {
     const needy = await world.worker({ worker: 'worker:ml:0' })
     await world.worker({ worker: 'worker:ml:1' })
     const id = await world.enqueue()
-    await world.store.sessions.noteHoldups(needy.session, [missing(world, 'job')])
+    await world.store.sessions.noteUnavailableResources(needy.session, [missing(world, 'job')])
     const { runnable, reason } = await reasonOf(world, id)
     expect(runnable).toBe(true)
     expect(reason?.detail).toContain('worker:ml:1 can run it')
@@ -53,33 +53,33 @@ export const resources: Theme = (specify, expect) => {
       const { runnable, reasons } = explain({ ...circumstances, limits: [] })
       return { runnable, said: reasons.find(({ check }) => check === 'worker-not-paused')?.detail }
     }
-    await world.store.sessions.noteHoldups(first.session, [pauseHoldup('by a command')])
+    await world.store.sessions.noteUnavailableResources(first.session, [pausedWorker('by a command')])
     expect(await reason()).toEqual({
       runnable: true,
       said: 'worker:ml:0 is paused (by a command); worker:ml:1 can run it',
     })
-    await world.store.sessions.noteHoldups(second.session, [
-      pauseHoldup('by a command'),
+    await world.store.sessions.noteUnavailableResources(second.session, [
+      pausedWorker('by a command'),
       missing(world, 'job'),
     ])
     expect(await reason()).toEqual({
       runnable: false,
       said: 'all workers that could run it are paused: worker:ml:0 is paused (by a command); worker:ml:1 is paused (by a command)',
     })
-    await world.store.sessions.noteHoldups(first.session, [])
-    await world.store.sessions.noteHoldups(second.session, [])
+    await world.store.sessions.noteUnavailableResources(first.session, [])
+    await world.store.sessions.noteUnavailableResources(second.session, [])
     expect(await reason()).toEqual({ runnable: true, said: undefined })
   })
 
   specify('what was said ends with the session, and is told to other stores', async (world) => {
     const worker = await world.worker({}, await world.database.open())
     const id = await world.enqueue()
-    await worker.store.sessions.noteHoldups(worker.session, [missing(world, 'job')])
+    await worker.store.sessions.noteUnavailableResources(worker.session, [missing(world, 'job')])
     expect((await reasonOf(world, id)).runnable).toBe(false)
     const { session } = worker
     await worker.end('stop')
     await worker.begin()
-    await worker.store.sessions.noteHoldups(session, [missing(world, 'job')])
+    await worker.store.sessions.noteUnavailableResources(session, [missing(world, 'job')])
     expect(await reasonOf(world, id)).toEqual({ runnable: true, reason: undefined })
   })
 
@@ -143,7 +143,7 @@ export const resources: Theme = (specify, expect) => {
         ({ check }) => check === 'resources-available',
       )
     expect(await reason()).toBe(undefined)
-    await world.store.sessions.noteHoldups(session, [missing(world, 'tag-files')])
+    await world.store.sessions.noteUnavailableResources(session, [missing(world, 'tag-files')])
     expect((await reason())?.ok).toBe(false)
     expect((await reason())?.detail).toContain('effnet (no VRAM')
   })

@@ -63,7 +63,7 @@ export const RESOURCES: readonly Guard[] = [
     'Whoever asks why a task waits hears of the resource that is missing.',
     'src/worker/state/worker-state.ts',
     [
-      'await services.store.sessions.noteHoldups(session, pause === null ? holdups : [...holdups, pause])',
+      'await services.store.sessions.noteUnavailableResources(\n      session,\n      pause === null ? unavailable : [...unavailable, pause],\n    )',
       'await Promise.resolve(services)',
     ],
     [AVAILABILITY, 'is told by explain, as long as it is so'],
@@ -256,7 +256,7 @@ export const RESOURCES: readonly Guard[] = [
   ),
   ...(['sqlite', 'postgres'] as const).flatMap((store) => [
     guard(
-      `${store}: holdups end with their session`,
+      `${store}: what is unavailable ends with its session`,
       'A worker that is gone holds up nothing.',
       'src/store/scripts/sessions.ts',
       ['SET holdups = ${text} WHERE id = ${session} AND', 'SET holdups = ${text} WHERE'],

@@ -77,14 +77,14 @@ export class Hub {
     return this.#clients.size
   }
 
-  checkRoom(wanted: Wanted): void {
+  checkRoom(wanted: TopicFilter): void {
     if (this.#clients.size >= CLIENTS_MAX) throw tooMany(`${CLIENTS_MAX} clients are connected already`)
     if (wanted.tasks.length === 0) return
     const watched = new Set([...this.#wanted.keys(), ...topicsOf(wanted)].filter(isTask))
     if (watched.size > WATCHED_BY_ALL_MAX) throw tooMany(`${WATCHED_BY_ALL_MAX} tasks are watched already`)
   }
 
-  subscribe(wanted: Wanted, lastEventId: string | null): Subscription {
+  subscribe(wanted: TopicFilter, lastEventId: string | null): Subscription {
     this.checkRoom(wanted)
     const topics = new Set(topicsOf(wanted))
     if (this.#clients.size === 0) this.#start()
@@ -191,7 +191,7 @@ export class Hub {
 }
 
 /** What a client wants to hear of. */
-export interface Wanted {
+export interface TopicFilter {
   topics: readonly string[]
   /** Ids. */
   tasks: readonly string[]
@@ -203,7 +203,7 @@ function isTask(topic: string): boolean {
   return topic.startsWith(TASK)
 }
 
-function topicsOf({ topics, tasks }: Wanted): string[] {
+function topicsOf({ topics, tasks }: TopicFilter): string[] {
   return [...topics, ...tasks.map((id) => `${TASK}${id}`)]
 }
 

@@ -9,7 +9,7 @@ import type { RemoteCaller, RemoteClaims } from '../../worker/claims/remote-clai
 import type { Caller } from '../access.ts'
 import { capabilities, claimId, component, duration, fence, level, message, name } from '../fields.ts'
 import { Problem } from '../problem.ts'
-import { type Desk, type Route, route } from '../route.ts'
+import { type Route, type RouteServices, route } from '../route.ts'
 
 const WAIT_MAX_MS = 30_000
 const NAMES_MAX = 1_000
@@ -73,7 +73,11 @@ interface Verb<B extends z.ZodRawShape> {
 /** A proxy may decode or resolve the key of a row in an address: then its id goes into the body. */
 function about<B extends z.ZodRawShape>({ verb, summary, body, answer, act }: Verb<B>): Route[] {
   const common = { method: 'post', role: 'worker', answer } as const
-  const handle = ({ inside }: Desk, { id, ...said }: { id: string; fence: number }, caller: Caller) => {
+  const handle = (
+    { inside }: RouteServices,
+    { id, ...said }: { id: string; fence: number },
+    caller: Caller,
+  ) => {
     const call = { remote: inside.claims.remote, proof: { id, fence: said.fence }, by: remoteCaller(caller) }
     return act(call, said as unknown as z.infer<z.ZodObject<B>>)
   }

@@ -4,7 +4,7 @@ import type { Health, WorkerRecord } from '../../model/worker.ts'
 import { readAlerts } from '../../observe/alerts.ts'
 import { component, flag, page, timeQuery } from '../fields.ts'
 import { pageOf } from '../records.ts'
-import { type Desk, type Route, route } from '../route.ts'
+import { type Route, type RouteServices, route } from '../route.ts'
 import type { HealthReport } from '../wire.ts'
 import { componentRecord, health, healthRecord } from '../worker-records.ts'
 
@@ -43,7 +43,9 @@ export const healthRoutes: readonly Route[] = [
   }),
 ]
 
-export async function healthOf(desk: Pick<Desk, 'gleaner' | 'inside' | 'alerts'>): Promise<HealthReport> {
+export async function healthOf(
+  desk: Pick<RouteServices, 'gleaner' | 'inside' | 'alerts'>,
+): Promise<HealthReport> {
   const [workers, own] = await Promise.all([desk.gleaner.workers.list(), desk.gleaner.health.components()])
   const components = [...workers.map(ofWorker), ...own.map(ofComponent)]
   const worst = WORST_FIRST.find((status) => components.some((one) => one.status === status))

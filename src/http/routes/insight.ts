@@ -6,7 +6,7 @@ import { name, rangeQuery } from '../fields.ts'
 import { definition, history, lane, limitState, schedule, system } from '../insight-records.ts'
 import { jsonSchemaOf } from '../json-schema.ts'
 import { listOf } from '../records.ts'
-import { type Desk, type Route, route } from '../route.ts'
+import { type Route, type RouteServices, route } from '../route.ts'
 import { systemOf } from '../system.ts'
 import type { Definition, Schedule } from '../wire.ts'
 
@@ -79,7 +79,7 @@ export const insightRoutes: readonly Route[] = [
   }),
 ]
 
-function definitionOf({ registry }: Desk['inside'], name: string): Definition {
+function definitionOf({ registry }: RouteServices['inside'], name: string): Definition {
   const { queue, input, retry, timeoutMs, requires, recurrence } = registry.get(name)!
   return {
     name,
@@ -103,7 +103,7 @@ function upcoming(one: Plan & { nextAt: number | null }): number[] {
 }
 
 /** Tasks know what limits them: a few that run and one that waits tell of all that is held. */
-async function limitsOf({ gleaner, inside }: Desk, queue: string): Promise<LimitState[]> {
+async function limitsOf({ gleaner, inside }: RouteServices, queue: string): Promise<LimitState[]> {
   const running = await gleaner.tasks.list({ queue, status: 'running', limit: ASKED_MAX })
   const waiting = await gleaner.tasks.list({ queue, status: 'queued', limit: 1 })
   const any = await gleaner.tasks.list({ queue, limit: 1 })

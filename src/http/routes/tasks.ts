@@ -27,7 +27,7 @@ import {
   step,
   task,
 } from '../records.ts'
-import { type Desk, type Route, route } from '../route.ts'
+import { type Route, type RouteServices, route } from '../route.ts'
 import { boundedSteps } from './steps.ts'
 
 /** Tasks of one request: they are checked and inserted while the server does nothing else. */
@@ -228,12 +228,12 @@ function bounded(attempts: readonly AttemptRecord[]): AttemptRecord[] {
   return shown.toReversed()
 }
 
-function taskOfPath({ gleaner }: Desk, { params: { id } }: { params: { id: string } }) {
+function taskOfPath({ gleaner }: RouteServices, { params: { id } }: { params: { id: string } }) {
   return gleaner.tasks.get(id)
 }
 
 /** A task that is gone is no task of the caller's queues either. */
-async function queueOfTask({ gleaner }: Desk, { params: { id } }: { params: { id: string } }) {
+async function queueOfTask({ gleaner }: RouteServices, { params: { id } }: { params: { id: string } }) {
   return [(await gleaner.tasks.get(id))?.queue ?? gone(id)]
 }
 
@@ -244,14 +244,14 @@ interface Wish {
 }
 
 /** An enqueue may replace the input of a waiting task that holds its key, and that task may be in another queue. */
-async function queuesOf(desk: Desk, { name, options, keys }: Wish): Promise<string[]> {
+async function queuesOf(desk: RouteServices, { name, options, keys }: Wish): Promise<string[]> {
   const queues = [options.queue ?? taskOf(desk, name).queue]
   if (options.whenHeld !== 'replace' && options.debounce === undefined) return queues
   for (const key of keys) if (key !== undefined) queues.push(...(await queuesOfWaiting(desk, name, key)))
   return queues
 }
 
-async function queuesOfWaiting({ gleaner }: Desk, name: string, key: string): Promise<string[]> {
+async function queuesOfWaiting({ gleaner }: RouteServices, name: string, key: string): Promise<string[]> {
   const pages = [
     await gleaner.tasks.list({ name, key, status: 'scheduled', limit: HOLDERS_MAX }),
     await gleaner.tasks.list({ name, key, status: 'queued', limit: HOLDERS_MAX }),
@@ -259,7 +259,7 @@ async function queuesOfWaiting({ gleaner }: Desk, name: string, key: string): Pr
   return pages.flatMap(({ items }) => items.map(({ queue }) => queue))
 }
 
-function taskOf({ inside }: Desk, name: string): Task {
+function taskOf({ inside }: RouteServices, name: string): Task {
   const found = inside.registry.tasks.find((one) => one.name === name)
   if (found !== undefined) return found
   const names = inside.registry.tasks.map((one) => one.name)

@@ -8,7 +8,7 @@ export type Change =
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }
   /** Another connection, perhaps of another process, wrote something. */
-  | { kind: 'elsewhere'; only?: 'work' | 'cancel' | 'schedules' | 'ended'; task?: TaskNews }
+  | { kind: 'elsewhere'; only?: 'work' | 'cancel' | 'schedules' | 'ended'; task?: TaskChange }
 
 /**
  * What a listener wants to hear of other processes. `signals`: what a store says that it brought. `commits`: every commit to the database,
@@ -20,7 +20,7 @@ export type Hears = 'signals' | 'commits'
  * Another process enqueued tasks of this name, and nothing else. `turn`: whether workers of this process are to take them now, leave them
  * to others, or look late whether the others did.
  */
-export interface TaskNews {
+export interface TaskChange {
   queue: string
   name: string
   turn: 'ours' | 'others' | 'late'

@@ -34,7 +34,7 @@ export interface Exchange {
   outcomes: readonly (Run & { outcome: Outcome })[]
   progress: readonly (ClaimProof & Progress)[]
   logs: readonly (ClaimProof & { lines: readonly NewLogLine[] })[]
-  want: Want | null
+  want: ClaimRequest | null
   /**
    * Everything this worker knows to hold, to be compared with what the store has in its name: after an exchange whose answer
    * was lost, when the store asks for it (`compare`), and now and then. What only the store knows of goes back; what only
@@ -44,7 +44,7 @@ export interface Exchange {
 }
 
 /** Whether there is anything to write, beside the wish for more. */
-export function hasNews({ outcomes, starts, progress, logs, holding }: Exchange): boolean {
+export function hasChanges({ outcomes, starts, progress, logs, holding }: Exchange): boolean {
   return holding !== undefined || [outcomes, starts, progress, logs].some(({ length }) => length > 0)
 }
 
@@ -57,15 +57,15 @@ export interface NewLogLine {
 }
 
 /** What a worker may run. Stays the same object for its whole life. */
-export interface Able {
+export interface ClaimAbilities {
   queues: readonly string[]
   /** Tasks this worker has code for; others are left for workers that do. */
   names: readonly string[]
   capabilities: Capabilities
 }
 
-export interface Want {
-  able: Able
+export interface ClaimRequest {
+  able: ClaimAbilities
   /** How many it can start at once. */
   start: number
   /** How many more it would hold ahead, because they are short. */

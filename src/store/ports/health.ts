@@ -3,7 +3,7 @@ import type { Page } from '../../model/task.ts'
 import type { PageRequest } from './page.ts'
 
 /** How health monitors write down what they saw. */
-export interface HealthBook {
+export interface HealthHistoryStore {
   /**
    * Appends, and takes away what is too old or too much, a few at a time. With `freshMs`, the notes are of components that have no
    * other record, and are listed by `components`.

@@ -109,12 +109,12 @@ export interface RowExchange {
   session: string
   starts: readonly Run[]
   outcomes: readonly (Run & { outcome: RowOutcome })[]
-  want: RowWant | null
+  want: RowClaimRequest | null
   /** The rows this worker knows to hold, to be compared with its claims, as in `Exchange`. */
   holding?: readonly string[]
 }
 
-export interface RowWant {
+export interface RowClaimRequest {
   /** Names; they are served in turn. Stays the same array for the worker's whole life. */
   discoveries: readonly string[]
   /** How many it can start at once. */

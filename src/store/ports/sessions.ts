@@ -1,17 +1,17 @@
 import type { Capabilities } from '../../model/capabilities.ts'
-import type { Holdup } from '../../model/holdup.ts'
 import type { Unrenewed } from '../../model/lease-clock.ts'
 import type { EndCause, EndKnowledge } from '../../model/session.ts'
+import type { UnavailableResource } from '../../model/unavailable-resource.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type { ClaimProof } from './exchange.ts'
-import type { HealthBook } from './health.ts'
+import type { HealthHistoryStore } from './health.ts'
 import type { Overrides } from './new-task.ts'
 import type { RenewalPlan } from './renewal.ts'
 import type { Supervision } from './supervision.ts'
-import type { WorkerReportBook } from './worker-reports.ts'
+import type { WorkerReportStore } from './worker-reports.ts'
 
 /** The lives of workers: their leases, their supervisors, and how they are. */
-export interface SessionStore extends Supervision, HealthBook, WorkerReportBook {
+export interface SessionStore extends Supervision, HealthHistoryStore, WorkerReportStore {
   openSession(worker: NewSession): Promise<string>
   /** All live sessions, so that a sweeper can tell which workers are gone. */
   liveSessions(): Promise<LiveSession[]>
@@ -26,7 +26,7 @@ export interface SessionStore extends Supervision, HealthBook, WorkerReportBook 
   /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
   renewal(): RenewalPlan | null
   /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
-  noteHoldups(session: string, holdups: readonly Holdup[]): Promise<void>
+  noteUnavailableResources(session: string, unavailable: readonly UnavailableResource[]): Promise<void>
 }
 
 export interface LiveSession {
@@ -41,7 +41,7 @@ export interface LiveSession {
   /** The caller that renews it over HTTP; null: a keeper renews it. */
   caller: string | null
   /** What its worker waits for. */
-  holdups: readonly Holdup[]
+  unavailable: readonly UnavailableResource[]
 }
 
 export interface NewSession {

@@ -36,7 +36,7 @@ export interface TaskStore {
   /** One bounded step of a change to all tasks that a filter names: pass `next` and `upTo` to the following one. */
   changeTasks(step: BulkStep): Promise<BulkStepDone>
   /** How those of these tasks ended that did; the others are left out. */
-  endings(ids: readonly string[]): Promise<Map<string, Ending>>
+  results(ids: readonly string[]): Promise<Map<string, TaskResult>>
   /** All that decides whether it can run now, but for the limits. */
   circumstancesOf(id: string): Promise<Omit<Circumstances, 'limits'> | null>
   /** What the limits that this task is under say now: of its queue, and of its key. Empty: there are none. */
@@ -105,6 +105,6 @@ export interface Refusal {
 }
 
 /** `gone`: there is no such task (any more). */
-export type Ending =
+export type TaskResult =
   | { status: FinishedStatus; result: unknown; error: Failure | null }
   | { status: 'gone'; result: null; error: null }

@@ -1,5 +1,5 @@
 /** What workers without a supervisor report of themselves: for people to read, never for decisions. */
-export interface WorkerReportBook {
+export interface WorkerReportStore {
   /** Replaces what these sessions reported, and removes what ended ones did. */
   reportWorkers(reports: readonly StoredReport[]): Promise<void>
   /** Of sessions that may have ended in the meantime. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import type { Change } from '../ports/change.ts'
 import type { PostgresOptions } from '../ports/database.ts'
-import { type Exchange, hasNews } from '../ports/exchange.ts'
+import { type Exchange, hasChanges } from '../ports/exchange.ts'
 import type { Enqueued, NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
@@ -163,7 +163,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       async exchange(asked) {
         const exchange = { ...asked, session: rowid(asked.session) }
         const expected = exchange.want !== null && listeners.expected()
-        if (!hasNews(exchange) && !expected) {
+        if (!hasChanges(exchange) && !expected) {
           const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
           if (answer !== null) return answer
         }

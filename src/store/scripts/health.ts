@@ -8,13 +8,13 @@ import {
   healthPage,
   reportedComponent,
 } from '../health-row.ts'
-import type { HealthBook, HealthFilter, NewHealthNote } from '../ports/health.ts'
+import type { HealthFilter, HealthHistoryStore, NewHealthNote } from '../ports/health.ts'
 import { change, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { joined, sql } from '../sql/sql.ts'
 
 /** What health monitors saw. */
-export function healthHistory({ db, read, writeCheaply }: Scripts): HealthBook {
+export function healthHistory({ db, read, writeCheaply }: Scripts): HealthHistoryStore {
   return {
     noteHealth: (notes, freshMs) =>
       writeCheaply(function* () {

@@ -1,10 +1,10 @@
 import type { Actions } from '../ports/actions.ts'
 import type { AdminStore } from '../ports/admin.ts'
-import type { HealthBook } from '../ports/health.ts'
+import type { HealthHistoryStore } from '../ports/health.ts'
 import type { Levels } from '../ports/levels.ts'
 import type { SessionStore } from '../ports/sessions.ts'
 import type { TaskStore } from '../ports/tasks.ts'
-import type { WorkerReportBook } from '../ports/worker-reports.ts'
+import type { WorkerReportStore } from '../ports/worker-reports.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { rowid } from '../task-row.ts'
 import { actions } from './actions.ts'
@@ -13,14 +13,14 @@ import { healthHistory } from './health.ts'
 import { levels } from './levels.ts'
 import { readMetrics, readTotals } from './metrics.ts'
 import { holdsAhead } from './prefetched.ts'
-import { noteHoldups } from './sessions.ts'
+import { noteUnavailableResources } from './sessions.ts'
 import type { ChangingTasks } from './task-changes.ts'
-import { workerReportBook } from './worker-reports.ts'
+import { workerReportScripts } from './worker-reports.ts'
 
 /** What it adds to the ports. Each database adds to its metrics in its own way, so `addMetrics` is not among them. */
 interface Insight {
   tasks: Pick<TaskStore, 'circumstancesOf'>
-  sessions: HealthBook & WorkerReportBook & Pick<SessionStore, 'noteHoldups'>
+  sessions: HealthHistoryStore & WorkerReportStore & Pick<SessionStore, 'noteUnavailableResources'>
   admin: Actions & Levels & Pick<AdminStore, 'demand' | 'holdsAhead' | 'readMetrics' | 'readTotals'>
 }
 
@@ -31,8 +31,9 @@ export function insight(scripts: Scripts, changing: ChangingTasks): Insight {
     tasks: { circumstancesOf: (id) => read(() => readCircumstances(db, changing, rowid(id))) },
     sessions: {
       ...healthHistory(scripts),
-      ...workerReportBook(scripts),
-      noteHoldups: (session, holdups) => writeCheaply(() => noteHoldups(rowid(session), holdups)),
+      ...workerReportScripts(scripts),
+      noteUnavailableResources: (session, unavailable) =>
+        writeCheaply(() => noteUnavailableResources(rowid(session), unavailable)),
     },
     admin: {
       ...actions(scripts),

@@ -7,7 +7,7 @@ import { limitsOn } from './limits.ts'
 import { readLogs } from './logs.ts'
 import { type ChangingTasks, cancelTask, changeTasks, removeTask, retryTask } from './task-changes.ts'
 import { listTasks } from './task-list.ts'
-import { readAttempts, readEndings, readTask } from './task-records.ts'
+import { readAttempts, readResults, readTask } from './task-records.ts'
 
 /** The verbs with which operators look at tasks and change them. */
 export function managingTasks({ db, read, write, tell }: Scripts, changing: ChangingTasks) {
@@ -18,7 +18,7 @@ export function managingTasks({ db, read, write, tell }: Scripts, changing: Chan
     taskLogs: (id: string, page: LogRequest) => read(() => readLogs(rowid(id), page)),
     taskAttempts: (id: string) => read(() => readAttempts(rowid(id))),
     limitsOn: (id: string) => read(() => limitsOn(db, rowid(id))),
-    endings: (ids: readonly string[]) => read(() => readEndings(db, ids)),
+    results: (ids: readonly string[]) => read(() => readResults(db, ids)),
     async retryTask(id: string) {
       const answer = await write(() => retryTask(db, changing, rowid(id)))
       if (answer === 'retried') tell({ kind: 'work' })

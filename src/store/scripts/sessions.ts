@@ -1,4 +1,3 @@
-import type { Holdup } from '../../model/holdup.ts'
 import type { Held } from '../../model/outcome.ts'
 import { readRowId } from '../../model/row.ts'
 import {
@@ -8,9 +7,10 @@ import {
   type GiveBack,
   giveBack,
 } from '../../model/session.ts'
+import type { UnavailableResource } from '../../model/unavailable-resource.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type { LiveSession, NewSession, SessionEnd } from '../ports/sessions.ts'
-import { heldUp } from '../serving-row.ts'
+import { unavailableIn } from '../serving-row.ts'
 import { supervisorOf, supervisorText } from '../session-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
@@ -58,13 +58,16 @@ export function* readLiveSessions(db: Dialect): Script<LiveSession[]> {
     caller: row.caller,
     process: { host, boot, pid, startTime: start_time },
     supervisor: supervisorOf(row.supervisor),
-    holdups: heldUp(row.holdups).holdups,
+    unavailable: unavailableIn(row.holdups).unavailable,
   }))
 }
 
 /** What the worker does not claim because a resource is unavailable. */
-export function* noteHoldups(session: number, holdups: readonly Holdup[]): Script<void> {
-  const text = holdups.length === 0 ? null : JSON.stringify(holdups)
+export function* noteUnavailableResources(
+  session: number,
+  unavailable: readonly UnavailableResource[],
+): Script<void> {
+  const text = unavailable.length === 0 ? null : JSON.stringify(unavailable)
   yield* change(sql`UPDATE gleaner.sessions SET holdups = ${text} WHERE id = ${session} AND ended_at IS NULL`)
 }
 

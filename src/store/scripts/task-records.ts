@@ -1,6 +1,6 @@
 import type { AttemptRecord, TaskRecord } from '../../model/task.ts'
 import type { Lane } from '../lane.ts'
-import type { Ending, LaneFilter } from '../ports/tasks.ts'
+import type { LaneFilter, TaskResult } from '../ports/tasks.ts'
 import type { Queue } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { one, rows, type Script } from '../sql/script.ts'
@@ -8,8 +8,8 @@ import { sql } from '../sql/sql.ts'
 import {
   type AttemptRow,
   attemptRecord,
-  endingOf,
   lastAttempt,
+  resultOf,
   rowid,
   type TaskRow,
   taskRecord,
@@ -62,13 +62,13 @@ export function* readAttempts(id: number): Script<AttemptRecord[]> {
 
 type EndingRow = Pick<TaskRow, 'id' | 'status' | 'result' | 'error' | 'finished_at'>
 
-export function* readEndings(db: Dialect, ids: readonly string[]): Script<Map<string, Ending>> {
+export function* readResults(db: Dialect, ids: readonly string[]): Script<Map<string, TaskResult>> {
   const found = yield* rows<EndingRow>(sql`
     SELECT id, status, result, error, finished_at FROM gleaner.tasks WHERE id ${db.oneOf(ids.map(rowid))}`)
   const byId = new Map(found.map((row) => [row.id, row]))
-  const endings = new Map<string, Ending>()
+  const endings = new Map<string, TaskResult>()
   for (const id of ids) {
-    const ending = endingOf(byId.get(rowid(id)))
+    const ending = resultOf(byId.get(rowid(id)))
     if (ending !== null) endings.set(id, ending)
   }
   return endings

@@ -1,11 +1,11 @@
-import type { StoredReport, WorkerReportBook } from '../ports/worker-reports.ts'
+import type { StoredReport, WorkerReportStore } from '../ports/worker-reports.ts'
 import { change, rows } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { sql } from '../sql/sql.ts'
 
 const LISTED_MAX = 10_000
 
-export function workerReportBook({ read, writeCheaply }: Scripts): WorkerReportBook {
+export function workerReportScripts({ read, writeCheaply }: Scripts): WorkerReportStore {
   return {
     reportWorkers: (reports) =>
       writeCheaply(function* () {

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
 import type { Change } from '../ports/change.ts'
 import type { SqliteLibrary } from '../ports/database.ts'
-import { type Exchange, type Exchanged, hasNews } from '../ports/exchange.ts'
+import { type Exchange, type Exchanged, hasChanges } from '../ports/exchange.ts'
 import type { NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
@@ -169,7 +169,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
       within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
       async exchange(exchange: Exchange): Promise<Exchanged> {
-        const looks = !hasNews(exchange)
+        const looks = !hasChanges(exchange)
         if (looks) {
           heed(exchange.session, exchange.want, 0)
           const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))

@@ -2,11 +2,11 @@ import { closedError } from '../../errors.ts'
 import type { Attempt } from '../attempt.ts'
 import { BatchClaim } from './batch-claim.ts'
 import { BatchInHand } from './batch-in-hand.ts'
+import type { ManualClaimRequest } from './manual-claim-request.ts'
 import type { PulledClaim, PulledClaims } from './pulled-claim.ts'
 import { Puller, type Seat } from './puller.ts'
 import type { ClaimServices } from './services.ts'
 import { PullSessions } from './sessions.ts'
-import type { ClaimWish } from './wish.ts'
 
 /** What this process claims by hand. */
 export class LibraryClaims {
@@ -23,7 +23,7 @@ export class LibraryClaims {
     this.#puller = new Puller(services, this.#sessions, this.#seat())
   }
 
-  claim(wish: ClaimWish): Promise<PulledClaims> {
+  claim(wish: ManualClaimRequest): Promise<PulledClaims> {
     const pull = this.#claim(wish)
     this.#pulls.add(pull)
     const over = () => this.#pulls.delete(pull)
@@ -39,7 +39,7 @@ export class LibraryClaims {
     this.#services.isolation.leave(this.#sessions)
   }
 
-  async #claim(wish: ClaimWish): Promise<PulledClaims> {
+  async #claim(wish: ManualClaimRequest): Promise<PulledClaims> {
     const untilMs = this.#services.clock.monotonicMs() + wish.waitMs
     const { signal } = this.#closing
     for (;;) {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { Change } from '../../store/ports/change.ts'
 import type { Item, Source } from '../sources/source.ts'
+import type { ManualClaimRequest } from './manual-claim-request.ts'
 import type { ClaimServices } from './services.ts'
 import type { PullSession, PullSessions } from './sessions.ts'
-import type { ClaimWish } from './wish.ts'
 
 /** While nothing comes, each wait is longer than the one before. */
 const IDLE_FACTOR = 1.5
@@ -49,7 +49,7 @@ export class Puller {
   }
 
   /** Null: nothing came until the time was over, or the signal aborted. */
-  async pull(wish: ClaimWish, untilMs: number, signal: AbortSignal): Promise<Batch | null> {
+  async pull(wish: ManualClaimRequest, untilMs: number, signal: AbortSignal): Promise<Batch | null> {
     const rest = new Rest(this.#services.clock)
     const nudge = () => rest.nudge()
     let session = await this.#sessions.take(wish)
@@ -83,14 +83,14 @@ export class Puller {
     }
   }
 
-  #restMs({ leaseMs, remote }: ClaimWish, ...waits: number[]): number {
+  #restMs({ leaseMs, remote }: ManualClaimRequest, ...waits: number[]): number {
     const { idleMaxMs } = this.#services.timings
     const renewMs = remote === null ? idleMaxMs : leaseMs / RENEWALS_PER_LEASE
     return Math.max(0, Math.min(idleMaxMs, renewMs, ...waits))
   }
 
   /** False: it leaves the turn to workers. */
-  #heard(change: Change, { queues, tasks }: ClaimWish, nudge: () => void): false {
+  #heard(change: Change, { queues, tasks }: ManualClaimRequest, nudge: () => void): false {
     const what = change.kind === 'elsewhere' ? (change.only ?? 'work') : change.kind
     const task = change.kind === 'elsewhere' ? change.task : undefined
     const isOurs = task === undefined || (queues.includes(task.queue) && tasks.has(task.name))

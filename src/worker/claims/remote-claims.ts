@@ -8,12 +8,12 @@ import type { Attempt } from '../attempt.ts'
 import { outcomeOfError } from '../outcome-of-error.ts'
 import type { AttemptOutcome } from '../sources/source.ts'
 import { type FailOptions, failedBy } from './failed.ts'
+import type { ManualClaimRequest } from './manual-claim-request.ts'
 import { type Batch, Puller, SEAT_ELSEWHERE } from './puller.ts'
 import { RemoteAttempts } from './remote-attempts.ts'
 import type { ClaimServices } from './services.ts'
 import { PullSessions } from './sessions.ts'
 import { exchangeNews, lostClaim, settle } from './settling.ts'
-import type { ClaimWish } from './wish.ts'
 
 /** Who calls, and whether the caller may touch an item. `check` throws if not. */
 export interface RemoteCaller {
@@ -65,7 +65,7 @@ export class RemoteClaims {
   }
 
   /** `gone`: the caller does not wait any more. */
-  pull(wish: ClaimWish, gone: AbortSignal): Promise<RemoteItem[]> {
+  pull(wish: ManualClaimRequest, gone: AbortSignal): Promise<RemoteItem[]> {
     const pull = this.#pull(wish, AbortSignal.any([gone, this.#closing.signal]))
     this.#pulls.add(pull)
     const over = () => this.#pulls.delete(pull)
@@ -137,7 +137,7 @@ export class RemoteClaims {
     return this.#said(proof, by, () => {})
   }
 
-  async #pull(wish: ClaimWish, signal: AbortSignal): Promise<RemoteItem[]> {
+  async #pull(wish: ManualClaimRequest, signal: AbortSignal): Promise<RemoteItem[]> {
     const untilMs = this.#services.clock.monotonicMs() + wish.waitMs
     for (;;) {
       const batch = await this.#puller.pull(wish, untilMs, signal)
@@ -150,7 +150,7 @@ export class RemoteClaims {
   /** Input that does not fit its schema fails here. If the caller is gone, its items go back at once. */
   async #handOut(
     { claims, source, session }: Batch,
-    wish: ClaimWish,
+    wish: ManualClaimRequest,
     signal: AbortSignal,
   ): Promise<RemoteItem[]> {
     const items: RemoteItem[] = []

@@ -2,8 +2,8 @@ import { identifySelf, type ProcessIdentity } from '../../process-identity.ts'
 import { RowSource } from '../sources/rows.ts'
 import { type Source, Sources } from '../sources/source.ts'
 import { TaskSource } from '../sources/tasks.ts'
+import { keyOf, type ManualClaimRequest } from './manual-claim-request.ts'
 import type { ClaimServices } from './services.ts'
-import { type ClaimWish, keyOf } from './wish.ts'
 
 /** A session that nobody uses is ended after this part of its lease. */
 const IDLE_PER_LEASE = 1 / 2
@@ -13,7 +13,7 @@ const FORGOTTEN_AFTER_LEASES = 3
 /** A session of a caller that pulls by hand, for one batch at a time. */
 export interface PullSession {
   readonly id: string
-  readonly wish: ClaimWish
+  readonly wish: ManualClaimRequest
   readonly sources: Sources
   /** Ids of the items that are not settled yet. */
   readonly held: Set<string>
@@ -53,14 +53,14 @@ export class PullSessions {
     return [...this.#all.values()].some((session) => session.runsSuspect)
   }
 
-  async take(wish: ClaimWish): Promise<PullSession> {
+  async take(wish: ManualClaimRequest): Promise<PullSession> {
     this.#forgetOld()
     const idle = this.#idle.get(keyOf(wish))?.pop()
     idle?.cancelEnd()
     return idle ?? this.#open(wish)
   }
 
-  async #open(wish: ClaimWish): Promise<PullSession> {
+  async #open(wish: ManualClaimRequest): Promise<PullSession> {
     const { store, keeper, clock } = this.#services
     const sources = new Sources(sourcesOf(this.#services, wish))
     const { worker, capabilities, leaseMs, remote } = wish
@@ -144,7 +144,7 @@ export class PullSessions {
 
 function sourcesOf(
   { store }: ClaimServices,
-  { queues, tasks, discoveries, capabilities }: ClaimWish,
+  { queues, tasks, discoveries, capabilities }: ManualClaimRequest,
 ): Source[] {
   const sources: Source[] = []
   if (queues.length > 0 && tasks.size > 0)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition, Uses } from '../../define/resource.ts'
-import type { Holdup } from '../../model/holdup.ts'
+import type { UnavailableResource } from '../../model/unavailable-resource.ts'
 import type { Attempt } from '../attempt.ts'
 import type { ResourceSnapshot } from '../state/snapshot.ts'
 import type { WorkerParts } from '../worker-parts.ts'
@@ -24,7 +24,7 @@ export class ResourceTracker {
   waiting = 0
   #without = NONE
   #absences: readonly unknown[] = []
-  #holdups: readonly Holdup[] = []
+  #unavailable: readonly UnavailableResource[] = []
 
   constructor(worker: Pick<WorkerParts, 'options' | 'services' | 'state' | 'polling'>) {
     const { options, services } = worker
@@ -95,13 +95,13 @@ export class ResourceTracker {
   }
 
   /** What is held up by what, and until when. The same array while that stays so. */
-  holdups(): readonly Holdup[] {
-    if (this.isNothing) return this.#holdups
+  unavailable(): readonly UnavailableResource[] {
+    if (this.isNothing) return this.#unavailable
     const absences = [...this.#neededBy.keys()].map((instance) => instance.absence)
-    if (isSame(absences, this.#absences)) return this.#holdups
+    if (isSame(absences, this.#absences)) return this.#unavailable
     this.#absences = absences
-    this.#holdups = [...this.#neededBy].flatMap(([instance, needing]) => holdup(instance, needing))
-    return this.#holdups
+    this.#unavailable = [...this.#neededBy].flatMap(([instance, needing]) => unavailableOf(instance, needing))
+    return this.#unavailable
   }
 
   /** Waits until everything is loaded, and holds it until `release`. The run's own time begins then. */
@@ -160,7 +160,10 @@ export class ResourceTracker {
   }
 }
 
-function holdup({ absence, definition }: ResourceInstance, needing: ReadonlySet<string>): Holdup[] {
+function unavailableOf(
+  { absence, definition }: ResourceInstance,
+  needing: ReadonlySet<string>,
+): UnavailableResource[] {
   if (absence === undefined) return []
   return [{ resource: definition.name, reason: absence.reason, until: absence.until, holds: [...needing] }]
 }

@@ -3,7 +3,13 @@ import { checkAgainst } from '../../define/schema.ts'
 import { doneValues } from '../../discovery/done.ts'
 import { ClaimLostError, GleanerError } from '../../errors.ts'
 import type { RowAnswer, RowOutcome, RowState } from '../../model/row.ts'
-import type { BrokenDiscovery, RowClaim, RowExchange, RowStore, RowWant } from '../../store/ports/rows.ts'
+import type {
+  BrokenDiscovery,
+  RowClaim,
+  RowClaimRequest,
+  RowExchange,
+  RowStore,
+} from '../../store/ports/rows.ts'
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
@@ -65,7 +71,7 @@ export class RowSource extends Source {
     return { ...answer, cancels: [], fenced, unlimited: true }
   }
 
-  #wanted({ without, ...request }: WorkRequest): RowWant | null {
+  #wanted({ without, ...request }: WorkRequest): RowClaimRequest | null {
     if (this.#able.without !== without)
       this.#able = { without, names: this.#names.filter((name) => !without.includes(name)) }
     const { names } = this.#able

@@ -2,7 +2,14 @@ import type { Uses } from '../../define/resource.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowOutcome } from '../../model/row.ts'
 import type { Hears } from '../../store/ports/change.ts'
-import type { ClaimProof, Effects, Exchange, Exchanged, Run, Want } from '../../store/ports/exchange.ts'
+import type {
+  ClaimProof,
+  ClaimRequest,
+  Effects,
+  Exchange,
+  Exchanged,
+  Run,
+} from '../../store/ports/exchange.ts'
 import type { Overrides } from '../../store/ports/new-task.ts'
 import type { NewSession } from '../../store/ports/sessions.ts'
 import type { Attempt, SettledAttempt } from '../attempt.ts'
@@ -27,7 +34,7 @@ export interface Item extends ClaimProof {
 export type AttemptOutcome = Outcome | RowOutcome
 
 /** How much a worker can take, and the names of the items that it has no resources for. */
-export interface WorkRequest extends Omit<Want, 'able'> {
+export interface WorkRequest extends Omit<ClaimRequest, 'able'> {
   without: readonly string[]
 }
 

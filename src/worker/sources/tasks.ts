@@ -4,7 +4,7 @@ import type { TaskDefinition } from '../../define/task.ts'
 import { ClaimLostError } from '../../errors.ts'
 import { readExactly } from '../../exact-json.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { Able, Claim, Exchange, Exchanged } from '../../store/ports/exchange.ts'
+import type { Claim, ClaimAbilities, Exchange, Exchanged } from '../../store/ports/exchange.ts'
 import type { TaskStore } from '../../store/ports/tasks.ts'
 import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
@@ -16,14 +16,14 @@ import { type Completing, Source, type SourceExchange, usesOf } from './source.t
 export class TaskSource extends Source {
   readonly kind = 'tasks'
   readonly #store: TaskStore
-  readonly #fully: Able
+  readonly #fully: ClaimAbilities
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   /** What it may run without some resources. */
-  #able: { without: readonly string[]; able: Able }
+  #able: { without: readonly string[]; able: ClaimAbilities }
 
   constructor(
     store: TaskStore,
-    able: Able,
+    able: ClaimAbilities,
     definitions: ReadonlyMap<string, TaskDefinition>,
     cautiousStart: CautiousStart | null = null,
   ) {
@@ -59,7 +59,7 @@ export class TaskSource extends Source {
   }
 
   /** The same object while the same is missing: the store keeps what it knows by it. */
-  #ableWithout(without: readonly string[]): Able {
+  #ableWithout(without: readonly string[]): ClaimAbilities {
     if (without.length === 0) return this.#fully
     if (this.#able.without !== without) {
       const names = this.#fully.names.filter((name) => !without.includes(name))

@@ -1,5 +1,5 @@
 import { type GleanerError, mustReopen, ResourceError } from '../../errors.ts'
-import { type Holdup, pauseHoldup } from '../../model/holdup.ts'
+import { pausedWorker, type UnavailableResource } from '../../model/unavailable-resource.ts'
 import { messageOf, property } from '../../thrown.ts'
 import type { Attempt } from '../attempt.ts'
 import type { AttemptOutcome, SourceAnswer } from '../sources/source.ts'
@@ -18,14 +18,18 @@ export class WorkerState {
   readonly #onFailed: () => void
   #mode: 'working' | 'paused' | 'draining' | 'stopped' = 'working'
   /** What the database was told last. */
-  #reported: { session: string; holdups: readonly Holdup[]; pause: Holdup | null } = {
+  #reported: {
+    session: string
+    unavailable: readonly UnavailableResource[]
+    pause: UnavailableResource | null
+  } = {
     session: '',
-    holdups: [],
+    unavailable: [],
     pause: null,
   }
   #isReady = false
   /** Why it is paused. */
-  #pause: Holdup | null = null
+  #pause: UnavailableResource | null = null
   #isEverythingPaused = false
   /** Why the last exchange with the store failed. */
   trouble: string | null = null
@@ -52,7 +56,7 @@ export class WorkerState {
   enter(mode: 'working' | 'paused' | 'draining' | 'stopped', pauseReason?: string): void {
     this.#mode = mode
     if (pauseReason === undefined) this.#pause = null
-    else if (this.#pause?.reason !== pauseReason) this.#pause = pauseHoldup(pauseReason)
+    else if (this.#pause?.reason !== pauseReason) this.#pause = pausedWorker(pauseReason)
     this.update()
   }
 
@@ -123,21 +127,24 @@ export class WorkerState {
 
   /** What it cannot run has changed, or another session reports it. */
   hasNewUnavailable(session: string): boolean {
-    const holdups = this.#parts.resources.holdups()
+    const unavailable = this.#parts.resources.unavailable()
     const reported = this.#reported
-    if (holdups.length + reported.holdups.length === 0 && this.#pause === reported.pause)
+    if (unavailable.length + reported.unavailable.length === 0 && this.#pause === reported.pause)
       return this.#pause !== null && session !== reported.session
-    if (holdups !== reported.holdups || this.#pause !== reported.pause) return true
+    if (unavailable !== reported.unavailable || this.#pause !== reported.pause) return true
     return session !== reported.session
   }
 
   /** Stores what it cannot run, for people who ask why an item does not run. */
   async reportUnavailable(session: string): Promise<void> {
     const { resources, services } = this.#parts
-    const holdups = resources.holdups()
+    const unavailable = resources.unavailable()
     const pause = this.#pause
-    await services.store.sessions.noteHoldups(session, pause === null ? holdups : [...holdups, pause])
-    this.#reported = { session, holdups, pause }
+    await services.store.sessions.noteUnavailableResources(
+      session,
+      pause === null ? unavailable : [...unavailable, pause],
+    )
+    this.#reported = { session, unavailable, pause }
   }
 
   /** A run says that the worker is broken. After too many in a row, the worker believes it. */

@@ -1,5 +1,5 @@
 import { rowId } from '../../../model/row.ts'
-import type { RowClaim, RowWant } from '../../ports/rows.ts'
+import type { RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { LEAD, type Look, TOLD_MIN } from './claim-sql.ts'
@@ -11,7 +11,7 @@ export interface Wanted {
   total: number
 }
 
-export function wantedOf({ start, ahead }: RowWant, taken: number): Wanted {
+export function wantedOf({ start, ahead }: RowClaimRequest, taken: number): Wanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 

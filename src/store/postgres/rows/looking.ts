@@ -1,5 +1,5 @@
 import { keysAmong } from '../../../model/row.ts'
-import type { BrokenDiscovery, RowClaim, RowWant } from '../../ports/rows.ts'
+import type { BrokenDiscovery, RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
 import type { Known } from './book.ts'
 import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
@@ -40,14 +40,14 @@ export class Looking {
   conflicts = 0
   readonly #services: RowServices
   readonly #session: string
-  readonly #want: RowWant
+  readonly #want: RowClaimRequest
   readonly #wakes: number
   #now: Outlook | null = null
   #walked: Known[] = []
   #begun: { known: Known; steps: Steps; step: IteratorResult<Step, Walked> } | null = null
   #unfinished = false
 
-  constructor(services: RowServices, session: string, want: RowWant) {
+  constructor(services: RowServices, session: string, want: RowClaimRequest) {
     this.#services = services
     this.#session = session
     this.#want = want

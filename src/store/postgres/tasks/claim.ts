@@ -1,6 +1,6 @@
 import { FOLLOW_MS, IS_FOLLOWER } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
-import type { Claim, Want } from '../../ports/exchange.ts'
+import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
 import type { Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
 import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from '../limits/limited-claim.ts'
@@ -25,7 +25,7 @@ export async function claimTasks(
   memory: Memory,
   outlook: Outlook,
   session: string,
-  want: Want,
+  want: ClaimRequest,
   now: number,
 ): Promise<{ claims: Claim[]; opening: Opening }> {
   const { open, dueAt, limited } = outlook

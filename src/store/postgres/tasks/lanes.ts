@@ -1,6 +1,6 @@
 import { satisfies } from '../../../model/capabilities.ts'
 import { isMatch, type Lane, OWN_LINES_MAX, readRequirement, requirementWords } from '../../lane.ts'
-import type { Able } from '../../ports/exchange.ts'
+import type { ClaimAbilities } from '../../ports/exchange.ts'
 import type { LaneFilter } from '../../ports/tasks.ts'
 import { LimitBook } from '../limits/gates.ts'
 import type { Sql } from '../server/sql.ts'
@@ -34,7 +34,7 @@ export class LaneBook {
   #highest = 0
   readonly #sizeOfLine = new Map<number, number>()
   #places = new Map<string, LanePlace>()
-  #open = new WeakMap<Able, Map<string, OpenLanes>>()
+  #open = new WeakMap<ClaimAbilities, Map<string, OpenLanes>>()
 
   constructor(sql: Sql) {
     this.#sql = sql
@@ -138,7 +138,7 @@ export class LaneBook {
   }
 
   /** What this worker may claim from now. The same question is asked at every claim, so its answer is kept. */
-  open(able: Able, paused: readonly string[] = []): OpenLanes {
+  open(able: ClaimAbilities, paused: readonly string[] = []): OpenLanes {
     const kept = this.#open.get(able) ?? new Map<string, OpenLanes>()
     this.#open.set(able, kept)
     const words = paused.join('/')

@@ -1,4 +1,4 @@
-import type { Want } from '../../ports/exchange.ts'
+import type { ClaimRequest } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
 import type { OpenLanes } from './open-lanes.ts'
@@ -13,7 +13,12 @@ export interface Ahead {
 }
 
 /** Without a lock. */
-export async function lookAhead(sql: Sql, memory: Memory, open: OpenLanes, want: Want): Promise<Ahead> {
+export async function lookAhead(
+  sql: Sql,
+  memory: Memory,
+  open: OpenLanes,
+  want: ClaimRequest,
+): Promise<Ahead> {
   if (!open.areFew) return lookAtMany(sql, memory, open)
   const route = routeOf(memory, want, open)
   const ahead = await look(sql, memory, open, route)

@@ -1,4 +1,4 @@
-import type { Want } from '../../ports/exchange.ts'
+import type { ClaimRequest } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
 import { IS_AWAITED } from '../server/awaited.ts'
 import { LIFE } from '../server/server-life.ts'
@@ -70,7 +70,7 @@ export async function lookOut(
   sql: Sql,
   { lanes, queues }: Memory,
   session: string,
-  want: Want | null,
+  want: ClaimRequest | null,
   { locked }: { locked: boolean },
 ): Promise<Outlook | null> {
   const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])

@@ -1,4 +1,4 @@
-import type { Claim, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
+import type { Claim, ClaimRequest, Exchange, Exchanged } from '../../ports/exchange.ts'
 import { unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
@@ -29,7 +29,7 @@ interface Plan {
 }
 
 interface Claiming {
-  want: Want
+  want: ClaimRequest
   open: OpenLanes
   route: Route
 }
@@ -117,7 +117,7 @@ function planOf(
   return claiming && { exchange, decided, spent, clockMs, claiming }
 }
 
-function claimingOf(memory: Memory, want: Want): Claiming | null {
+function claimingOf(memory: Memory, want: ClaimRequest): Claiming | null {
   const open = memory.lanes.open(want.able)
   if (open.lanes.length === 0) return null
   const route = routeOf(memory, want, open)
@@ -179,7 +179,12 @@ async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<Han
   return { ended, refused: [...missing(completed, ended), ...unstarted] }
 }
 
-function claimsOf({ turns }: Memory, want: Want, open: OpenLanes, rows: readonly TakenRow[]): Claim[] {
+function claimsOf(
+  { turns }: Memory,
+  want: ClaimRequest,
+  open: OpenLanes,
+  rows: readonly TakenRow[],
+): Claim[] {
   const last = rows.at(-1)
   if (last !== undefined) turns.served(want.able, open.lane(last.lane)!.queue)
   return rows.map((row) => claimOf(open.lane(row.lane)!, row))

@@ -1,4 +1,4 @@
-import type { Want } from '../../ports/exchange.ts'
+import type { ClaimRequest } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
 import { type Path, type Way, wholePath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
@@ -45,7 +45,7 @@ export class ReadyLanes {
 }
 
 /** As far as it pays: with few queues all lanes and lines, with many those whose turn it is, or those that had something just now. */
-export function routeOf(memory: Memory, want: Want, open: OpenLanes): Route {
+export function routeOf(memory: Memory, want: ClaimRequest, open: OpenLanes): Route {
   const known = open.areFew ? null : memory.ready.of(open)
   const ways =
     known === null ? waysInTurn(memory, want, open) : readyWays(memory, want, open, placesOf(open, known))
@@ -58,7 +58,7 @@ export function isWhole({ path, isPart }: Route): boolean {
 }
 
 /** The same, and of each lane everything. */
-export function wholeRoute(memory: Memory, want: Want, open: OpenLanes): Route {
+export function wholeRoute(memory: Memory, want: ClaimRequest, open: OpenLanes): Route {
   const ways = waysInTurn(memory, want, open)
   return { ...routeAlong(memory, want, open, ways), path: wholePath(ways) }
 }
@@ -66,7 +66,7 @@ export function wholeRoute(memory: Memory, want: Want, open: OpenLanes): Route {
 /** Through these lanes, each by itself, and lines; see `placesOf`. */
 export function routeThrough(
   memory: Memory,
-  want: Want,
+  want: ClaimRequest,
   open: OpenLanes,
   places: ReadonlySet<number>,
 ): Route {
@@ -84,7 +84,12 @@ export function placesOf(open: OpenLanes, lanes: Iterable<number>): Set<number> 
   return places
 }
 
-function routeAlong({ lanes, lowWater }: Memory, want: Want, open: OpenLanes, ways: readonly Way[]): Route {
+function routeAlong(
+  { lanes, lowWater }: Memory,
+  want: ClaimRequest,
+  open: OpenLanes,
+  ways: readonly Way[],
+): Route {
   const queues = (ways.at(-1)?.turn ?? 0) + 1
   const isEnough = !open.areFew && queues >= want.start + want.ahead
   return {
@@ -104,7 +109,7 @@ function mineAmong(open: OpenLanes, ways: readonly Way[]): number[] | null {
 }
 
 /** Of those queues whose turn it is the lanes, and the line. */
-function waysInTurn({ queues, turns }: Memory, want: Want, open: OpenLanes): Way[] {
+function waysInTurn({ queues, turns }: Memory, want: ClaimRequest, open: OpenLanes): Way[] {
   const most = Math.max(QUEUES_MIN, want.start + want.ahead)
   const ways: Way[] = []
   let turn = 0
@@ -123,7 +128,7 @@ function waysInTurn({ queues, turns }: Memory, want: Want, open: OpenLanes): Way
 /** Of those queues whose turn it is these lanes and lines. */
 function readyWays(
   { queues, turns }: Memory,
-  want: Want,
+  want: ClaimRequest,
   open: OpenLanes,
   places: ReadonlySet<number>,
 ): Way[] {

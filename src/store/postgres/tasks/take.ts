@@ -1,4 +1,4 @@
-import type { Want } from '../../ports/exchange.ts'
+import type { ClaimRequest } from '../../ports/exchange.ts'
 import { numberList, type Sql } from '../server/sql.ts'
 import { momentOf } from './moment.ts'
 import type { Route } from './route.ts'
@@ -19,7 +19,7 @@ export function suspectsBut(avoid: readonly string[] = []): string {
 /** Who claims. */
 export interface Claimer {
   session: string
-  want: Want
+  want: ClaimRequest
   now: number
 }
 

@@ -1,6 +1,6 @@
 import { ClaimableLanes } from '../../claimable.ts'
 import type { Gate } from '../../gate.ts'
-import type { Want } from '../../ports/exchange.ts'
+import type { ClaimRequest } from '../../ports/exchange.ts'
 import { gateOfQueue, type LimitBook } from '../limits/gates.ts'
 import type { Memory } from '../memory.ts'
 import type { Statements } from './statements.ts'
@@ -70,7 +70,12 @@ export function isOpen({ pausedQueues, limits }: Opening, queue: string): boolea
   return !pausedQueues.has(queue) && (limits === null || limits.roomOf(queue) > 0)
 }
 
-export function openLanes(db: Statements, { lanes, queues }: Memory, want: Want, now: number): Opening {
+export function openLanes(
+  db: Statements,
+  { lanes, queues }: Memory,
+  want: ClaimRequest,
+  now: number,
+): Opening {
   const { paused, version, limits, keyed } = settingsOf(db)
   if (paused !== 0) return { ...NOTHING_OPEN, paused: true }
   queues.knowing(version)

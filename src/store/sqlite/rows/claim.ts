@@ -1,5 +1,5 @@
 import { keysAmong, rowId } from '../../../model/row.ts'
-import type { RowClaim, RowWant } from '../../ports/rows.ts'
+import type { RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import { fillSlots, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'
@@ -33,7 +33,7 @@ export interface Claiming {
 export function claimBehind(
   db: Statements,
   known: Known,
-  want: RowWant,
+  want: RowClaimRequest,
   claiming: Claiming,
   taken: number,
 ): HeldBatch | null {
@@ -60,7 +60,7 @@ function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[
 export function claimSuspect(
   db: Statements,
   known: Known,
-  { avoid }: RowWant,
+  { avoid }: RowClaimRequest,
   claiming: Claiming,
 ): HeldBatch | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {

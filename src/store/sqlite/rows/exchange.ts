@@ -1,5 +1,5 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
-import type { BrokenDiscovery, RowExchange, RowsExchanged, RowWant } from '../../ports/rows.ts'
+import type { BrokenDiscovery, RowClaimRequest, RowExchange, RowsExchanged } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
@@ -63,7 +63,7 @@ function sessionOver({ outcomes, starts }: RowExchange): RowsExchanged {
 }
 
 /** For a worker that is not empty, or they would wait as long as there is anything else to do. */
-function suspectsWait(db: Statements, want: RowWant | null, now: number): boolean {
+function suspectsWait(db: Statements, want: RowClaimRequest | null, now: number): boolean {
   if (want === null || want.empty) return false
   return want.discoveries.some((name) => waitingSuspects(db, name, now, 1).length > 0)
 }
@@ -109,7 +109,7 @@ interface Taking {
   broken: BrokenDiscovery[]
 }
 
-function claimRows(taking: Taking, want: RowWant, session: number, now: number): HeldBatch[] {
+function claimRows(taking: Taking, want: RowClaimRequest, session: number, now: number): HeldBatch[] {
   const { db, memory } = taking
   const claiming = claimingFor(db, session, now)
   const held: HeldBatch[] = []
@@ -142,7 +142,7 @@ function unlessBroken<T>(taking: Taking, { name, rows }: Known, work: () => T): 
 }
 
 /** Beginning with the one whose turn it is. A discovery whose table is not what it was is paused, and harms no other. */
-function openHere(taking: Taking, { discoveries }: RowWant): Known[] {
+function openHere(taking: Taking, { discoveries }: RowClaimRequest): Known[] {
   const { book, served } = taking.memory
   return book.open(inTurn(discoveries, served)).flatMap(({ name, known, problem }) => {
     if (problem !== null) stop(taking, name, problem)

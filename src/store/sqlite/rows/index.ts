@@ -3,7 +3,13 @@ import type { RowAnswer, RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change } from '../../ports/change.ts'
 import type { MaintenanceStore } from '../../ports/maintenance.ts'
-import type { BrokenDiscovery, RowExchange, RowStore, RowsExchanged, RowWant } from '../../ports/rows.ts'
+import type {
+  BrokenDiscovery,
+  RowClaimRequest,
+  RowExchange,
+  RowStore,
+  RowsExchanged,
+} from '../../ports/rows.ts'
 import { areSameWaits } from '../../row-waits.ts'
 import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
 import { removeSteps } from '../../scripts/steps.ts'
@@ -67,7 +73,7 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
     if (freed) tell({ kind: 'work' })
     return { ...answer, claims: held.flatMap(claimsOf) }
   }
-  const lookAround = async (session: string, want: RowWant): Promise<RowsExchanged> => {
+  const lookAround = async (session: string, want: RowClaimRequest): Promise<RowsExchanged> => {
     const around = new LookAround(db, book)
     heed(session, want, 0)
     let conflicts = 0

@@ -1,4 +1,4 @@
-import type { RowWant } from '../../ports/rows.ts'
+import type { RowClaimRequest } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive } from '../sessions/live.ts'
@@ -29,7 +29,7 @@ export class LookAround {
     this.#book = book
   }
 
-  step(session: string, want: RowWant, now: number): Look {
+  step(session: string, want: RowClaimRequest, now: number): Look {
     const db = this.#db
     if (!isLive(db, Number(session))) return { kind: 'session-over' }
     const open = this.#book.open(want.discoveries)

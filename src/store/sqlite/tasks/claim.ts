@@ -1,7 +1,7 @@
 import { isLastFirst } from '../../../model/rank.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
-import type { Claim, Want } from '../../ports/exchange.ts'
+import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
 import { furthest, type Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
 import { isLimited, type Opening } from '../file/opening.ts'
@@ -24,7 +24,7 @@ export function somethingToClaim(
   db: Statements,
   memory: Memory,
   open: Opening,
-  want: Want,
+  want: ClaimRequest,
   now: number,
 ): boolean {
   if (nextDueAt(db) <= now) return true
@@ -39,7 +39,7 @@ export function claimTasks(
   memory: Memory,
   open: Opening,
   session: number,
-  want: Want,
+  want: ClaimRequest,
   now: number,
 ): Claim[] {
   const { lanes } = memory
@@ -73,7 +73,7 @@ export function nextDueAt(db: Statements): number {
 }
 
 /** Most claims have one lane to read: it is in order already. */
-function onlyLane(db: Statements, open: Opening, want: Want): Lane | null {
+function onlyLane(db: Statements, open: Opening, want: ClaimRequest): Lane | null {
   if (open.lanes.ids.length !== 1 || isLimited(open) || (want.empty && isAnySuspect(db, open))) return null
   const only = open.lanes.lane(open.lanes.ids[0]!)!
   return open.pausedQueues.has(only.queue) ? null : only
@@ -83,7 +83,7 @@ function readLane(
   db: Statements,
   { queues, turns }: Memory,
   { id, queue }: Lane,
-  { able, start, ahead }: Want,
+  { able, start, ahead }: ClaimRequest,
 ): WaitingRow[] {
   const order = inOrder(isLastFirst(queues.of(queue)))
   const rows = db

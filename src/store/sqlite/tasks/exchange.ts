@@ -1,4 +1,4 @@
-import type { Claim, ClaimProof, Exchange, Exchanged, Want } from '../../ports/exchange.ts'
+import type { Claim, ClaimProof, ClaimRequest, Exchange, Exchanged } from '../../ports/exchange.ts'
 import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
 import { NOTHING_OPEN, type Opening, openLanes } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
@@ -126,7 +126,7 @@ function answered(
   session: number,
   claims: Claim[],
   refused: string[],
-  want: Want | null,
+  want: ClaimRequest | null,
   open: Opening,
   now: number,
 ): Exchanged {

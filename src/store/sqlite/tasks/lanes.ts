@@ -2,7 +2,7 @@ import { scopeWords } from '../../../model/limit.ts'
 import { ClaimableLanes } from '../../claimable.ts'
 import { isMatch, type Lane, OWN_LINES_MAX, readRequirement, requirementWords } from '../../lane.ts'
 import { gateScope } from '../../limit-row.ts'
-import type { Able, ClaimProof } from '../../ports/exchange.ts'
+import type { ClaimAbilities, ClaimProof } from '../../ports/exchange.ts'
 import type { LaneFilter } from '../../ports/tasks.ts'
 import type { Statements } from '../file/statements.ts'
 import { LimitBook } from '../limits/gates.ts'
@@ -102,7 +102,7 @@ export class LaneCache {
   readonly #sizeOfLine = new Map<number, number>()
   readonly #places = new Map<string, LanePlace>()
   readonly #ofBatch = new Map<number, number | ReadonlyMap<number, number>>()
-  #claimable = new WeakMap<Able, { added: number; lanes: ClaimableLanes }>()
+  #claimable = new WeakMap<ClaimAbilities, { added: number; lanes: ClaimableLanes }>()
 
   constructor(db: Statements) {
     this.#db = db
@@ -183,7 +183,7 @@ export class LaneCache {
   }
 
   /** What this worker may run. The same question is asked at every claim, so its answer is kept. */
-  claimable(able: Able): ClaimableLanes {
+  claimable(able: ClaimAbilities): ClaimableLanes {
     const all = this.all()
     let kept = this.#claimable.get(able)
     if (kept === undefined) {

@@ -1,7 +1,7 @@
 import { isLastFirst } from '../../../model/rank.ts'
 import { Gate } from '../../gate.ts'
 import { oneLine, startWithinLimits } from '../../lines.ts'
-import type { Able, Want } from '../../ports/exchange.ts'
+import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
 import { inTurn } from '../../turns.ts'
 import { isLimited, isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
@@ -28,7 +28,7 @@ export function nextTasks(
   db: Statements,
   memory: Memory,
   open: Opening,
-  want: Want,
+  want: ClaimRequest,
   now: number,
 ): Candidate[] {
   const suspect = want.empty ? nextSuspect(db, memory, open, want, now) : null
@@ -67,7 +67,7 @@ function nextSuspect(
   db: Statements,
   memory: Memory,
   open: Opening,
-  { able, avoid = [] }: Want,
+  { able, avoid = [] }: ClaimRequest,
   now: number,
 ): Candidate | null {
   const { queues, turns, lanes } = memory
@@ -85,7 +85,13 @@ function nextSuspect(
 }
 
 /** Of each queue that has something as much as one claim could take, beginning with the queue whose turn it is. */
-function headsInTurn(db: Statements, memory: Memory, open: Opening, want: Want, now: number): QueueHead[] {
+function headsInTurn(
+  db: Statements,
+  memory: Memory,
+  open: Opening,
+  want: ClaimRequest,
+  now: number,
+): QueueHead[] {
   const count = want.start + want.ahead
   const isFew = open.lanes.queues.size <= FEW_QUEUES
   const isOneByOne = isFew || isLimited(open)
@@ -117,12 +123,12 @@ class QueuesInTurn {
   readonly #db: Statements
   readonly #memory: Memory
   readonly #open: Opening
-  readonly #able: Able
+  readonly #able: ClaimAbilities
   readonly #seen = new Set<string>()
   #queues: Iterator<string>
   #missed = 0
 
-  constructor(db: Statements, memory: Memory, open: Opening, able: Able) {
+  constructor(db: Statements, memory: Memory, open: Opening, able: ClaimAbilities) {
     this.#db = db
     this.#memory = memory
     this.#open = open

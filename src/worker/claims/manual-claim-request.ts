@@ -3,7 +3,7 @@ import type { TaskDefinition } from '../../define/task.ts'
 import type { Capabilities } from '../../model/capabilities.ts'
 
 /** What a caller asks for, checked. */
-export interface ClaimWish {
+export interface ManualClaimRequest {
   /** The name that the caller gave itself. */
   worker: string
   queues: readonly string[]
@@ -26,7 +26,7 @@ export function keyOf({
   capabilities,
   leaseMs,
   remote,
-}: ClaimWish): string {
+}: ManualClaimRequest): string {
   const names = [[...tasks.keys()], [...discoveries.keys()]]
   return JSON.stringify([remote?.caller ?? null, worker, leaseMs, queues, names, capabilities])
 }

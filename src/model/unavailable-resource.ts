@@ -1,5 +1,5 @@
 /** A resource that is unavailable to a live worker, and the items that the worker does not claim for this reason. */
-export interface Holdup {
+export interface UnavailableResource {
   resource: string
   reason: string
   /** When the worker probes the resource again. */
@@ -11,6 +11,6 @@ export interface Holdup {
 }
 
 /** An older release reads it as a resource that holds up nothing. */
-export function pauseHoldup(reason: string): Holdup {
+export function pausedWorker(reason: string): UnavailableResource {
   return { resource: 'pause', reason, until: 0, holds: [], paused: true }
 }
