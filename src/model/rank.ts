@@ -23,7 +23,7 @@ export const RANK_END = 2 * ERA_SPAN
 /** What a step of priority is worth in a race; fine enough for a million runners. */
 const RACE_UNIT = 2 ** 20
 /** A race that has come this far begins anew, long before its ranks would leave their era. */
-export const RACE_LENGTH = ERA_SPAN / 2
+export const VIRTUAL_TIME_LENGTH = ERA_SPAN / 2
 
 /** How a queue's ranks are drawn. */
 export interface Ranking extends Ordering {
@@ -31,13 +31,13 @@ export interface Ranking extends Ordering {
 }
 
 /** The ranks of an era: from `start` until before `end`. */
-export function eraBounds(era: number): { start: number; end: number } {
+export function generationBounds(era: number): { start: number; end: number } {
   const start = ERA_STARTS[era]!
   return { start, end: start + ERA_SPAN }
 }
 
-export function isOfEra(rank: number, era: number): boolean {
-  const { start, end } = eraBounds(era)
+export function isOfGeneration(rank: number, era: number): boolean {
+  const { start, end } = generationBounds(era)
   return rank >= start && rank < end
 }
 
@@ -51,7 +51,7 @@ export function rankOf(ranking: Ranking, priority: number, moment: number, rando
 
 /** A rank without its moment, for a database that knows the moment better. */
 export function distanceOf(ranking: Ranking, priority: number, random: () => number): number {
-  return eraBounds(ranking.era).start + ownDistance(ranking, priority, random)
+  return generationBounds(ranking.era).start + ownDistance(ranking, priority, random)
 }
 
 function ownDistance({ strategy, ageingMs }: Ranking, priority: number, random: () => number): number {
@@ -73,7 +73,7 @@ function ownDistance({ strategy, ageingMs }: Ranking, priority: number, random: 
  * a weighted queue nobody knows before it is drawn, and it stands last.
  */
 export function placeOfDue(ranking: Ranking): { base: number; step: number; perMs: 0 | 1 } {
-  const { start, end } = eraBounds(ranking.era)
+  const { start, end } = generationBounds(ranking.era)
   if (ranking.strategy === 'weighted') return { base: end - 1, step: 0, perMs: 0 }
   const step = ranking.strategy === 'priority' ? (ranking.ageingMs ?? PRIORITY_STEP) : 0
   return { base: start, step, perMs: 1 }
@@ -91,6 +91,6 @@ export function isRankedAlike(a: Ordering, b: Ordering): boolean {
 }
 
 /** How far the race of a weighted queue has come when this one starts; null: its rank is of another era. */
-export function raceMoment(ranking: Ranking, startedRank: number): number | null {
-  return isOfEra(startedRank, ranking.era) ? startedRank - eraBounds(ranking.era).start : null
+export function virtualTime(ranking: Ranking, startedRank: number): number | null {
+  return isOfGeneration(startedRank, ranking.era) ? startedRank - generationBounds(ranking.era).start : null
 }

@@ -4,14 +4,14 @@ import type { Ordering } from '../../src/model/queue.ts'
 import { ORDERING_DEFAULT } from '../../src/model/queue.ts'
 import {
   ERAS,
-  eraBounds,
-  isOfEra,
+  generationBounds,
+  isOfGeneration,
   isRankedAlike,
   PRIORITY_FIRST,
   PRIORITY_LAST,
-  RACE_LENGTH,
-  raceMoment,
   rankOf,
+  VIRTUAL_TIME_LENGTH,
+  virtualTime,
 } from '../../src/model/rank.ts'
 
 const priority = fc.integer({ min: PRIORITY_FIRST, max: PRIORITY_LAST })
@@ -65,7 +65,7 @@ test('first in, first out and last in, first out rank by time alone, and alike',
   fc.assert(
     fc.property(priority, time, era, (p, at, e) => {
       const fifo = rankOf({ strategy: 'fifo', ageingMs: null, era: e }, p, at, never)
-      expect(fifo).toBe(eraBounds(e).start + at)
+      expect(fifo).toBe(generationBounds(e).start + at)
       expect(rankOf({ strategy: 'lifo', ageingMs: null, era: e }, 500, at, never)).toBe(fifo)
     }),
   )
@@ -77,9 +77,14 @@ describe('eras', () => {
   test('every rank is an exact integer within its era, and within no other', () => {
     fc.assert(
       fc.property(ordering, era, priority, time, chance, (o, e, p, at, u) => {
-        const drawn = rankOf({ ...o, era: e }, p, o.strategy === 'weighted' ? RACE_LENGTH : at, () => u)
+        const drawn = rankOf(
+          { ...o, era: e },
+          p,
+          o.strategy === 'weighted' ? VIRTUAL_TIME_LENGTH : at,
+          () => u,
+        )
         expect(Number.isSafeInteger(drawn)).toBe(true)
-        const within = Array.from({ length: ERAS }, (_, one) => isOfEra(drawn, one))
+        const within = Array.from({ length: ERAS }, (_, one) => isOfGeneration(drawn, one))
         expect(within).toEqual(within.map((_, one) => one === e))
       }),
     )
@@ -87,7 +92,7 @@ describe('eras', () => {
 
   test('a start in another era does not move a race on', () => {
     const weighted = { strategy: 'weighted', ageingMs: null, era: 2 } as const
-    expect(raceMoment(weighted, eraBounds(2).start + 7)).toBe(7)
-    expect(raceMoment(weighted, eraBounds(3).start + 7)).toBe(null)
+    expect(virtualTime(weighted, generationBounds(2).start + 7)).toBe(7)
+    expect(virtualTime(weighted, generationBounds(3).start + 7)).toBe(null)
   })
 })

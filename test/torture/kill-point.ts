@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import pg from 'pg'
-import { Journey } from '../../src/store/postgres/server/journey.ts'
+import { Pipeline } from '../../src/store/postgres/server/pipeline.ts'
 import { ServerConnection } from '../../src/store/postgres/server/server-connection.ts'
 import { say } from '../journeys/program.ts'
 import { holdBackground } from './background.ts'
@@ -146,10 +146,10 @@ function watchPostgres(): void {
   const original = client.query
   client.query = function (...parameters) {
     const [asked] = parameters
-    const sql = asked instanceof Journey ? partsOf(asked).join(';\n') : (asked.text ?? asked)
+    const sql = asked instanceof Pipeline ? partsOf(asked).join(';\n') : (asked.text ?? asked)
     if (sql !== '' && !connecting.has(this)) step(sql)
     const answered = original.apply(this, parameters)
-    isUnderWay(asked instanceof Journey ? asked.over : answered)
+    isUnderWay(asked instanceof Pipeline ? asked.over : answered)
     return answered
   }
 }
@@ -170,7 +170,7 @@ function watchConnecting(): WeakSet<object> {
 }
 
 /** Without what begins and ends its transaction. Of a notification nothing is left: timers decide when it is sent. */
-function partsOf({ statements }: Journey): string[] {
+function partsOf({ statements }: Pipeline): string[] {
   return statements
     .map(({ text }) => text)
     .filter((text) => !/^(BEGIN|COMMIT$|SELECT (pg_catalog\.)?set_config)/.test(text))

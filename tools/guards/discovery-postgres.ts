@@ -157,7 +157,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: everything is sent at once',
     promise: 'A handler that blocks its process holds up nobody else.',
-    file: 'src/store/postgres/server/journey.ts',
+    file: 'src/store/postgres/server/pipeline.ts',
     find: 'connection.stream.write(Buffer.concat([...messages, SYNC]))',
     replace:
       "{\n      connection.stream.write(Buffer.concat([messages[0]!, serialize.flush()]))\n      connection.stream.once('data', () => connection.stream.write(Buffer.concat([...messages.slice(1), SYNC])))\n    }",
@@ -232,8 +232,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: words of the app are not ours',
     promise: 'A condition means what it says.',
     file: 'src/store/postgres/server/database.ts',
-    find: 'return journey.add({ name, text, values',
-    replace: "return journey.add({ name, text: text.replaceAll('gleaner.', 'x.'), values",
+    find: 'return pipeline.add({ name, text, values',
+    replace: "return pipeline.add({ name, text: text.replaceAll('gleaner.', 'x.'), values",
     test: { file: FINDING, title: 'words of a condition that look like ours are the app’s' },
   },
   {

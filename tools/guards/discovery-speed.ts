@@ -73,11 +73,11 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'who waits for the lock is told',
     promise: 'Processes that share a file hand its lock over without asking for it again and again.',
-    file: 'src/store/sqlite/file/lock-bell.ts',
-    find: '    stamp(this.#file)\n',
+    file: 'src/store/sqlite/file/lock-notifier.ts',
+    find: '    touch(this.#file)\n',
     replace: '',
     test: {
-      file: 'test/store/sqlite/lock-bell.test.ts',
+      file: 'test/store/sqlite/lock-notifier.test.ts',
       title: 'who waits for the lock hears of its end from others who had to wait',
     },
   },

@@ -61,7 +61,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: of statements asked for together the one that failed is named',
     promise: 'An error says what went wrong, not what followed from it.',
-    file: 'src/store/postgres/server/journey.ts',
+    file: 'src/store/postgres/server/pipeline.ts',
     find: '    for (const { reject } of this.#asked.slice(this.#answered)) reject(error)\n    this.#over.reject(error)',
     replace: '    this.#over.resolve()',
     test: {
@@ -157,7 +157,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: what is prepared is known to be',
     promise: 'A statement that failed can be asked again on the same connection.',
-    file: 'src/store/postgres/server/journey.ts',
+    file: 'src/store/postgres/server/pipeline.ts',
     find: 'if (name !== undefined) this.#connection!.parsedStatements[name] = text',
     replace: '',
     test: { file: JOURNEY, title: 'one that fails takes those behind it along, and is named' },
@@ -165,7 +165,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: lists are written as the server reads them',
     promise: 'What a user gave arrives as it was.',
-    file: 'src/store/postgres/server/journey.ts',
+    file: 'src/store/postgres/server/pipeline.ts',
     find: `.replaceAll(/["\\\\]/g, '\\\\$&')`,
     replace: '',
     test: { file: JOURNEY, title: 'lists and what stands in them arrive as they were' },
@@ -173,7 +173,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: what cannot be read is told to who asked for it',
     promise: 'A value that cannot be read is not taken for nothing.',
-    file: 'src/store/postgres/server/journey.ts',
+    file: 'src/store/postgres/server/pipeline.ts',
     find: 'asked.reject(error)',
     replace: 'asked.rows.length = 0',
     test: {
@@ -185,8 +185,8 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
     name: 'postgres: a look goes by indexes',
     promise: 'What an idle worker costs does not depend on what else is in the table.',
     file: 'src/store/postgres/server/database.ts',
-    find: 'const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: true }',
-    replace: 'const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: false }',
+    find: 'const IN_BETWEEN: Sending = { options: { durable: false, byIndex: true }',
+    replace: 'const IN_BETWEEN: Sending = { options: { durable: false, byIndex: false }',
     test: {
       file: 'test/store/postgres/plans.test.ts',
       title: 'an idle worker looks into indexes only, also before the planner knows what is in the table',

@@ -29,8 +29,8 @@ const IN_THE_MODEL: Guard[] = [
     name: 'a race of another era is over',
     promise: 'What was started under a former order does not put late comers behind everybody.',
     file: 'src/model/rank.ts',
-    find: 'return isOfEra(startedRank, ranking.era) ? startedRank - eraBounds(ranking.era).start : null',
-    replace: 'return startedRank - eraBounds(ranking.era).start',
+    find: 'return isOfGeneration(startedRank, ranking.era) ? startedRank - generationBounds(ranking.era).start : null',
+    replace: 'return startedRank - generationBounds(ranking.era).start',
     test: { file: 'test/model/rank.test.ts', title: 'a start in another era does not move a race on' },
   },
   {
@@ -77,7 +77,7 @@ const IN_SQLITE: Guard[] = [
   {
     name: 'late comers join the race where it is',
     promise: 'Late comers are treated fairly.',
-    file: 'src/store/sqlite/order/queue-book.ts',
+    file: 'src/store/sqlite/order/queue-cache.ts',
     find: "strategy === 'weighted' ? this.#race(name) : queuedAtMs",
     replace: "strategy === 'weighted' ? 0 : queuedAtMs",
     test: {
@@ -165,7 +165,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: each session has its own place in a race',
     promise: 'Those who claim from a weighted queue do not wait for each other.',
-    file: 'src/store/postgres/order/races.ts',
+    file: 'src/store/postgres/order/virtual-times.ts',
     find: '[queue, ranking.era, session, moment]',
     replace: '[queue, ranking.era, 0, moment]',
     test: {
@@ -176,7 +176,7 @@ const IN_POSTGRES: Guard[] = [
   {
     name: 'postgres: a race outlives its sessions',
     promise: 'Late comers are treated fairly, also when all workers have left.',
-    file: 'src/store/postgres/order/races.ts',
+    file: 'src/store/postgres/order/virtual-times.ts',
     find: 'SELECT queue, era, 0, pg_catalog.max(moment) FROM gone GROUP BY queue, era\n',
     replace: 'SELECT queue, era, 0, 0 FROM gone GROUP BY queue, era\n',
     test: {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
-import { QueueBook } from './order/queue-book.ts'
+import { WeightedEntries } from '../weighted-entries.ts'
+import { QueueCache } from './order/queue-cache.ts'
 import { DiscoveryBook } from './rows/book.ts'
 import type { Database } from './server/database.ts'
 import { ServerLife } from './server/server-life.ts'
@@ -14,12 +14,12 @@ import { UsualSessions } from './tasks/usual.ts'
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
   lanes: LaneBook
-  queues: QueueBook
+  queues: QueueCache
   lowWater: LowWater
   ready: ReadyLanes
   batches: BatchBook
   turns: Turns
-  runners: Runners
+  weightedEntries: WeightedEntries
   discoveries: DiscoveryBook
   usual: UsualSessions
   life: ServerLife
@@ -40,12 +40,12 @@ export function emptyMemory(
   const { sql } = database
   return {
     lanes: new LaneBook(sql),
-    queues: new QueueBook(sql, random, onOutdated),
+    queues: new QueueCache(sql, random, onOutdated),
     lowWater: new LowWater(clock),
     ready: new ReadyLanes(() => clock.monotonicMs()),
     batches: new BatchBook(),
     turns: new Turns(),
-    runners: new Runners(),
+    weightedEntries: new WeightedEntries(),
     discoveries: new DiscoveryBook(database),
     usual: new UsualSessions(),
     life: new ServerLife(database, onNewLife),

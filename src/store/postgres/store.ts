@@ -33,7 +33,7 @@ import {
   rerank,
   watchAgain,
 } from './order/ordering.ts'
-import { advanceRaces } from './order/races.ts'
+import { advanceVirtualTimes } from './order/virtual-times.ts'
 import { postgresRows } from './rows/index.ts'
 import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
@@ -41,7 +41,7 @@ import { Listeners } from './server/listeners.ts'
 import { migrate } from './server/migrate.ts'
 import { driveOn, postgresScripts } from './server/scripts.ts'
 import { serverTime } from './server/server-time.ts'
-import type { Manner } from './server/settings.ts'
+import type { TransactionOptions } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
 import { newTasksOf } from './server/task-words.ts'
@@ -64,7 +64,7 @@ export interface PostgresStoreOptions extends PostgresOptions {
 }
 
 /** Losing one only means running a task again. */
-const EXCHANGING: Manner = { durable: false, byIndex: true }
+const EXCHANGING: TransactionOptions = { durable: false, byIndex: true }
 /** Steps of putting in order that a process takes on its own account. */
 const OWN_STEPS_MAX = 10
 
@@ -107,9 +107,12 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     working.then(done, done)
     return working
   }
-  const write = <T>(work: (sql: Sql) => Promise<T>, manner: Manner = { durable: promised }): Promise<T> => {
+  const write = <T>(
+    work: (sql: Sql) => Promise<T>,
+    options: TransactionOptions = { durable: promised },
+  ): Promise<T> => {
     folding.worked()
-    return started(() => database.transaction(work, manner))
+    return started(() => database.transaction(work, options))
   }
   const read = started
   /** Here at once, elsewhere by notification. */
@@ -188,11 +191,11 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
             if (!moment.live) return false
             const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
             if (lane === null) return false
-            await advanceRaces(
+            await advanceVirtualTimes(
               own,
               queues,
               rowid(session),
-              memory.runners.begun({ starts: [run], outcomes: [] }),
+              memory.weightedEntries.begun({ starts: [run], outcomes: [] }),
             )
             await effects(ofCallback(own.raw))
             if (moment.limited) freed = await freeSlot(own, lane)

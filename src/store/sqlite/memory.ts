@@ -1,7 +1,7 @@
-import { Runners } from '../runners.ts'
 import { Turns } from '../turns.ts'
+import { WeightedEntries } from '../weighted-entries.ts'
 import type { Statements } from './file/statements.ts'
-import { QueueBook } from './order/queue-book.ts'
+import { QueueCache } from './order/queue-cache.ts'
 import { DiscoveryBook } from './rows/book.ts'
 import type { RowMemory } from './rows/exchange.ts'
 import { LaneCache } from './tasks/lanes.ts'
@@ -9,18 +9,18 @@ import { LaneCache } from './tasks/lanes.ts'
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
   lanes: LaneCache
-  queues: QueueBook
+  queues: QueueCache
   turns: Turns
-  runners: Runners
+  weightedEntries: WeightedEntries
   rows: RowMemory
 }
 
 export function emptyMemory(db: Statements, random: () => number): Memory {
   return {
     lanes: new LaneCache(db),
-    queues: new QueueBook(db, random),
+    queues: new QueueCache(db, random),
     turns: new Turns(),
-    runners: new Runners(),
+    weightedEntries: new WeightedEntries(),
     rows: { book: new DiscoveryBook(db), served: null },
   }
 }

@@ -36,7 +36,7 @@ import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/or
 import { sqliteRows } from './rows/index.ts'
 import { sqliteHoldings } from './sessions/holdings.ts'
 import { isLive, markUseful } from './sessions/live.ts'
-import { advanceRaces, reserveFences } from './tasks/claim.ts'
+import { advanceVirtualTimes, reserveFences } from './tasks/claim.ts'
 import { complete } from './tasks/complete.ts'
 import { runEffects } from './tasks/effects.ts'
 import { type Intended, insertTasks } from './tasks/enqueue.ts'
@@ -195,7 +195,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
             const completion = { ...run, outcome: { kind: 'completed', result } } as const
             if (!isLive(db, Number(session))) return false
             if (!complete(db, Number(session), completion, now)) return false
-            advanceRaces(queues, memory.runners.begun({ starts: [run], outcomes: [] }))
+            advanceVirtualTimes(queues, memory.weightedEntries.begun({ starts: [run], outcomes: [] }))
             const enqueued = runEffects(connection, ours, effects)
             const tally = new Tally()
             lanes.countCompleted([completion], tally)

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { Journey, type Statement } from '../../../src/store/postgres/server/journey.ts'
+import { Pipeline, type WireStatement } from '../../../src/store/postgres/server/pipeline.ts'
 
 export interface Plan {
   'Node Type': string
@@ -25,13 +25,13 @@ export async function explained(
   const plans: Plan[] = []
   client.query = function (...parameters) {
     const ask = (text: string, values?: unknown[]) => query.call(this, text, values)
-    const explain = ({ text, values }: Pick<Statement, 'text' | 'values'>) =>
+    const explain = ({ text, values }: Pick<WireStatement, 'text' | 'values'>) =>
       ask(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values]).then(({ rows }: any) =>
         plans.push(rows[0]['QUERY PLAN'][0].Plan),
       )
     const [asked] = parameters
     // Not awaited: they are sent one after the other, and what was asked for comes after them.
-    if (asked instanceof Journey) {
+    if (asked instanceof Pipeline) {
       const at = asked.statements.findIndex(({ text }) => isLike(text))
       if (at !== -1) {
         for (const { text, values } of asked.statements.slice(0, at)) void ask(text, [...values])

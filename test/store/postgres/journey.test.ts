@@ -1,13 +1,13 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { Journey, type Value } from '../../../src/store/postgres/server/journey.ts'
+import { Pipeline, type WireValue } from '../../../src/store/postgres/server/pipeline.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
 const OWN = { types: pg.types, asArrays: false }
 
 /** Sends statements together; those with a name are prepared. */
-async function send(client: pg.Client, ...asked: [text: string, values?: Value[], name?: string][]) {
-  const journey = new Journey()
+async function send(client: pg.Client, ...asked: [text: string, values?: WireValue[], name?: string][]) {
+  const journey = new Pipeline()
   const answers = asked.map(async ([text, values = [], name]) => {
     const { rows } = await journey.add({ ...OWN, text, values, name })
     return rows
@@ -40,7 +40,7 @@ test('each statement sees what those before it did, and all are answered', async
 
 test('each answer says how many rows were found or changed', async ({ place }) => {
   const client = await table(place)
-  const journey = new Journey()
+  const journey = new Pipeline()
   const texts = [
     'BEGIN',
     "INSERT INTO written VALUES (1, 'a'), (2, 'b')",
@@ -130,7 +130,7 @@ test('a connection that breaks on the way is told', async ({ place }) => {
 
 test('a value that cannot be read fails the statement that asked for it, and no other', async ({ place }) => {
   const client = await place.client()
-  const journey = new Journey()
+  const journey = new Pipeline()
   const unreadable = () => {
     throw new Error('unreadable')
   }

@@ -75,9 +75,9 @@ test('what is sent together, again and again, is planned once', async ({ place }
   const database = new Database({ url: place.url, schema: place.schema })
   place.atEnd(() => database.close())
   const text = 'SELECT n FROM generate_series(1, $1::int) n'
-  for (let n = 1; n <= 3; n++) await database.volley([{ text, values: [n] }])
+  for (let n = 1; n <= 3; n++) await database.batch([{ text, values: [n] }])
   // A server of before 14 counts none.
   const plans = `SELECT coalesce(to_jsonb(p) ->> 'custom_plans', '0') FROM pg_prepared_statements p WHERE statement = $1`
-  const [answer] = await database.volley([{ text: plans, values: [text] }])
+  const [answer] = await database.batch([{ text: plans, values: [text] }])
   expect(answer).toEqual([['0']])
 })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { isOfEra } from '../../../src/model/rank.ts'
+import { isOfGeneration } from '../../../src/model/rank.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
@@ -32,7 +32,7 @@ test('a race that has come far begins anew, in another era, and everybody in it 
   const [{ era }] = await place.rows('SELECT era FROM gleaner.queues')
   const found = await place.rows('SELECT rank::text AS rank FROM gleaner.tasks')
   expect(era).toBe(2)
-  expect(found.every(({ rank }) => isOfEra(Number(rank), 2))).toBe(true)
+  expect(found.every(({ rank }) => isOfGeneration(Number(rank), 2))).toBe(true)
   expect(await worker.claim(5)).toHaveLength(2)
 })
 

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Store } from '../../../src/store/ports/store.ts'
-import { type Answer, Journey } from '../../../src/store/postgres/server/journey.ts'
+import { Pipeline, type WireAnswer } from '../../../src/store/postgres/server/pipeline.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
 import { until } from '../../until.ts'
@@ -33,9 +33,9 @@ function before(statement: RegExp, meanwhile: () => Promise<unknown>): void {
 
 /** The pages in which a step looks for tasks, as the server explains its own statement. */
 async function pagesOf(step: () => Promise<unknown>): Promise<number> {
-  const original = Journey.prototype.add
-  const plans: Promise<Answer>[] = []
-  const spy = vi.spyOn(Journey.prototype, 'add').mockImplementation(function (this: Journey, statement) {
+  const original = Pipeline.prototype.add
+  const plans: Promise<WireAnswer>[] = []
+  const spy = vi.spyOn(Pipeline.prototype, 'add').mockImplementation(function (this: Pipeline, statement) {
     if (/since_id/.test(statement.text)) {
       const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`
       plans.push(original.call(this, { ...statement, name: undefined, text, asArrays: false }))

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { NewTask } from '../../../src/store/ports/new-task.ts'
-import { QueueBook } from '../../../src/store/postgres/order/queue-book.ts'
+import { QueueCache } from '../../../src/store/postgres/order/queue-cache.ts'
 import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { driveOn, postgresDialect } from '../../../src/store/postgres/server/scripts.ts'
@@ -13,7 +13,6 @@ import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
 import { ReadyLanes } from '../../../src/store/postgres/tasks/route.ts'
 import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
-import { Runners } from '../../../src/store/runners.ts'
 import {
   changedSchedules,
   dueSchedules,
@@ -22,6 +21,7 @@ import {
 } from '../../../src/store/scripts/schedules.ts'
 import { native } from '../../../src/store/sql/script.ts'
 import { Turns } from '../../../src/store/turns.ts'
+import { WeightedEntries } from '../../../src/store/weighted-entries.ts'
 import { newTask } from '../../conformance/world.ts'
 import { type Place, testMigrated as test } from './place.ts'
 
@@ -85,7 +85,7 @@ async function scene(place: Place) {
   const store = await place.store()
   const database = openDatabase(place)
   const lanes = new LaneBook(database.sql)
-  const queues = new QueueBook(database.sql, Math.random, () => {})
+  const queues = new QueueCache(database.sql, Math.random, () => {})
   const lowWater = new LowWater(systemClock)
   const memory = {
     lanes,
@@ -93,7 +93,7 @@ async function scene(place: Place) {
     lowWater,
     ready: new ReadyLanes(() => systemClock.monotonicMs()),
     turns: new Turns(),
-    runners: new Runners(),
+    weightedEntries: new WeightedEntries(),
     batches: new BatchBook(),
     discoveries: new DiscoveryBook(database),
     usual: new UsualSessions(),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { isOfEra } from '../../../src/model/rank.ts'
+import { isOfGeneration } from '../../../src/model/rank.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { newTask } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
@@ -51,6 +51,6 @@ test('a race that has come far begins anew, in another era, and everybody in it 
     unranked: 0,
   })
   const ranks = db.prepare('SELECT rank FROM gleaner_tasks').pluck().all() as number[]
-  expect(ranks.every((rank) => isOfEra(rank, 2))).toBe(true)
+  expect(ranks.every((rank) => isOfGeneration(rank, 2))).toBe(true)
   expect((await (await new Claimant(store, database.clock).begin()).claim(5)).length).toBe(2)
 })

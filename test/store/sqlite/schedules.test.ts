@@ -4,7 +4,7 @@ import { native } from '../../../src/store/sql/script.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { driveOn, sqliteDialect } from '../../../src/store/sqlite/file/scripts.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
-import { QueueBook } from '../../../src/store/sqlite/order/queue-book.ts'
+import { QueueCache } from '../../../src/store/sqlite/order/queue-cache.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { type Intended, insertTasks } from '../../../src/store/sqlite/tasks/enqueue.ts'
 import { laneFor } from '../../../src/store/sqlite/tasks/lanes.ts'
@@ -28,7 +28,7 @@ async function scene() {
   expect(due).toHaveLength(1)
   const intended: Intended = {
     placeOf: (given) => laneFor(db, given),
-    queues: new QueueBook(db, Math.random),
+    queues: new QueueCache(db, Math.random),
   }
   const insert = (one: typeof task) => native(() => insertTasks(db, [one], clock.now(), intended)[0]!)
   const write = () => driveOn(db, fireSchedules(dialect, { due, tasks: [task] }, { insert })).fired

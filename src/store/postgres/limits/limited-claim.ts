@@ -128,7 +128,7 @@ async function nextWithinLimits(
   areKeyed: boolean,
 ): Promise<Candidate[]> {
   const byQueue = Map.groupBy(open.lanes, ({ queue }) => queue)
-  // All at once: each would take a journey of its own.
+  // All at once: each would take a round trip of its own.
   const lines = await Promise.all(
     turns.among(want.able, byQueue.keys()).map(async (queue) => {
       const ofQueue = byQueue.get(queue)!

@@ -12,13 +12,13 @@ import { SHARE_LINES } from '../migrations/028-lines.ts'
 import { migrations } from '../migrations/index.ts'
 import { Database } from '../server/database.ts'
 import { migrate, versionOf } from '../server/migrate.ts'
-import type { Manner } from '../server/settings.ts'
+import type { TransactionOptions } from '../server/settings.ts'
 import { type Sql, storable, unnest } from '../server/sql.ts'
 
 /** Of one row of `finished`, as many as workers hand in together. */
 const FILED_TOGETHER = 500
 
-const UNHURRIED: Manner = { unhurried: true }
+const UNHURRIED: TransactionOptions = { unhurried: true }
 
 const FILLED = COPIED_TABLES.filter(({ seeded }) => !seeded)
 

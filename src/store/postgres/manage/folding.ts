@@ -22,7 +22,7 @@ const COUNTERS = ['enqueued', 'completed', 'failed', 'retried']
  * In a transaction that is sent in one piece: adds what all processes appended to the counters of lanes and minutes. One process at a time;
  * for the others these statements do nothing.
  */
-export async function foldNews(sql: Sql, clockMs: number | null): Promise<void> {
+export async function foldOutbox(sql: Sql, clockMs: number | null): Promise<void> {
   await Promise.all([
     takeTurn(sql),
     // A statement of its own each: it sees what the process before committed.
@@ -95,7 +95,7 @@ export class Folding {
       this.#ticks += 1
       if (!this.#hasWorked && this.#ticks % ANYWAY !== 0) return
       this.#hasWorked = false
-      database.together((sql) => foldNews(sql, clockMs()), { durable: false }).catch(() => {})
+      database.together((sql) => foldOutbox(sql, clockMs()), { durable: false }).catch(() => {})
     }, EVERY_MS).unref()
   }
 

@@ -5,7 +5,7 @@ import type { Dialect } from '../../sql/dialect.ts'
 import type { Database } from '../server/database.ts'
 import { driveOn } from '../server/scripts.ts'
 import type { Sql } from '../server/sql.ts'
-import { foldNews } from './folding.ts'
+import { foldOutbox } from './folding.ts'
 
 /** What came is only added as rows: processes that write the same minute would wait for each other. One of them folds these rows. */
 export async function addMetrics(
@@ -18,7 +18,7 @@ export async function addMetrics(
     (sql) =>
       Promise.all([
         insertNews(sql, measured, clockMs),
-        foldNews(sql, clockMs),
+        foldOutbox(sql, clockMs),
         // Last, because each process writes this row.
         ...noteUnfinished(dialect).map((script) => driveOn(sql, script)),
       ]),

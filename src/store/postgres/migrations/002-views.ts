@@ -1,9 +1,10 @@
-import { ERA_SPAN, ERAS, eraBounds, PRIORITY_STEP } from '../../../model/rank.ts'
+import { ERA_SPAN, ERAS, generationBounds, PRIORITY_STEP } from '../../../model/rank.ts'
 import type { Migration } from './migration.ts'
 
-const ERA_CASES = Array.from({ length: ERAS }, (_, era) => `WHEN ${era} THEN ${eraBounds(era).start}`).join(
-  ' ',
-)
+const ERA_CASES = Array.from(
+  { length: ERAS },
+  (_, era) => `WHEN ${era} THEN ${generationBounds(era).start}`,
+).join(' ')
 
 /** What people look at with a SQL client; the same answers as the views on SQLite. */
 export const views: Migration = {

@@ -1,13 +1,13 @@
 import { isSameOrdering, type QueueSettings } from '../../../model/queue.ts'
-import { ERAS, eraBounds, isRankedAlike, RACE_LENGTH } from '../../../model/rank.ts'
+import { ERAS, generationBounds, isRankedAlike, VIRTUAL_TIME_LENGTH } from '../../../model/rank.ts'
 import type { Queue } from '../../queue-row.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
 import { HELD } from '../tasks/batches.ts'
 import type { LaneBook } from '../tasks/lanes.ts'
 import { READY, SUSPECT } from '../tasks/take.ts'
-import type { QueueBook } from './queue-book.ts'
-import { readRaces } from './races.ts'
+import type { QueueCache } from './queue-cache.ts'
+import { readVirtualTimes } from './virtual-times.ts'
 
 /** Tasks that one step puts in their place; claims pass over them meanwhile. */
 const STEP_MAX = 500
@@ -21,7 +21,7 @@ const WATCHED_MS = 10 * 60_000
 
 export async function hasNewOrdering(
   sql: Sql,
-  book: QueueBook,
+  book: QueueCache,
   settings: readonly QueueSettings[],
 ): Promise<boolean> {
   await book.refresh(sql)
@@ -83,7 +83,7 @@ async function nextEra(sql: Sql, lanes: LaneBook, queue: Queue): Promise<number 
 }
 
 async function hasAnyOf(sql: Sql, lanes: readonly number[], era: number): Promise<boolean> {
-  const { start, end } = eraBounds(era)
+  const { start, end } = generationBounds(era)
   const found = RANKED.map(
     (which) => `EXISTS (SELECT 1 FROM pg_catalog.unnest($1::int[]) l(lane), LATERAL (
        SELECT 1 FROM gleaner.tasks WHERE tasks.lane = l.lane AND ${which} AND rank >= $2 AND rank < $3 LIMIT 1) t)`,
@@ -149,7 +149,7 @@ interface Misplaced {
 async function misplaced(sql: Sql, { lanes, queues: book }: Memory, limit: number): Promise<Misplaced[]> {
   const watched = new Set(await unranked(sql))
   const among = (await lanes.matching({}, sql)).filter((lane) => watched.has(lane.queue))
-  const bounds = among.map((lane) => eraBounds(book.of(lane.queue).era))
+  const bounds = among.map((lane) => generationBounds(book.of(lane.queue).era))
   const sides = RANKED.flatMap((which) =>
     ['rank < l.low', 'rank >= l.high'].map(
       (side) => `(SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (
@@ -165,13 +165,13 @@ async function misplaced(sql: Sql, { lanes, queues: book }: Memory, limit: numbe
   ])
 }
 
-async function overlong(sql: Sql, book: QueueBook): Promise<Queue[]> {
+async function overlong(sql: Sql, book: QueueCache): Promise<Queue[]> {
   const weighted = book.all().filter(({ strategy }) => strategy === 'weighted')
-  const races = await readRaces(
+  const races = await readVirtualTimes(
     sql,
     weighted.map(({ name }) => name),
   )
-  return weighted.filter(({ name }) => (races.get(name) ?? 0) >= RACE_LENGTH)
+  return weighted.filter(({ name }) => (races.get(name) ?? 0) >= VIRTUAL_TIME_LENGTH)
 }
 
 /** Its ranks would leave their era some day. False: somebody else has done so, or something of each other era is left. */

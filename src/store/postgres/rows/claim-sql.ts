@@ -27,7 +27,7 @@ const NOW = `nullif(pg_catalog.current_setting('${SAID.turn}'), '')::bigint`
  * $1 session, $4 how many are to be started at once, $5 the suspects to avoid. It looks if the outlook before it has said so, behind the place that
  * it has said. The server spends more on making such a statement ready than on running it: what is not needed is left out.
  *
- * The transaction is sent at once (see `volley`): whoever waits for his turn waits for no longer than the server takes. Should
+ * The transaction is sent at once (see `batch`): whoever waits for his turn waits for no longer than the server takes. Should
  * two claim at once all the same, the primary key decides.
  */
 export function claimSql(source: RowSource, schema: string, at: Look['at'], tells: boolean): string {

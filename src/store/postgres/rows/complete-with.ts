@@ -4,7 +4,7 @@ import type { Effects, Run } from '../../ports/exchange.ts'
 import type { CompletedRow } from '../../ports/rows.ts'
 import { removeSteps } from '../../scripts/steps.ts'
 import { driveOn } from '../server/scripts.ts'
-import type { Manner } from '../server/settings.ts'
+import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { ofCallback } from '../server/sql-errors.ts'
 import type { Known } from './book.ts'
@@ -39,7 +39,7 @@ export async function completeRowWith(
   run: Run,
   { values, retryAfterMs }: CompletedRow,
   effects: Effects,
-  manner: Manner,
+  options: TransactionOptions,
 ): Promise<RowAnswer> {
   const [row] = handedIn([{ ...run, outcome: { kind: 'completed', values, retryAfterMs } }]) as [HandedIn]
   const names = Object.keys(values)
@@ -49,7 +49,7 @@ export async function completeRowWith(
     try {
       return await services.database.transaction(
         (sql) => complete(services, sql, session, by, row, effects),
-        manner,
+        options,
       )
     } catch (error) {
       if (!isInstanceOf(error, NotDone)) throw error

@@ -14,7 +14,7 @@ export interface RowEffect {
 }
 
 /**
- * Hands in what is finished, and takes what is next. What simply succeeds goes in one volley together with the claim; should
+ * Hands in what is finished, and takes what is next. What simply succeeds goes in one batch together with the claim; should
  * one of them be refused by the database, nothing of that has happened, and each is handed in alone.
  */
 export async function exchangeRows(services: RowServices, exchange: RowExchange): Promise<RowEffect> {

@@ -9,7 +9,7 @@ import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Listeners } from '../server/listeners.ts'
-import type { Manner } from '../server/settings.ts'
+import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
 import { rowid } from '../tasks/rowid.ts'
@@ -37,7 +37,7 @@ export interface RowsOf {
   promised: boolean
   wakeTriggers: boolean
   read<T>(work: () => Promise<T>): Promise<T>
-  write<T>(work: (sql: Sql) => Promise<T>, manner?: Manner): Promise<T>
+  write<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
   spread(change: Change): void
   listeners: Listeners
   tell(change: Change): void
@@ -86,9 +86,9 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
       return answer
     },
     async completeRowWith(session, run, completed, effects) {
-      const manner = { durable: shared.promised, runsUserSql: true }
+      const options = { durable: shared.promised, runsUserSql: true }
       const answer = await read(() =>
-        completeRowWith(services, rowid(session), run, completed, effects, manner),
+        completeRowWith(services, rowid(session), run, completed, effects, options),
       )
       if (answer.kind === 'changed' || answer.kind === 'paused') spread({ kind: 'work' })
       return answer

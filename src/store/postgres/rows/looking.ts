@@ -207,7 +207,7 @@ export class Looking {
   /** One step, with an outlook, when it is our turn: nobody waits for us while we wait for it. */
   async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
     const { database } = this.#services
-    const [, now, answer] = await database.volley(
+    const [, now, answer] = await database.batch(
       [
         waitForTurn(database.sql.schema, known.name),
         this.#outlook({ known, look, suspectsFirst: false, life: this.#life }),

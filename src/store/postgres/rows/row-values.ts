@@ -12,7 +12,7 @@ export async function readRowValues(
 ): Promise<RowValues | null> {
   const { table, from, eligible } = source
   const text = `SELECT ${userColumns(source, table)} FROM ${from} WHERE ${source.hasKey(table, '$1')} AND ${eligible}`
-  const [rows] = await database.volley([{ text, values: [key], types: USER_TYPES }], { runsUserSql: true })
+  const [rows] = await database.batch([{ text, values: [key], types: USER_TYPES }], { runsUserSql: true })
   const [row] = rows!
   if (row === undefined) return null
   return Object.fromEntries(source.columns.map(({ name }, at) => [name, row[at]]))

@@ -1,6 +1,6 @@
 import type { Database } from '../server/database.ts'
 import type { ServerLife } from '../server/server-life.ts'
-import type { Manner } from '../server/settings.ts'
+import type { TransactionOptions } from '../server/settings.ts'
 import type { DiscoveryBook } from './book.ts'
 import type { Outlook } from './outlook.ts'
 
@@ -32,6 +32,6 @@ export class RowTurns {
 }
 
 /** Nothing of it is promised: whatever is lost with a crash of the server is done again. */
-export const QUIETLY: Manner = { durable: false, byIndex: true, quiet: true, runsUserSql: true }
+export const QUIETLY: TransactionOptions = { durable: false, byIndex: true, quiet: true, runsUserSql: true }
 /** A row that the user keeps locked is left alone, before his own transaction is the one that is given up for a deadlock. */
-export const IN_PASSING: Manner = { ...QUIETLY, lockTimeoutMs: 250 }
+export const IN_PASSING: TransactionOptions = { ...QUIETLY, lockTimeoutMs: 250 }

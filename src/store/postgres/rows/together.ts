@@ -6,7 +6,7 @@ import type { Looking } from './looking.ts'
 import { type Along, liveness, type Outlook } from './outlook.ts'
 import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
 
-/** Everything in one volley; or, if that was refused, one by one. */
+/** Everything in one batch; or, if that was refused, one by one. */
 export async function together(
   services: RowServices,
   session: string,
@@ -21,7 +21,7 @@ export async function together(
   if (seen === null) {
     for (const group of groups) await oneByOne(services, session, group, answers)
   } else if (along.depth === 'thorough' || !seen.ripe) return seen
-  return justLook.take(await database.volley(justLook.statements, QUIETLY))
+  return justLook.take(await database.batch(justLook.statements, QUIETLY))
 }
 
 /** Null: it was refused, and nothing of it has happened. */
@@ -35,7 +35,7 @@ async function inOneVolley(
   const statements = [...groups.map((group) => settleStatement(group, session)), ...along.statements]
   let results: any[][][]
   try {
-    results = await services.database.volley(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
+    results = await services.database.batch(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
   } catch (error) {
     if (faultOf(error) === null) throw error
     return null
@@ -100,7 +100,7 @@ async function alone(
 ): Promise<void> {
   const row = group.rows[0]!
   try {
-    const [result] = await services.database.volley([settleStatement(group, session)], QUIETLY)
+    const [result] = await services.database.batch([settleStatement(group, session)], QUIETLY)
     await judgeLater(services, readSettled(group, result!, answers), answers)
   } catch (error) {
     if (faultOf(error) === null || (mayBeOutdated && isPerhapsAltered(error))) throw error

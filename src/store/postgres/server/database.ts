@@ -2,19 +2,19 @@ import pg from 'pg'
 import { InputError } from '../../../errors.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
 import { Connections } from './connections.ts'
-import { type Answer, Journey, type Value } from './journey.ts'
 import { Network } from './network.ts'
+import { Pipeline, type WireAnswer, type WireValue } from './pipeline.ts'
 import { ServerConnection } from './server-connection.ts'
 import { schemaIn } from './server-url.ts'
 import {
   beginning,
   beginningInParts,
   hasSession,
-  type Manner,
   PLANNED_ONCE,
   type Setting,
   settingsOf,
   settingsWithoutSession,
+  type TransactionOptions,
 } from './settings.ts'
 import { Sql } from './sql.ts'
 import { doubted, driverFailed, isLostConnection, isReadOnly, translated } from './sql-errors.ts'
@@ -32,7 +32,7 @@ const TYPES: pg.CustomTypesConfig = {
 export type Ask = (text: string) => Promise<any[]>
 
 /** Sends it with the others. */
-type Add = (statement: Statement, asArrays?: boolean) => Promise<Answer>
+type Add = (statement: Statement, asArrays?: boolean) => Promise<WireAnswer>
 
 /** One of those that are sent together. */
 export interface Statement {
@@ -44,7 +44,7 @@ export interface Statement {
 
 /** How statements are sent in one piece. */
 interface Sending {
-  manner: Manner
+  options: TransactionOptions
   /** By the connection that is kept for what comes again and again. */
   isRegular: boolean
   /** Its statements are prepared, if there is a session. */
@@ -52,19 +52,19 @@ interface Sending {
   isPlannedOnce?: boolean
 }
 
-const ALONE: Sending = { manner: {}, isRegular: false, isPrepared: false }
-const ALONE_PREPARED: Sending = { manner: {}, isRegular: false, isPrepared: true }
-const ALONE_UNHURRIED: Sending = { manner: { unhurried: true }, isRegular: false, isPrepared: false }
-const ALONE_USER: Sending = { manner: { runsUserSql: true }, isRegular: false, isPrepared: false }
+const ALONE: Sending = { options: {}, isRegular: false, isPrepared: false }
+const ALONE_PREPARED: Sending = { options: {}, isRegular: false, isPrepared: true }
+const ALONE_UNHURRIED: Sending = { options: { unhurried: true }, isRegular: false, isPrepared: false }
+const ALONE_USER: Sending = { options: { runsUserSql: true }, isRegular: false, isPrepared: false }
 const ALONE_USER_UNHURRIED: Sending = {
-  manner: { unhurried: true, runsUserSql: true },
+  options: { unhurried: true, runsUserSql: true },
   isRegular: false,
   isPrepared: false,
 }
-const USER_SQL: Manner = { runsUserSql: true }
+const USER_SQL: TransactionOptions = { runsUserSql: true }
 const REPEATED = { isRegular: true, isPrepared: true, isPlannedOnce: true }
 /** A look. */
-const IN_BETWEEN: Sending = { manner: { durable: false, byIndex: true }, ...REPEATED }
+const IN_BETWEEN: Sending = { options: { durable: false, byIndex: true }, ...REPEATED }
 
 /** Far more than there are texts that are prepared: should one of them turn out to vary, the server must not fill up. */
 const PREPARED_MAX = 500
@@ -137,7 +137,7 @@ export class Database {
   }
 
   /** The server plans a prepared statement anew when the search_path is not the one that it was planned for: each path has its own name. */
-  #named(text: string, { runsUserSql = false }: Manner, values?: any[]): pg.QueryConfig {
+  #named(text: string, { runsUserSql = false }: TransactionOptions, values?: any[]): pg.QueryConfig {
     if (!this.#hasSession) return { text, values }
     const key = `${runsUserSql} ${text}`
     if (!this.#names.has(key) && this.#names.size < PREPARED_MAX)
@@ -148,17 +148,17 @@ export class Database {
   /** Commits what `work` did, or nothing. */
   async transaction<T>(
     work: (sql: Sql, client: pg.PoolClient) => Promise<T>,
-    manner: Manner = {},
+    options: TransactionOptions = {},
   ): Promise<T> {
     return this.#onClient(
       async (client) => {
-        await client.query(beginning(settingsOf(manner, this.#settings), manner))
+        await client.query(beginning(settingsOf(options, this.#settings), options))
         const value = await work(this.sql.on(client), client)
         await doubted(client.query('COMMIT'))
         return value
       },
       false,
-      manner,
+      options,
     )
   }
 
@@ -166,18 +166,18 @@ export class Database {
    * A transaction of statements that come again and again: what `work` asks for in the same turn travels together, and the
    * beginning with the first of it. It goes by the connection where its statements are planned.
    */
-  async inSteps<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
+  async inSteps<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
     return this.#onClient(
       async (client) => {
-        const settings = settingsOf(manner, this.#settings, PLANNED_ONCE)
-        let before = beginningInParts(settings, manner)
-        let journey: Journey | null = null
+        const settings = settingsOf(options, this.#settings, PLANNED_ONCE)
+        let before = beginningInParts(settings, options)
+        let pipeline: Pipeline | null = null
         const depart = () => {
-          const one = new Journey()
+          const one = new Pipeline()
           for (const text of before) void this.#add(one, { text, values: [] }, {})
           before = []
           queueMicrotask(() => {
-            journey = null
+            pipeline = null
             client.query(one)
             // Its statements tell.
             one.over.catch(() => {})
@@ -185,68 +185,73 @@ export class Database {
           return one
         }
         const query = (text: string, values: readonly unknown[] = []) => {
-          journey ??= depart()
-          return this.#add(journey, { text, values }, manner)
+          pipeline ??= depart()
+          return this.#add(pipeline, { text, values }, options)
         }
         const value = await work(this.sql.on({ query }))
         await doubted(client.query('COMMIT'))
         return value
       },
       true,
-      manner,
+      options,
     )
   }
 
   /**
-   * A transaction in one journey: what `work` asks for before it first waits goes out at once, and the commit with it. So the
+   * A transaction in one round trip: what `work` asks for before it first waits goes out at once, and the commit with it. So the
    * server never waits for us inside it, however long a handler keeps our event loop busy, and nobody waits for what it has
    * locked. Whether it may be done the statements have to see for themselves; one that fails takes the others with it.
    */
-  async together<T>(work: (sql: Sql) => Promise<T>, manner: Manner): Promise<T> {
-    return this.#sent({ manner, ...REPEATED }, (add) =>
+  async together<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
+    return this.#sent({ options, ...REPEATED }, (add) =>
       work(this.sql.on({ query: (text, values = []) => add({ text, values }) })),
     )
   }
 
   /** The same, of statements that are known; their rows come as arrays. */
-  async volley(statements: readonly Statement[], manner: Manner = {}): Promise<any[][][]> {
-    return this.#sent({ manner, ...REPEATED }, async (add) => {
+  async batch(statements: readonly Statement[], options: TransactionOptions = {}): Promise<any[][][]> {
+    return this.#sent({ options, ...REPEATED }, async (add) => {
       const answers = await Promise.all(statements.map((statement) => add(statement, true)))
       return answers.map(({ rows }) => rows)
     })
   }
 
   async #sent<T>(sending: Sending, work: (add: Add) => Promise<T>): Promise<T> {
-    const { manner, isRegular, isPrepared, isPlannedOnce = false } = sending
-    const settings = settingsOf(manner, this.#settings, ...(isPlannedOnce ? [PLANNED_ONCE] : []))
+    const { options, isRegular, isPrepared, isPlannedOnce = false } = sending
+    const settings = settingsOf(options, this.#settings, ...(isPlannedOnce ? [PLANNED_ONCE] : []))
     return this.#onClient(
       async (client) => {
-        const journey = new Journey()
-        for (const text of beginningInParts(settings, manner))
-          void this.#add(journey, { text, values: [] }, {})
-        const own = isPrepared ? manner : null
-        const working = work((statement, asArrays) => this.#add(journey, statement, own, asArrays))
-        void this.#add(journey, { text: 'COMMIT', values: [] }, {})
-        client.query(journey)
-        const [worked] = await doubted(Promise.all([working, journey.over]))
+        const pipeline = new Pipeline()
+        for (const text of beginningInParts(settings, options))
+          void this.#add(pipeline, { text, values: [] }, {})
+        const own = isPrepared ? options : null
+        const working = work((statement, asArrays) => this.#add(pipeline, statement, own, asArrays))
+        void this.#add(pipeline, { text: 'COMMIT', values: [] }, {})
+        client.query(pipeline)
+        const [worked] = await doubted(Promise.all([working, pipeline.over]))
         return worked
       },
       isRegular,
-      manner,
+      options,
     )
   }
 
   /** `prepared`: for transactions of which kind; null: it is not prepared. */
-  #add(journey: Journey, statement: Statement, prepared: Manner | null, asArrays = false): Promise<Answer> {
+  #add(
+    pipeline: Pipeline,
+    statement: Statement,
+    prepared: TransactionOptions | null,
+    asArrays = false,
+  ): Promise<WireAnswer> {
     const { text, values, types = TYPES } = statement
     const { name } = prepared === null ? {} : this.#named(text, prepared)
-    return journey.add({ name, text, values: values as Value[], types, asArrays })
+    return pipeline.add({ name, text, values: values as WireValue[], types, asArrays })
   }
 
   async #onClient<T>(
     work: (client: pg.PoolClient) => Promise<T>,
     isRegular: boolean,
-    { unhurried = false }: Manner = {},
+    { unhurried = false }: TransactionOptions = {},
   ): Promise<T> {
     const client = await this.#connections.open(isRegular).catch((error) => {
       throw driverFailed(error)

@@ -4,7 +4,7 @@ import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sq
 import { type Native, native, one, run, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import { type Fragment, joined, sql as statement, verbatim } from '../../sql/sql.ts'
-import type { Manner } from './settings.ts'
+import type { TransactionOptions } from './settings.ts'
 import type { Sql } from './sql.ts'
 import { ofCallback } from './sql-errors.ts'
 
@@ -12,7 +12,7 @@ interface ScriptServices {
   sql: Sql
   clockMs: () => number | null
   read: <T>(work: () => Promise<T>) => Promise<T>
-  write: <T>(work: (sql: Sql) => Promise<T>, manner?: Manner) => Promise<T>
+  write: <T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions) => Promise<T>
   spread: (change: Change) => void
   promised: boolean
 }

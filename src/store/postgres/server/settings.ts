@@ -1,7 +1,7 @@
 import type { PostgresOptions } from '../../ports/database.ts'
 
 /** How a transaction is to be. */
-export interface Manner {
+export interface TransactionOptions {
   /** Its commit is on disk before it is answered; default true. */
   durable?: boolean
   /** Its statements find rows by their place in an index only; see `BY_INDEX`. */
@@ -106,7 +106,7 @@ export function settingsOf(
     lockTimeoutMs,
     unhurried = false,
     runsUserSql = false,
-  }: Manner,
+  }: TransactionOptions,
   before: readonly Setting[],
   ...more: readonly Setting[]
 ): Map<string, string> {
@@ -127,7 +127,7 @@ export function settingsOf(
 const NO_TRANSACTION_TIMEOUT = `SELECT pg_catalog.set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'`
 
 /** As one text of several statements: each is a little cheaper than a SELECT would be. */
-export function beginning(settings: ReadonlyMap<string, string>, { unhurried }: Manner): string {
+export function beginning(settings: ReadonlyMap<string, string>, { unhurried }: TransactionOptions): string {
   const set = [...settings].map(([name, value]) => `SET LOCAL ${name} = ${literals(value)}`)
   return [BEGIN, ...set, ...(unhurried ? [NO_TRANSACTION_TIMEOUT] : [])].join('; ')
 }
@@ -141,7 +141,10 @@ function literals(value: string): string {
 }
 
 /** As few statements that are sent one by one, and can be prepared. */
-export function beginningInParts(settings: ReadonlyMap<string, string>, { unhurried }: Manner): string[] {
+export function beginningInParts(
+  settings: ReadonlyMap<string, string>,
+  { unhurried }: TransactionOptions,
+): string[] {
   const set = [...settings].map(([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`)
   return [BEGIN, `SELECT ${set.join(', ')}`, ...(unhurried ? [NO_TRANSACTION_TIMEOUT] : [])]
 }

@@ -1,7 +1,7 @@
 import type { Holdings } from '../../scripts/sessions.ts'
 import { native } from '../../sql/script.ts'
 import type { Memory } from '../memory.ts'
-import { leaveRaces } from '../order/races.ts'
+import { leaveVirtualTimes } from '../order/virtual-times.ts'
 import { forgiveRows, giveRowsBack, takeRowsFrom } from '../rows/giving-back.ts'
 import type { Sql } from '../server/sql.ts'
 import { Tally } from '../tasks/tally.ts'
@@ -40,7 +40,7 @@ export function postgresHoldings(memory: Memory): Holdings {
     forget: (sessions) =>
       native(async (sql: Sql) => {
         await sql.run('DELETE FROM gleaner.batches WHERE session = ANY($1::bigint[])', [sessions])
-        await leaveRaces(sql, sessions)
+        await leaveVirtualTimes(sql, sessions)
       }),
   }
 }

@@ -1,12 +1,12 @@
 import { FOLLOW_MS, IS_FOLLOWER } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
-import type { Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
+import type { WeightedEntry } from '../../weighted-entries.ts'
 import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
-import type { Newcomer } from '../order/queue-book.ts'
-import { advanceRaces } from '../order/races.ts'
+import type { Newcomer } from '../order/queue-cache.ts'
+import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import type { Sql } from '../server/sql.ts'
 import { lanesOf } from './look-ahead.ts'
 import type { Walk } from './low-water.ts'
@@ -39,7 +39,7 @@ export async function claimTasks(
     : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
   const last = rows.at(-1)
   if (last !== undefined) memory.turns.served(want.able, laneOf(last.lane).queue)
-  await advanceRaces(sql, memory.queues, session, startedOf(memory, rows, laneOf))
+  await advanceVirtualTimes(sql, memory.queues, session, startedOf(memory, rows, laneOf))
   return { claims: rows.map((row) => claimOf(laneOf(row.lane), row)), opening }
 }
 
@@ -100,17 +100,17 @@ export function walkOf(
 
 /** Of weighted queues those that start at once, which moves the race on. One that is prefetched does when it is started. */
 export function startedOf(
-  { queues, runners }: Memory,
+  { queues, weightedEntries }: Memory,
   rows: readonly TakenRow[],
   laneOf: (lane: number) => Lane,
-): Runner[] {
-  const started: Runner[] = []
+): WeightedEntry[] {
+  const started: WeightedEntry[] = []
   for (const { id, lane, rank, started: begun } of rows) {
     const { queue } = laneOf(lane)
     if (!queues.isWeighted(queue)) continue
-    const runner = { id: String(id), queue, rank }
-    if (begun) started.push(runner)
-    else runners.holdAhead(runner)
+    const entry = { id: String(id), queue, rank }
+    if (begun) started.push(entry)
+    else weightedEntries.holdAhead(entry)
   }
   return started
 }

@@ -3,7 +3,7 @@ import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import { Slots } from '../limits/gates.ts'
 import type { Memory } from '../memory.ts'
-import type { QueueBook } from '../order/queue-book.ts'
+import type { QueueCache } from '../order/queue-cache.ts'
 import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
 import { insertWithWishes } from './held-key.ts'
@@ -184,7 +184,7 @@ async function insert(
 }
 
 /** Of a queue without chance, what follows from the same priority is the same. */
-function distancesOf(queues: QueueBook, tasks: readonly NewTask[]): number[] {
+function distancesOf(queues: QueueCache, tasks: readonly NewTask[]): number[] {
   const [{ queue, priority }] = tasks as [NewTask]
   const isSame = (task: NewTask) => task.queue === queue && task.priority === priority
   if (!queues.hasWeighted && tasks.every(isSame)) return [queues.distance(queue, priority)]

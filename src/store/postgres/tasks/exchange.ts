@@ -3,7 +3,7 @@ import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
 import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
-import { advanceRaces } from '../order/races.ts'
+import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import { numberList, type Sql, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/live.ts'
 import { answered, ended } from './answer.ts'
@@ -61,7 +61,7 @@ export async function exchangeTasks(
   const [freed, unstarted, , , { claims, opening }] = await Promise.all([
     limited && settled.slots.write(sql),
     noteStarts(sql, exchange, now),
-    advanceRaces(sql, memory.queues, session, memory.runners.begun(exchange)),
+    advanceVirtualTimes(sql, memory.queues, session, memory.weightedEntries.begun(exchange)),
     appendLogs(sql, exchange, now),
     want === null
       ? { claims: [], opening: unlimited(NO_LANES) }

@@ -2,9 +2,9 @@ import type { Claim, ClaimRequest, Exchange, Exchanged } from '../../ports/excha
 import { unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
-import { advanceRaces } from '../order/races.ts'
+import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import type { Database } from '../server/database.ts'
-import type { Manner } from '../server/settings.ts'
+import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { answered } from './answer.ts'
 import { claimOf, startedOf, walkOf } from './claim.ts'
@@ -18,7 +18,7 @@ import { READY, type TakenRow, take } from './take.ts'
 /** So many that are handed in together are worth a connection of their own. */
 const APART_MIN = 100
 
-/** An exchange that can be made in one journey, or in two. */
+/** An exchange that can be made in one round trip, or in two. */
 interface Plan {
   exchange: Exchange
   /** Outcomes that are no completions. They are decided task by task, in a transaction that follows. */
@@ -46,14 +46,14 @@ interface HandedIn {
   refused: string[]
 }
 
-/** What a journey did, or two; null: something has changed, and it did nothing. */
+/** What a round trip did, or two; null: something has changed, and it did nothing. */
 type Made = [claimed: Claimed | null, handedIn: HandedIn | null]
 
 /**
- * The same as `exchangeTasks`, in one journey to the server instead of one for each statement: while it is on its way
+ * The same as `exchangeTasks`, in one round trip to the server instead of one for each statement: while it is on its way
  * the server has nothing to do. It is asked for as if nothing had changed since the last time, and does nothing if
  * something has; `stepByStep` does it then. Outcomes that are no completions follow step by step, too. Where much is handed
- * in there are two journeys at the same time, one that claims and one that hands in: neither touches what the other does,
+ * in there are two round trips at the same time, one that claims and one that hands in: neither touches what the other does,
  * and the server has more than one processor. Not where others work, too: it has enough to do at the same time then.
  */
 export async function exchangePlainly(
@@ -62,7 +62,7 @@ export async function exchangePlainly(
   exchange: Exchange,
   spent: readonly number[],
   clockMs: number | null,
-  manner: Manner,
+  options: TransactionOptions,
   stepByStep: (exchange: Exchange, spent: readonly number[]) => Promise<Effect>,
 ): Promise<Effect> {
   const plan = planOf(memory, exchange, spent, clockMs)
@@ -71,7 +71,7 @@ export async function exchangePlainly(
   const isApart =
     claiming !== null && exchange.outcomes.length >= APART_MIN && memory.usual.isAlone(exchange.session)
   const make = isApart ? inTwoJourneys : inOneJourney
-  const [claimed, handedIn] = await make(database, memory, plan, manner)
+  const [claimed, handedIn] = await make(database, memory, plan, options)
   if (claimed === null && handedIn === null) return stepByStep(exchange, spent)
 
   const isOver = claimed !== null && handedIn !== null && decided.length === 0
@@ -126,7 +126,12 @@ function claimingOf(memory: Memory, want: ClaimRequest): Claiming | null {
 }
 
 /** The claim goes first: what it answers is read while the server is still busy with what was handed in. */
-async function inOneJourney(database: Database, memory: Memory, plan: Plan, manner: Manner): Promise<Made> {
+async function inOneJourney(
+  database: Database,
+  memory: Memory,
+  plan: Plan,
+  options: TransactionOptions,
+): Promise<Made> {
   return database.together(async (sql) => {
     const [outlook, taken, handedIn] = await Promise.all([
       look(sql, memory, plan),
@@ -134,19 +139,24 @@ async function inOneJourney(database: Database, memory: Memory, plan: Plan, mann
       handIn(sql, plan),
     ])
     return outlook === null ? [null, null] : [{ outlook, ...taken }, handedIn]
-  }, manner)
+  }, options)
 }
 
 /** Each looks for itself. Should one fail, the other is over, too, when that is told: nobody looks for what is still on its way. */
-async function inTwoJourneys(database: Database, memory: Memory, plan: Plan, manner: Manner): Promise<Made> {
+async function inTwoJourneys(
+  database: Database,
+  memory: Memory,
+  plan: Plan,
+  options: TransactionOptions,
+): Promise<Made> {
   const claiming = database.together(async (sql) => {
     const [outlook, taken] = await Promise.all([look(sql, memory, plan), claim(sql, memory, plan)])
     return outlook === null ? null : { outlook, ...taken }
-  }, manner)
+  }, options)
   const handingIn = database.together(async (sql) => {
     const [outlook, handedIn] = await Promise.all([look(sql, memory, plan), handIn(sql, plan)])
     return outlook === null ? null : handedIn
-  }, manner)
+  }, options)
   await Promise.allSettled([claiming, handingIn])
   return Promise.all([claiming, handingIn])
 }
@@ -218,10 +228,10 @@ async function moveRacesOn(
   claiming: Claiming | null,
   rows: readonly TakenRow[],
 ): Promise<void> {
-  const begun = memory.runners.begun(exchange)
+  const begun = memory.weightedEntries.begun(exchange)
   const laneOf = (lane: number) => claiming!.open.lane(lane)!
   const started = [...begun, ...startedOf(memory, rows, laneOf)]
-  await advanceRaces(between, memory.queues, exchange.session, started)
+  await advanceVirtualTimes(between, memory.queues, exchange.session, started)
 }
 
 function missing(outcomes: Exchange['outcomes'], settled: readonly string[]): string[] {

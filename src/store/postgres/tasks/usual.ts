@@ -1,6 +1,6 @@
 /**
  * Sessions whose last exchange found nothing out of the ordinary, so that the next one asks for everything at once. Should
- * it be wrong, nothing is done, and it is asked for again step by step: that costs a journey, never work.
+ * it be wrong, nothing is done, and it is asked for again step by step: that costs a round trip, never work.
  */
 export class UsualSessions {
   /** With whether no other session lived then. */

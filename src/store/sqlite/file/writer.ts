@@ -1,5 +1,5 @@
 import { type Connection, type Durability, tooBusy } from './connection.ts'
-import { LockBell } from './lock-bell.ts'
+import { LockNotifier } from './lock-notifier.ts'
 import { isBusy, translated } from './sql-errors.ts'
 
 /** Jobs that share one commit at most. More would hold the lock, and everybody's answer, for too long. */
@@ -27,7 +27,7 @@ export class Writer {
   readonly #busyLimitMs: number
   readonly #onRollback: () => void
   readonly #onCommit: (durability: Durability) => void
-  readonly #bell: LockBell
+  readonly #lock: LockNotifier
   #jobs: Job[] = []
   #flushing = false
   /** Those who were answered go on: the event loop has not turned since. */
@@ -40,7 +40,7 @@ export class Writer {
     options: { busyLimitMs: number; onRollback: () => void; onCommit: (durability: Durability) => void },
   ) {
     this.#connection = connection
-    this.#bell = new LockBell(connection.path)
+    this.#lock = new LockNotifier(connection.path)
     this.#busyLimitMs = options.busyLimitMs
     this.#onRollback = options.onRollback
     this.#onCommit = options.onCommit
@@ -83,7 +83,7 @@ export class Writer {
   }
 
   close(): void {
-    this.#bell.close()
+    this.#lock.close()
   }
 
   readonly #flush = (): void => {
@@ -91,7 +91,7 @@ export class Writer {
     const outcome = this.#commitTogether(group)
     if (outcome === 'busy') this.#jobs.unshift(...this.#stillPatient(group))
     if (this.#jobs.length === 0) return this.#rest()
-    if (outcome === 'busy') this.#bell.wait(this.#flush)
+    if (outcome === 'busy') this.#lock.wait(this.#flush)
     else setImmediate(this.#flush)
   }
 
@@ -106,7 +106,7 @@ export class Writer {
     const undo = group.some((job) => job.isolated) ? 'file' : 'memory'
     try {
       if (!this.#connection.tryBegin(durability, undo)) return 'busy'
-      this.#bell.got()
+      this.#lock.acquired()
       for (const job of group) answers.push(job.isolated ? this.#runIsolated(job) : this.#run(job))
       this.#connection.commit()
       if (durability === 'full') this.#connection.mustBeInPlace()
@@ -118,7 +118,7 @@ export class Writer {
       return 'done'
     }
     this.#onCommit(durability)
-    this.#bell.ring()
+    this.#lock.released()
     this.#beginAnswering()
     for (const answer of answers) answer()
     return 'done'

@@ -1,5 +1,5 @@
 import { isSameOrdering, type QueueSettings } from '../../../model/queue.ts'
-import { ERAS, eraBounds, isRankedAlike, RACE_LENGTH } from '../../../model/rank.ts'
+import { ERAS, generationBounds, isRankedAlike, VIRTUAL_TIME_LENGTH } from '../../../model/rank.ts'
 import type { Lane } from '../../lane.ts'
 import type { Queue } from '../../queue-row.ts'
 import type { Statements } from '../file/statements.ts'
@@ -67,7 +67,7 @@ function nextEra(db: Statements, { lanes }: Memory, queue: Queue): number | null
 }
 
 function hasAnyOf(db: Statements, lane: Lane, era: number): boolean {
-  const { start, end } = eraBounds(era)
+  const { start, end } = generationBounds(era)
   return RANKED.some(
     (source) =>
       db
@@ -121,7 +121,7 @@ function unranked(db: Statements, { queues }: Memory): Queue[] {
 
 /** Has a rank of another era: looked for on both sides of the queue's own. */
 function misplaced(db: Statements, queue: Queue, lane: Lane, limit: number): Misplaced[] {
-  const { start, end } = eraBounds(queue.era)
+  const { start, end } = generationBounds(queue.era)
   const found: Misplaced[] = []
   for (const source of RANKED) {
     for (const [side, bound] of [
@@ -140,7 +140,9 @@ function misplaced(db: Statements, queue: Queue, lane: Lane, limit: number): Mis
 
 function isOverlong(db: Statements, { name, strategy }: Queue): boolean {
   if (strategy !== 'weighted') return false
-  return (db.scalar('SELECT race FROM gleaner_queues WHERE name = ?').get(name) as number) >= RACE_LENGTH
+  return (
+    (db.scalar('SELECT race FROM gleaner_queues WHERE name = ?').get(name) as number) >= VIRTUAL_TIME_LENGTH
+  )
 }
 
 /** Its ranks would leave their era some day. False: something of each other era is left. */

@@ -2,14 +2,14 @@ import { isLastFirst } from '../../../model/rank.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
-import { furthest, type Runner } from '../../runners.ts'
 import { userKey } from '../../task-row.ts'
+import { virtualTimes, type WeightedEntry } from '../../weighted-entries.ts'
 import { isLimited, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import { enter } from '../limits/limited-claim.ts'
 import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/turnstiles.ts'
 import type { Memory } from '../memory.ts'
-import type { QueueBook } from '../order/queue-book.ts'
+import type { QueueCache } from '../order/queue-cache.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
 import { inOrder, READY } from './heads.ts'
 import { takesOver } from './held-key.ts'
@@ -124,23 +124,27 @@ function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): voi
 }
 
 /** Who starts at once moves the race on; who is held ahead does when he is started. */
-function noteRace({ lanes, queues, runners }: Memory, rows: readonly WaitingRow[], start: number): void {
+function noteRace(
+  { lanes, queues, weightedEntries }: Memory,
+  rows: readonly WaitingRow[],
+  start: number,
+): void {
   if (!queues.isAnyWeighted) return
-  const started: Runner[] = []
+  const started: WeightedEntry[] = []
   for (const [position, { id, lane, rank }] of rows.entries()) {
     const { queue } = lanes.get(lane)
     if (queues.of(queue).strategy !== 'weighted') continue
-    const runner = { id: String(id), queue, rank }
-    if (position < start) started.push(runner)
-    else runners.holdAhead(runner)
+    const entry = { id: String(id), queue, rank }
+    if (position < start) started.push(entry)
+    else weightedEntries.holdAhead(entry)
   }
-  advanceRaces(queues, started)
+  advanceVirtualTimes(queues, started)
 }
 
-export function advanceRaces(queues: QueueBook, started: readonly Runner[]): void {
+export function advanceVirtualTimes(queues: QueueCache, started: readonly WeightedEntry[]): void {
   if (started.length === 0) return
   queues.knowing()
-  for (const [queue, rank] of furthest(started)) queues.advance(queue, rank)
+  for (const [queue, rank] of virtualTimes(started)) queues.advance(queue, rank)
 }
 
 /** More claims than a power cut can lose: far fewer fit into the log before it is synced. */

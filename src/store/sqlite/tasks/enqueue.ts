@@ -2,7 +2,7 @@ import { followerKey } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
-import type { QueueBook } from '../order/queue-book.ts'
+import type { QueueCache } from '../order/queue-cache.ts'
 import { alikeInARow } from './alike.ts'
 import { enqueueHeld } from './held-key.ts'
 import type { LanePlace } from './lanes.ts'
@@ -17,7 +17,7 @@ export const INPUT_ELSEWHERE = ''
 /** Where new tasks go. */
 export interface Intended {
   placeOf: (task: NewTask) => LanePlace
-  queues: QueueBook
+  queues: QueueCache
 }
 
 /** Inside a write transaction, on our connection or on a user's own. */
@@ -78,7 +78,7 @@ function insertTogether(
   alike: readonly NewTask[],
   firstId: number,
   place: LanePlace,
-  queues: QueueBook,
+  queues: QueueCache,
   now: number,
 ): Iterable<number> {
   const { queue, priority, maxAttempts, overrides } = alike[0]!
@@ -106,7 +106,7 @@ function insertRacing(
   alike: readonly NewTask[],
   firstId: number,
   place: LanePlace,
-  queues: QueueBook,
+  queues: QueueCache,
   now: number,
 ): Iterable<number> {
   const { queue, priority, maxAttempts, overrides } = alike[0]!
@@ -133,7 +133,7 @@ function insertUnlessHeld(
   task: NewTask,
   sequence: IdSequence,
   place: LanePlace,
-  queues: QueueBook,
+  queues: QueueCache,
   now: number,
   tally: Tally,
 ): Enqueued {
@@ -161,7 +161,7 @@ function insertTask(
   id: number,
   key: string | null,
   place: LanePlace,
-  queues: QueueBook,
+  queues: QueueCache,
   now: number,
   tally: Tally,
 ): void {

@@ -6,7 +6,7 @@ import { opensAt } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
-import { advanceRaces, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
+import { advanceVirtualTimes, claimTasks, nextDueAt, somethingToClaim, suspectsWaiting } from './claim.ts'
 import { type Completion, completeAll } from './complete.ts'
 import { Tally } from './tally.ts'
 import { allHeldBy, applyAll, heldBy } from './transition.ts'
@@ -37,7 +37,7 @@ export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange
   const settled = settle(db, memory, session, exchange, now)
   const unknown = compareHeld(db, memory, session, exchange, now, settled.refused)
   noteStarts(db, session, exchange, settled.refused)
-  advanceRaces(memory.queues, memory.runners.begun(exchange))
+  advanceVirtualTimes(memory.queues, memory.weightedEntries.begun(exchange))
   appendLogs(db, session, exchange.logs)
 
   const { want } = exchange

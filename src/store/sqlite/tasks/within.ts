@@ -6,7 +6,7 @@ import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { nameOf } from '../drivers/load.ts'
 import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
 import { Statements } from '../file/statements.ts'
-import { QueueBook } from '../order/queue-book.ts'
+import { QueueCache } from '../order/queue-cache.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
 import { laneFor } from './lanes.ts'
 
@@ -56,7 +56,7 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
 function placeOn(raw: SqliteDatabase, { driver, random }: OurDatabase): Place {
   const db = new Statements(raw, driver)
   const placeOf = (task: NewTask) => laneFor(db, task)
-  return { db, intended: { placeOf, queues: new QueueBook(db, random) } }
+  return { db, intended: { placeOf, queues: new QueueCache(db, random) } }
 }
 
 function connectionOf(transaction: unknown, ours: OurDatabase): SqliteDatabase {

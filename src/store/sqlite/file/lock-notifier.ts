@@ -1,30 +1,30 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { retryDelayMs } from './connection.ts'
-import { sharedMemoryOf, stamp } from './stamp.ts'
+import { sharedMemoryOf, touch } from './touch.ts'
 
-/** Who came too late so often within such a time writes to a crowded file: he listens, and rings. */
+/** A process that finds the lock taken this often within this time writes to a crowded file: it listens, and notifies. */
 const CROWD = { tries: 20, withinMs: 1_000 }
-/** Who hears the bell need not try so often by himself. */
+/** A process that gets notifications tries less often without one. */
 const UNHEARD_MS = 10
 /**
- * With more processes than this before us nobody rings or listens: all of them would wake at each ring, and one would get the lock.
- * Each tries by itself then, the less often the more there are, so that four or so try while one has the lock.
+ * With more waiting processes than this, none notifies or listens: each notification would wake all of them, and one would get the lock.
+ * Each process then retries on its own, less often the more there are, so that about four try while one holds the lock.
  */
 const FEW = 6
 const TRIES_PER_HOLD = 4
 const DELAY_MAX_MS = 50
-/** A process that has waited for this many turns of the others tries often again: rare tries would let those who just had the lock starve it. */
+/** After this many turns of the others, a process tries often again: otherwise processes that just had the lock would starve it. */
 const OVERDUE_TURNS = 2
 const OTHERS_MAX = 32
 /** Of the averages: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
 
 /**
- * Processes that wait for the write lock of a file hear when it is free. Trying again and again costs them, and on few processors whoever has
- * the lock, a tenth of a millisecond each time; and nobody has the lock until the next one tries. The bell is the time
- * stamp of the shared memory's file. Who waits now and then neither rings nor listens; who waits for a program that does not ring tries again.
+ * Processes that wait for the write lock of a file are notified when it is free. Retrying costs the waiting process, and on few
+ * processors also the holder, a tenth of a millisecond each time, and the lock stays unused until the next try. A notification changes the time
+ * stamp of the file of the shared memory. A process that rarely waits neither notifies nor listens. If the holder does not notify, the others retry.
  */
-export class LockBell {
+export class LockNotifier {
   readonly #file: string
   #waiting: (() => void) | null = null
   #timer: NodeJS.Timeout | undefined
@@ -34,7 +34,7 @@ export class LockBell {
   #heardUntilMs = Number.NEGATIVE_INFINITY
   #waitingSinceMs: number | null = null
   #hasSinceMs = 0
-  /** How long we have the lock, and how many others have it while we wait. */
+  /** How long this process holds the lock, and how many others hold it while this one waits. */
   #holdMs = 1
   #others = 0
 
@@ -43,7 +43,7 @@ export class LockBell {
     this.#file = sharedMemoryOf(path)
   }
 
-  /** Somebody has the lock: `then` is called when it may be free. */
+  /** Another process has the lock: `then` is called when it may be free. */
   wait(then: () => void): void {
     const nowMs = performance.now()
     this.#waitingSinceMs ??= nowMs
@@ -55,20 +55,20 @@ export class LockBell {
     this.#timer = setTimeout(this.#wake, this.#delayMs(others, nowMs))
   }
 
-  /** We have the lock. */
-  got(): void {
+  /** This process has the lock. */
+  acquired(): void {
     this.#hasSinceMs = performance.now()
     const waitedMs = this.#hasSinceMs - (this.#waitingSinceMs ?? this.#hasSinceMs)
     this.#waitingSinceMs = null
     this.#others = rolling(this.#others, waitedMs / this.#holdMs)
   }
 
-  /** We had the lock, and let go of it. */
-  ring(): void {
+  /** This process had the lock and released it. */
+  released(): void {
     this.#holdMs = rolling(this.#holdMs, performance.now() - this.#hasSinceMs)
     if (this.#watcher === null) return
     if (performance.now() > this.#crowdedUntilMs) return this.close()
-    stamp(this.#file)
+    touch(this.#file)
   }
 
   close(): void {
@@ -97,7 +97,7 @@ export class LockBell {
       this.#watcher = watch(this.#file, { persistent: false }, this.#hear)
       this.#watcher.on('error', () => this.close())
     } catch {
-      // There are too many watchers: we try again by ourselves.
+      // The system has too many watchers: this process retries without notifications.
     }
   }
 

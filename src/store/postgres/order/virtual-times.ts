@@ -1,9 +1,9 @@
-import { type Ranking, raceMoment } from '../../../model/rank.ts'
-import { furthest, type Runner } from '../../runners.ts'
+import { type Ranking, virtualTime } from '../../../model/rank.ts'
+import { virtualTimes, type WeightedEntry } from '../../weighted-entries.ts'
 import type { Sql } from '../server/sql.ts'
 
 /** How far the race of each of these weighted queues has come. */
-export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Map<string, number>> {
+export async function readVirtualTimes(sql: Sql, queues: readonly string[]): Promise<Map<string, number>> {
   if (queues.length === 0) return new Map()
   const rows = await sql.rows<{ queue: string; moment: number }>(
     `SELECT queue, pg_catalog.max(moment) AS moment FROM gleaner.races JOIN gleaner.queues q ON q.name = queue AND q.era = races.era
@@ -14,15 +14,15 @@ export async function readRaces(sql: Sql, queues: readonly string[]): Promise<Ma
 }
 
 /** These were started by this session. It may have ended: what it had is with session 0 then. */
-export async function advanceRaces(
+export async function advanceVirtualTimes(
   sql: Sql,
   book: { of(queue: string): Ranking },
   session: string,
-  started: readonly Runner[],
+  started: readonly WeightedEntry[],
 ): Promise<void> {
-  for (const [queue, rank] of furthest(started)) {
+  for (const [queue, rank] of virtualTimes(started)) {
     const ranking = book.of(queue)
-    const moment = raceMoment(ranking, rank)
+    const moment = virtualTime(ranking, rank)
     if (moment === null) continue
     await sql.run(
       `INSERT INTO gleaner.races AS r (queue, era, session, moment)
@@ -34,7 +34,7 @@ export async function advanceRaces(
 }
 
 /** In the transaction that ends these sessions. */
-export async function leaveRaces(sql: Sql, sessions: readonly number[]): Promise<void> {
+export async function leaveVirtualTimes(sql: Sql, sessions: readonly number[]): Promise<void> {
   await sql.run(
     `WITH gone AS (DELETE FROM gleaner.races WHERE session = ANY($1::bigint[]) RETURNING queue, era, moment)
      INSERT INTO gleaner.races AS r (queue, era, session, moment)

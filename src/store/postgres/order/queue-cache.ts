@@ -1,7 +1,7 @@
 import { distanceOf, isLastFirst } from '../../../model/rank.ts'
 import { plainQueue, QUEUE_COLUMNS, type Queue, type QueueRow, queueOf } from '../../queue-row.ts'
 import type { Sql } from '../server/sql.ts'
-import { readRaces } from './races.ts'
+import { readVirtualTimes } from './virtual-times.ts'
 
 /** One that becomes queued. */
 export interface Newcomer {
@@ -11,7 +11,7 @@ export interface Newcomer {
 }
 
 /** The settings of the queues as last seen, and the ranks that follow from them. */
-export class QueueBook {
+export class QueueCache {
   readonly #sql: Sql
   readonly #random: () => number
   readonly #onOutdated: () => void
@@ -90,7 +90,7 @@ export class QueueBook {
 
   async drawAll(sql: Sql, newcomers: readonly Newcomer[]): Promise<number[]> {
     const weighted = newcomers.map(({ queue }) => queue).filter((queue) => this.isWeighted(queue))
-    const races = await readRaces(sql, [...new Set(weighted)])
+    const races = await readVirtualTimes(sql, [...new Set(weighted)])
     return newcomers.map(({ queue, priority, queuedAtMs }) => {
       const moment = this.isWeighted(queue) ? (races.get(queue) ?? 0) : queuedAtMs
       return this.distance(queue, priority) + moment

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { LockBell } from '../../../src/store/sqlite/file/lock-bell.ts'
+import { LockNotifier } from '../../../src/store/sqlite/file/lock-notifier.ts'
 
 const LONG_AGO = new Date(0)
 
@@ -12,19 +12,19 @@ function place() {
   const path = join(folder, 'file.db')
   writeFileSync(`${path}-shm`, '')
   const bell = () => {
-    const made = new LockBell(path)
+    const made = new LockNotifier(path)
     onTestFinished(() => made.close())
     return made
   }
   return { path, bell }
 }
 
-function once(bell: LockBell): Promise<void> {
+function once(bell: LockNotifier): Promise<void> {
   return new Promise((resolve) => bell.wait(resolve))
 }
 
 /** It comes too late again and again. */
-function crowd(bell: LockBell): void {
+function crowd(bell: LockNotifier): void {
   for (let n = 0; n < 25; n++) bell.wait(() => {})
 }
 
@@ -40,7 +40,7 @@ test('who waits for the lock hears of its end from others who had to wait', { ti
   withoutTimers()
   for (const waiting of [one, other]) crowd(waiting)
   const heard = new Promise<void>((resolve) => other.wait(resolve))
-  one.ring()
+  one.released()
   await heard
 })
 
@@ -48,9 +48,9 @@ test('who writes alone, or waits now and then, does not ring', async () => {
   const { path, bell } = place()
   utimesSync(`${path}-shm`, LONG_AGO, LONG_AGO)
   const alone = bell()
-  alone.ring()
+  alone.released()
   await once(alone)
-  alone.ring()
+  alone.released()
   expect(statSync(`${path}-shm`).mtime).toEqual(LONG_AGO)
 })
 
@@ -66,7 +66,7 @@ test('a bell that is gone harms nobody', async () => {
   rmSync(`${path}-shm`)
   crowd(waiting)
   await once(waiting)
-  waiting.ring()
+  waiting.released()
 })
 
 test('who waits for many others neither listens nor rings: each ring would wake all of them', async () => {
@@ -77,12 +77,12 @@ test('who waits for many others neither listens nor rings: each ring would wake 
   // As long as many others have the lock, one after the other.
   one.wait(() => {})
   vi.advanceTimersByTime(1_000)
-  one.got()
-  one.ring()
+  one.acquired()
+  one.released()
   utimesSync(`${path}-shm`, LONG_AGO, LONG_AGO)
   crowd(one)
-  one.got()
-  one.ring()
+  one.acquired()
+  one.released()
   expect(statSync(`${path}-shm`).mtime).toEqual(LONG_AGO)
 })
 

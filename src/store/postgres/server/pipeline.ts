@@ -2,9 +2,9 @@ import type pg from 'pg'
 import { serialize } from 'pg-protocol'
 
 /** One of those that go together. */
-export interface Statement {
+export interface WireStatement {
   text: string
-  values: readonly Value[]
+  values: readonly WireValue[]
   /** A statement that comes again and again is prepared by this name. */
   name?: string | undefined
   types: pg.CustomTypesConfig
@@ -13,11 +13,11 @@ export interface Statement {
 
 type Plain = string | number | boolean | null | undefined
 /** An object is written as JSON. */
-export type Value = Plain | readonly Plain[] | object
+export type WireValue = Plain | readonly Plain[] | object
 
 type Row = any
 
-export interface Answer {
+export interface WireAnswer {
   rows: Row[]
   /** How many rows it found or changed. */
   rowCount: number
@@ -37,10 +37,10 @@ interface Connection extends pg.Connection {
 }
 
 /** A statement on its way. */
-interface Asked extends Statement {
+interface Asked extends WireStatement {
   shape: Shape | undefined
   rows: Row[]
-  resolve: (answer: Answer) => void
+  resolve: (answer: WireAnswer) => void
   reject: (error: unknown) => void
 }
 
@@ -54,7 +54,7 @@ const [DESCRIBE, EXECUTE, SYNC] = [serialize.describe({ type: 'P' }), serialize.
  * last of them is done (unless it is much), and so are we. One that fails takes those behind it along: the server passes over
  * them. The driver knows queries that send themselves and hear their own answers, as cursors do; this is one.
  */
-export class Journey implements pg.Submittable {
+export class Pipeline implements pg.Submittable {
   readonly #asked: Asked[] = []
   readonly #over = Promise.withResolvers<void>()
   #answered = 0
@@ -69,15 +69,15 @@ export class Journey implements pg.Submittable {
   }
 
   /** For who reads along. */
-  get statements(): readonly Statement[] {
+  get statements(): readonly WireStatement[] {
     return this.#asked
   }
 
   /** Before it leaves. */
-  add(statement: Statement): Promise<Answer> {
+  add(statement: WireStatement): Promise<WireAnswer> {
     // It would never be answered.
     if (this.#connection !== undefined) return Promise.reject(new Error(`sent too late: ${statement.text}`))
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const { promise, resolve, reject } = Promise.withResolvers<WireAnswer>()
     this.#asked.push({ ...statement, shape: undefined, rows: [], resolve, reject })
     // Not everybody wants to know; that it failed is heard from `over`.
     promise.catch(() => {})
@@ -181,7 +181,7 @@ function readRow(
 }
 
 /** As the server reads it. */
-function written(value: Value): string | null {
+function written(value: WireValue): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return `{${value.map(writtenInList).join()}}`
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

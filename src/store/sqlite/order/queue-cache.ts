@@ -1,11 +1,11 @@
-import { raceMoment, rankOf } from '../../../model/rank.ts'
+import { rankOf, virtualTime } from '../../../model/rank.ts'
 import { plainQueue, QUEUE_COLUMNS, type Queue, type QueueRow, queueOf } from '../../queue-row.ts'
 import type { Statements } from '../file/statements.ts'
 
 const VERSION = `SELECT value FROM gleaner_meta WHERE key = 'queues'`
 
 /** The settings of the queues as last seen, and the ranks that follow from them. */
-export class QueueBook {
+export class QueueCache {
   readonly #db: Statements
   readonly #random: () => number
   #queues = new Map<string, Queue>()
@@ -72,7 +72,7 @@ export class QueueBook {
 
   /** Inside a write transaction: one of this rank was started. */
   advance(name: string, startedRank: number): void {
-    const moment = raceMoment(this.of(name), startedRank)
+    const moment = virtualTime(this.of(name), startedRank)
     if (moment === null) return
     this.#db.sql('UPDATE gleaner_queues SET race = ? WHERE name = ? AND race < ?').run(moment, name, moment)
   }
