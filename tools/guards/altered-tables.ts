@@ -21,7 +21,7 @@ export const ALTERED_TABLES: readonly Guard[] = [
   {
     name: 'altered tables: a completion is tried again by what its table is like now',
     promise: 'Dropping a column that a discovery does not use disturbs nothing.',
-    file: 'src/store/postgres/rows/together.ts',
+    file: 'src/store/postgres/rows/settle-batch.ts',
     find: '(mayBeOutdated && isPerhapsAltered(error))',
     replace: 'false',
     test: {
@@ -33,7 +33,7 @@ export const ALTERED_TABLES: readonly Guard[] = [
   {
     name: 'altered tables: a failure is judged by what its table is like now',
     promise: 'Dropping a column that a discovery does not use does not pause it.',
-    file: 'src/store/postgres/rows/judging.ts',
+    file: 'src/store/postgres/rows/settle-ended.ts',
     find: 'if (!again && isPerhapsAltered(error)) throw new Altered(name)',
     replace: '',
     test: {

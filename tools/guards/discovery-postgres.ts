@@ -63,8 +63,8 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
     name: 'postgres rows: a locked row does not hold up a batch',
     promise: 'What the app locks is not waited for by others.',
     file: `${ROWS}/services.ts`,
-    find: '{ ...QUIETLY, lockTimeoutMs: 250 }',
-    replace: '{ ...QUIETLY, lockTimeoutMs: 9_000 }',
+    find: '{ ...BACKGROUND, lockTimeoutMs: 250 }',
+    replace: '{ ...BACKGROUND, lockTimeoutMs: 9_000 }',
     test: {
       file: SETTLING,
       title: 'a transaction of the app that locks rows in another order is never the one that is given up',
@@ -73,7 +73,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: one that cannot be written fails alone',
     promise: 'A broken constraint fails that row alone.',
-    file: `${ROWS}/together.ts`,
+    file: `${ROWS}/settle-batch.ts`,
     find: '    if (faultOf(error) === null) throw error\n    return null\n',
     replace: '    throw error\n',
     test: { file: SETTLING, title: 'a constraint that is checked at the end fails its row alone' },
@@ -81,7 +81,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: one claims at a time',
     promise: 'A row that somebody else has just done is not run again.',
-    file: `${ROWS}/outlook.ts`,
+    file: `${ROWS}/preconditions.ts`,
     find: `\${isOpen} AND pg_catalog.pg_try_advisory_xact_lock(\${turnKey(schema, mine)})`,
     replace: `\${isOpen} AND \${turnKey(schema, mine)} IS NOT NULL`,
     test: {
@@ -93,7 +93,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: others learn where the last large claim ended',
     promise: 'A process does not walk over what the others hold.',
-    file: `${ROWS}/outlook.ts`,
+    file: `${ROWS}/preconditions.ts`,
     find: 'CASE WHEN $10::boolean THEN',
     replace: 'CASE WHEN NOT $10::boolean THEN',
     test: {
@@ -104,7 +104,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: who heard where others are goes on from there',
     promise: 'Whatever others hold, the rows behind it are reached.',
-    file: `${ROWS}/walk.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: '        this.#heard = told\n',
     replace: '',
     test: {
@@ -115,7 +115,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what was left out is looked at before there is nothing',
     promise: 'Every row that needs work is found.',
-    file: `${ROWS}/walk.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: '        fromBeginning = false\n',
     replace: '',
     test: {
@@ -126,7 +126,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: a glance at the beginning leads nobody back there',
     promise: 'A process does not walk over what the others hold.',
-    file: `${ROWS}/walk.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: 'this.#roundStep(wish, left, false)',
     replace: 'this.#roundStep(wish, left, true)',
     test: { file: WALK, title: 'what a glance at the beginning takes leads nobody back there' },
@@ -169,7 +169,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what is handed in is known to be held',
     promise: 'After a lost answer every row is done, and none is left claimed.',
-    file: `${ROWS}/apart.ts`,
+    file: `${ROWS}/settle-apart.ts`,
     find: '[...holding, ...outcomes.map(({ id }) => id)]',
     replace: '[...holding]',
     test: { file: RACES, title: 'a commit answer: every row is done, and none is left claimed' },
@@ -188,7 +188,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: suspects go first',
     promise: 'What may have taken a worker down is run alone.',
-    file: `${ROWS}/looking.ts`,
+    file: `${ROWS}/scan.ts`,
     find: 'suspectsFirst: this.#want.empty',
     replace: 'suspectsFirst: false',
     test: {
@@ -199,7 +199,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: suspects go first, also at a glance',
     promise: 'What may have taken a worker down is run alone.',
-    file: `${ROWS}/outlook.ts`,
+    file: `${ROWS}/preconditions.ts`,
     find: "suspects: 'coalesce(first <= now, false)'",
     replace: "suspects: 'coalesce(first <= now, false) AND false'",
     test: {
@@ -211,7 +211,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what a glance sees coming is looked at',
     promise: 'A row whose time has come is tried again.',
-    file: `${ROWS}/together.ts`,
+    file: `${ROWS}/settle-batch.ts`,
     find: " else if (along.depth === 'thorough' || !seen.ripe) return seen\n",
     replace: ' else return seen\n',
     test: {
@@ -223,7 +223,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: a condition may not write',
     promise: 'A condition that writes is refused when the engine opens.',
-    file: `${ROWS}/look-over.ts`,
+    file: `${ROWS}/validate.ts`,
     find: "await ask('SET TRANSACTION READ ONLY')",
     replace: "await ask('SET TRANSACTION READ WRITE')",
     test: { file: FINDING, title: 'a condition that writes is refused, also by a function of the app’s own' },
@@ -239,7 +239,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: nothing is taken for nothing too early',
     promise: 'Every row that needs work is found.',
-    file: `${ROWS}/walk.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: 'isOver: round.found === 0 && round.wakes === wish.wakes',
     replace: 'isOver: round.wakes === wish.wakes',
     test: { file: WALK, title: 'what comes back while a round finds others is not taken for nothing' },
@@ -247,7 +247,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: what is kept back costs a claim nothing',
     promise: 'A claim costs the same behind 100 thousand that are kept back.',
-    file: `${ROWS}/walk.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: 'else this.#front = found >= count ? place : (last ?? place ?? behind)',
     replace: 'else this.#front = null',
     test: { file: WALK, title: 'behind 100 000 that are kept back, a claim looks at what it takes' },
@@ -298,7 +298,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   {
     name: 'postgres rows: who only hands in hears that its session is over',
     promise: 'A worker whose session was ended is told so.',
-    file: `${ROWS}/outlook.ts`,
+    file: `${ROWS}/preconditions.ts`,
     find: 'live: rows![0]?.[0] === true',
     replace: 'live: rows!.length < 2',
     test: {
@@ -330,7 +330,7 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   ].map(({ what, find, title }) => ({
     name: `postgres rows: a claim sees what is so (${what})`,
     promise: 'Nothing is claimed of what was paused, planned anew or altered before.',
-    file: `${ROWS}/outlook.ts`,
+    file: `${ROWS}/preconditions.ts`,
     find,
     replace: `(true OR ${find})`,
     test: { file: CONFORMANCE, title },
@@ -349,8 +349,9 @@ export const DISCOVERY_POSTGRES: readonly Guard[] = [
   })),
   {
     name: 'discovery: an index that was made is not offered again',
-    promise: 'Advice that was followed is not repeated, also where the condition cannot stand in an index.',
-    file: 'src/store/postgres/rows/advice.ts',
+    promise:
+      'IndexAdvice that was followed is not repeated, also where the condition cannot stand in an index.',
+    file: 'src/store/postgres/rows/index-advice.ts',
     find: '...(isHelped || !isOther ? [] : [`',
     replace: '...(!isOther ? [] : [`',
     test: {

@@ -11,7 +11,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'many rows that go in one by one prove their claims',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: 'AND fence = @fence AND session = @session)',
     replace: 'AND true)',
     test: { file: TOGETHER, title: 'late ones that go in one by one write nothing' },
@@ -35,7 +35,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'many rows are led by their keys',
     promise: 'Settling costs the same however large the table has become since it was analysed.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: "return first!.includes('VALUES CLAUSE') && second!.startsWith('SEARCH ')",
     replace: 'return first !== second',
     test: {
@@ -46,7 +46,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'rows that are done are looked at by their keys',
     promise: 'Settling costs the same however large the table has become since it was analysed.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: `WHERE \${isRow('k.value')}) LIMIT 1`,
     replace: `WHERE +(\${isRow('k.value')})) LIMIT 1`,
     test: { file: ROWS_TEST, title: `${NO_SCAN} one column, analysed with 1 rows` },
@@ -54,7 +54,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'rows are found by their keys',
     promise: 'Claiming costs the same however large the table has become since it was analysed.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: "      .startsWith('SEARCH ')\n    return this.#findsByKey",
     replace: "      .startsWith('S')\n    return this.#findsByKey",
     test: { file: ROWS_TEST, title: `${NO_SCAN} one column, analysed with 1 rows` },
@@ -84,7 +84,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'a store hears where others are',
     promise: 'Processes that work on one table do not walk over what the others hold.',
-    file: `${ROWS}/book.ts`,
+    file: `${ROWS}/discovery-cache.ts`,
     find: '    known.hand.hear(row.position)\n',
     replace: '',
     test: {

@@ -191,8 +191,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: an ended session is heard of by who only asks (sqlite)',
     promise: 'A handler whose claim was lost is told, though it has nothing to hand in.',
     file: 'src/store/sqlite/rows/index.ts',
-    find: 'if (want === null && !hasRowNews(asked)) {',
-    replace: 'if (want === null && !hasRowNews(asked) && asked.session === "") {',
+    find: 'if (want === null && !hasRowChanges(asked)) {',
+    replace: 'if (want === null && !hasRowChanges(asked) && asked.session === "") {',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'who has nothing to hand in, and wants nothing, hears that its session was ended',

@@ -17,7 +17,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'settling many rows proves each claim',
     promise: 'A worker that woke up too late changes no row, however many it hands in.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: `AND c.fence = \${fence} AND c.session = @session)\`\n    const known`,
     replace: `AND \${fence} = \${fence} AND @session = @session)\`\n    const known`,
     test: { file: CONFORMANCE, title: 'settling rows > late ones, handed in together, write nothing' },
@@ -36,7 +36,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'an edited row among many is not done',
     promise: 'A row that changed while it was being worked on stays to be done, whoever is settled with it.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: `AND +\${eligible} AND \${version} = (\n`,
     replace: `AND +\${eligible} AND '' <> (\n`,
     test: {
@@ -47,7 +47,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'only values that all have are bound once',
     promise: 'Each row gets the values that its own done returned.',
-    file: `${ROWS}/complete-together.ts`,
+    file: `${ROWS}/complete-batch.ts`,
     find: '!isAlike(values, first.values)',
     replace: 'values.length === 0',
     test: {
@@ -58,7 +58,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'only a fence that all have is bound once',
     promise: 'Rows of several claims are handed in together, not one by one.',
-    file: `${ROWS}/complete-together.ts`,
+    file: `${ROWS}/complete-batch.ts`,
     find: 'fence !== first.fence',
     replace: 'fence === 0',
     test: { file: TOGETHER, title: 'rows of several claims go in together, with the same values' },
@@ -96,8 +96,8 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'each of many is seen to be done',
     promise: 'No row is found and done again and again, whoever is settled with it.',
-    file: `${ROWS}/complete-together.ts`,
-    find: 'if (db.scalar(known.wording.eligibleAmong).get({ keys }) !== undefined) return false',
+    file: `${ROWS}/complete-batch.ts`,
+    find: 'if (db.scalar(known.statements.eligibleAmong).get({ keys }) !== undefined) return false',
     replace: '',
     test: {
       file: CONFORMANCE,
@@ -129,7 +129,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'what the ledger keeps back is not claimed',
     promise: 'A row that failed backs off.',
-    file: `${ROWS}/wording.ts`,
+    file: `${ROWS}/statements.ts`,
     find: 'l.blocked_until <= :now AND l.suspect = 0',
     replace: 'l.blocked_until <= :now + 1e15 AND l.suspect = 0',
     test: { file: CONFORMANCE, title: 'ledger of rows > a row that failed backs off while the others go on' },
@@ -137,7 +137,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'a look finds rows that were edited since they were put aside',
     promise: 'Editing a row clears its entry.',
-    file: `${ROWS}/look.ts`,
+    file: `${ROWS}/scan.ts`,
     find: 'const keys = outdatedEntries(this.#db, one, one.review)',
     replace: 'const keys = outdatedEntries(this.#db, one, one.review).slice(0, 0)',
     test: {
@@ -171,7 +171,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'a look goes round',
     promise: 'A row that comes in before the place where a store looks is found.',
-    file: `${ROWS}/hand.ts`,
+    file: `${ROWS}/scan-cursor.ts`,
     find: 'if (!rests && this.#position !== null) legs.push({ from: null, short: false })',
     replace: '',
     test: {
@@ -225,7 +225,7 @@ export const DISCOVERY: readonly Guard[] = [
   {
     name: 'what undoes everything fails alone',
     promise: 'A row whose values break a foreign key at the commit does not keep all others from being done.',
-    file: `${ROWS}/one-by-one.ts`,
+    file: `${ROWS}/settle-single.ts`,
     find: 'if (exchange.outcomes.length === 0 || !isOfARow(error)) throw error',
     replace: 'throw error',
     test: {

@@ -89,7 +89,7 @@ const IN_SQLITE: Guard[] = [
     name: 'only a start moves a race on',
     promise: 'What a worker holds ahead does not put late comers behind it.',
     file: 'src/store/sqlite/tasks/claim.ts',
-    find: 'if (position < start) started.push(runner)\n    else runners',
+    find: 'if (position < start) started.push(entry)\n    else weightedEntries',
     replace: 'started.push(runner)\n    runners',
     test: {
       file: DRAWS,

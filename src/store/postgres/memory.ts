@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { Turns } from '../turns.ts'
 import { WeightedEntries } from '../weighted-entries.ts'
 import { QueueCache } from './order/queue-cache.ts'
-import { DiscoveryBook } from './rows/book.ts'
+import { DiscoveryCache } from './rows/discovery-cache.ts'
 import type { Database } from './server/database.ts'
 import { ServerLife } from './server/server-life.ts'
 import { BatchBook } from './tasks/batches.ts'
@@ -20,7 +20,7 @@ export interface Memory {
   batches: BatchBook
   turns: Turns
   weightedEntries: WeightedEntries
-  discoveries: DiscoveryBook
+  discoveries: DiscoveryCache
   usual: UsualSessions
   life: ServerLife
 }
@@ -46,7 +46,7 @@ export function emptyMemory(
     batches: new BatchBook(),
     turns: new Turns(),
     weightedEntries: new WeightedEntries(),
-    discoveries: new DiscoveryBook(database),
+    discoveries: new DiscoveryCache(database),
     usual: new UsualSessions(),
     life: new ServerLife(database, onNewLife),
   }

@@ -2,7 +2,7 @@ import { Turns } from '../turns.ts'
 import { WeightedEntries } from '../weighted-entries.ts'
 import type { Statements } from './file/statements.ts'
 import { QueueCache } from './order/queue-cache.ts'
-import { DiscoveryBook } from './rows/book.ts'
+import { DiscoveryCache } from './rows/discovery-cache.ts'
 import type { RowMemory } from './rows/exchange.ts'
 import { LaneCache } from './tasks/lanes.ts'
 
@@ -21,6 +21,6 @@ export function emptyMemory(db: Statements, random: () => number): Memory {
     queues: new QueueCache(db, random),
     turns: new Turns(),
     weightedEntries: new WeightedEntries(),
-    rows: { book: new DiscoveryBook(db), served: null },
+    rows: { book: new DiscoveryCache(db), served: null },
   }
 }

@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { expect } from 'vitest'
-import { Known } from '../../../src/store/postgres/rows/book.ts'
 import { claimStatement } from '../../../src/store/postgres/rows/claim.ts'
-import type { Look } from '../../../src/store/postgres/rows/claim-sql.ts'
-import { lookOver } from '../../../src/store/postgres/rows/look-over.ts'
-import { outlook } from '../../../src/store/postgres/rows/outlook.ts'
+import type { ScanStart } from '../../../src/store/postgres/rows/claim-sql.ts'
+import { KnownDiscovery } from '../../../src/store/postgres/rows/discovery-cache.ts'
+import { preconditions } from '../../../src/store/postgres/rows/preconditions.ts'
 import { settleSql } from '../../../src/store/postgres/rows/settle-sql.ts'
+import { validateSource } from '../../../src/store/postgres/rows/validate.ts'
 import { Database, type Statement } from '../../../src/store/postgres/server/database.ts'
 import { type Place, testMigrated as test } from './place.ts'
 import { DONE, FILES, rowWorker, source, withFiles } from './rows-place.ts'
@@ -28,7 +28,7 @@ function nodesOf(plan: Plan): Plan[] {
 async function lookedOver(place: Place, declared: ReturnType<typeof source>) {
   const database = new Database({ url: place.url, schema: place.schema })
   place.atEnd(() => database.close())
-  return lookOver(database, declared)
+  return validateSource(database, declared)
 }
 
 /** As the store runs it, by one plan for whatever it is asked; nothing of it stays. */
@@ -60,16 +60,16 @@ async function planOfClaim(
   place: Place,
   declared: ReturnType<typeof source>,
   session: string,
-  look: Look,
+  look: ScanStart,
 ): Promise<Plan[]> {
   const [{ version, life }] = await place.rows(
     `SELECT value::int AS version, (SELECT life::text FROM gleaner.server_life) AS life
      FROM gleaner.settings WHERE key = 'discoveries'`,
   )
-  const known = new Known(await lookedOver(place, declared), place.schema, version, 1)
+  const known = new KnownDiscovery(await lookedOver(place, declared), place.schema, version, 1)
   const claim = claimStatement(known, session, look, { start: 10, total: 10 }, 1_010)
   const intent = { known, look, suspectsFirst: false, life: Number(life) }
-  const said = outlook(place.schema, session, [declared.name], null, intent)
+  const said = preconditions(place.schema, session, [declared.name], null, intent)
   return planOf(place, claim, [said])
 }
 
@@ -132,20 +132,20 @@ test('the ledger is asked by its indexes, each for its own, though it was empty 
   const store = await withFiles(place, 10)
   await place.rows('VACUUM ANALYZE gleaner.ledger, gleaner.claims')
   const worker = await rowWorker(store)
-  const known = new Known(await lookedOver(place, source(place)), place.schema, 1, 1)
+  const known = new KnownDiscovery(await lookedOver(place, source(place)), place.schema, 1, 1)
   const wanted = { start: 1, total: 1 }
-  const behind: Look = { at: 'behind', tells: false, place: '1' }
+  const behind: ScanStart = { at: 'behind', tells: false, place: '1' }
   const [{ life }] = await place.rows('SELECT life::text AS life FROM gleaner.server_life')
   const intent = { known, look: behind, suspectsFirst: true, life: Number(life) }
-  const said = outlook(place.schema, worker.session, ['files'], null, intent)
-  const glanced = outlook(place.schema, worker.session, ['files'], null, intent, 'glance')
+  const said = preconditions(place.schema, worker.session, ['files'], null, intent)
+  const glanced = preconditions(place.schema, worker.session, ['files'], null, intent, 'glance')
   const indexesOf = async (statement: Statement) =>
     (await planOf(place, statement, [said]))
       .filter((node) => node['Relation Name'] === 'ledger')
       .map((node) => node['Index Name'])
   expect(await indexesOf(said)).toEqual(['ledger_kept', 'ledger_kept', 'ledger_kept', 'ledger_suspect'])
   expect(await indexesOf(glanced)).toEqual(['ledger_kept'])
-  const claim = (look: Look) => claimStatement(known, worker.session, look, wanted, 1_000)
+  const claim = (look: ScanStart) => claimStatement(known, worker.session, look, wanted, 1_000)
   expect(await indexesOf(claim(behind))).toEqual(['ledger_pkey'])
   expect(await indexesOf(claim({ at: 'due' }))).toEqual(['ledger_kept', 'ledger_pkey'])
   expect(await indexesOf(claim({ at: 'suspects', but: [] }))).toEqual(['ledger_suspect', 'ledger_pkey'])

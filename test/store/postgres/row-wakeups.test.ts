@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { defineDiscovery } from '../../../src/index.ts'
-import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
-import { Polling } from '../../../src/store/postgres/rows/polling.ts'
+import { DiscoveryCache } from '../../../src/store/postgres/rows/discovery-cache.ts'
+import { WritePolling } from '../../../src/store/postgres/rows/polling.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { Sql } from '../../../src/store/postgres/server/sql.ts'
 import { type Place, testMigrated as test } from './place.ts'
@@ -84,7 +84,11 @@ test('the first time the server is asked whether anything was written counts as 
     asked++
     return quiet.query(text)
   }
-  const polling = new Polling(new Sql({ query }, place.schema), new DiscoveryBook(database), () => told++)
+  const polling = new WritePolling(
+    new Sql({ query }, place.schema),
+    new DiscoveryCache(database),
+    () => told++,
+  )
   place.atEnd(async () => polling.close())
   polling.asked(['files'])
   await place.until('it was asked three times', () => asked >= 3)

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest'
-import { type Stepped, Walk, type Walked } from '../../../src/store/postgres/rows/walk.ts'
+import {
+  ScanCursor,
+  type ScannedStep,
+  type ScanResult,
+} from '../../../src/store/postgres/rows/scan-cursor.ts'
 
 const ROWS = 1_000
 const TOLD_MIN = 50
 
 /** A table of rows in a line, of which some are free, and a walk along it that answers as the store would. */
 class Line {
-  readonly walk: Walk
+  readonly walk: ScanCursor
   readonly free: Set<number>
   length: number
   nowMs = 0
@@ -17,12 +21,12 @@ class Line {
   told: string | null = null
 
   constructor(length: number, free: readonly number[] = [], headFirst = false) {
-    this.walk = new Walk('index', headFirst)
+    this.walk = new ScanCursor('index', headFirst)
     this.length = length
     this.free = new Set(free)
   }
 
-  look(count: number, thorough = false): { taken: number[]; walked: Walked } {
+  look(count: number, thorough = false): { taken: number[]; walked: ScanResult } {
     const steps = this.walk.look({ count, thorough, wakes: this.wakes, nowMs: () => this.nowMs })
     const taken: number[] = []
     let step = steps.next()
@@ -38,7 +42,7 @@ class Line {
     return { taken, walked: step.value }
   }
 
-  #step(from: number, rows: number, count: number, taken: number[]): Omit<Stepped, 'told'> {
+  #step(from: number, rows: number, count: number, taken: number[]): Omit<ScannedStep, 'told'> {
     this.steps += 1
     this.nowMs += 1
     const found: number[] = []

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { NewTask } from '../../../src/store/ports/new-task.ts'
 import { QueueCache } from '../../../src/store/postgres/order/queue-cache.ts'
-import { DiscoveryBook } from '../../../src/store/postgres/rows/book.ts'
+import { DiscoveryCache } from '../../../src/store/postgres/rows/discovery-cache.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { driveOn, postgresDialect } from '../../../src/store/postgres/server/scripts.ts'
 import { ServerLife } from '../../../src/store/postgres/server/server-life.ts'
@@ -95,7 +95,7 @@ async function scene(place: Place) {
     turns: new Turns(),
     weightedEntries: new WeightedEntries(),
     batches: new BatchBook(),
-    discoveries: new DiscoveryBook(database),
+    discoveries: new DiscoveryCache(database),
     usual: new UsualSessions(),
     life: new ServerLife(database, () => {}),
   }

@@ -6,13 +6,13 @@ import type { SqliteDatabase } from '../../../src/store/sqlite/drivers/driver.ts
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
-import { DiscoveryBook } from '../../../src/store/sqlite/rows/book.ts'
 import { claimBehind } from '../../../src/store/sqlite/rows/claim.ts'
-import { completeTogether, togetherOf } from '../../../src/store/sqlite/rows/complete-together.ts'
+import { completeBatches, completionBatches } from '../../../src/store/sqlite/rows/complete-batch.ts'
 import { registerDigest, versionSql } from '../../../src/store/sqlite/rows/digest.ts'
-import { lookOverAll, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
-import { lookOver } from '../../../src/store/sqlite/rows/shape.ts'
-import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
+import { DiscoveryCache } from '../../../src/store/sqlite/rows/discovery-cache.ts'
+import { validateSources, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
+import { validateSource } from '../../../src/store/sqlite/rows/shape.ts'
+import { DiscoveryStatements } from '../../../src/store/sqlite/rows/statements.ts'
 import { fileSource, rowWorker } from '../../conformance/row-worker.ts'
 import { World } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
@@ -183,9 +183,13 @@ test('a table that was small when it was analysed is not read to its end for eac
   const db = withFiles(1)
   db.raw.exec('CREATE INDEX own ON files (id) WHERE needs = 1; CREATE INDEX other ON files (needs)')
   const isLed = () => {
-    const wording = new Wording(lookOver(db, SOURCE))
+    const statements = new DiscoveryStatements(validateSource(db, SOURCE))
     const named = { name: '', fence: 0, session: 0, value0: 0 }
-    return wording.isLedByKeys(db, wording.updateTogether(['needs'], { fence: false, values: false }), named)
+    return statements.isLedByKeys(
+      db,
+      statements.updateTogether(['needs'], { fence: false, values: false }),
+      named,
+    )
   }
   expect(isLed()).toBe(true)
   db.raw.exec('ANALYZE')
@@ -195,8 +199,8 @@ test('a table that was small when it was analysed is not read to its end for eac
 
 test.for(['the same', 'their own'])('rows of several claims go in together, with %s values', (whose) => {
   const db = withFiles(4)
-  for (const { rows, planned } of lookOverAll(db, [SOURCE])) writePlan(db, rows, planned)
-  const book = new DiscoveryBook(db)
+  for (const { rows, planned } of validateSources(db, [SOURCE])) writePlan(db, rows, planned)
+  const book = new DiscoveryCache(db)
   const want = { discoveries: ['tag'], start: 2, ahead: 0, empty: false }
   const held = [1, 2].map(
     (fence) => claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0)!,
@@ -210,7 +214,7 @@ test.for(['the same', 'their own'])('rows of several claims go in together, with
   )
   const settling = { db, book, session: 1, now: 0 }
   db.raw.exec('BEGIN')
-  expect(completeTogether(settling, togetherOf(outcomes)!)).toBe(true)
+  expect(completeBatches(settling, completionBatches(outcomes)!)).toBe(true)
   db.raw.exec('COMMIT')
   expect(db.raw.prepare('SELECT needs, data FROM files').raw().all()).toEqual(
     ['1', '2', '3', '4'].map((key) => [0, whose === 'the same' ? 'x' : key]),
@@ -220,21 +224,21 @@ test.for(['the same', 'their own'])('rows of several claims go in together, with
 test('columns whose names together read like another one are told apart', () => {
   const db = withFiles(0)
   db.raw.exec('ALTER TABLE files ADD COLUMN "needs,data"')
-  const wording = new Wording(lookOver(db, SOURCE))
-  for (const text of [wording.update, wording.updateHeld].map((one) => one.bind(wording)))
+  const statements = new DiscoveryStatements(validateSource(db, SOURCE))
+  for (const text of [statements.update, statements.updateHeld].map((one) => one.bind(statements)))
     expect(text(['needs,data'])).not.toBe(text(['needs', 'data']))
   const own = { fence: false, values: false }
   const [one, other] = [['needs,data'], ['needs', 'data']].map((columns) =>
-    wording.updateTogether(columns, own),
+    statements.updateTogether(columns, own),
   )
   expect(one!.few).not.toBe(other!.few)
 })
 
 test('a store goes on behind what another has claimed, and does not walk over it', () => {
   const db = withFiles(1_000)
-  for (const { rows, planned } of lookOverAll(db, [SOURCE])) writePlan(db, rows, planned)
-  const [one, other] = [new DiscoveryBook(db), new DiscoveryBook(db)]
-  const claim = (book: DiscoveryBook, start: number, fence: number) => {
+  for (const { rows, planned } of validateSources(db, [SOURCE])) writePlan(db, rows, planned)
+  const [one, other] = [new DiscoveryCache(db), new DiscoveryCache(db)]
+  const claim = (book: DiscoveryCache, start: number, fence: number) => {
     const want = { discoveries: ['tag'], start, ahead: 0, empty: false }
     const held = claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0)
     return held!.found.map(([key]) => key)
@@ -246,6 +250,6 @@ test('a store goes on behind what another has claimed, and does not walk over it
   expect(one.get('tag').hand.places()).toEqual(['200'])
   expect(claim(other, 200, 3).at(-1)).toBe('401')
   expect(one.get('tag').hand.places()).toEqual(['401'])
-  writePlan(db, lookOver(db, { ...SOURCE, key: ['id', 'needs'] }), { createIndex: null } as never)
+  writePlan(db, validateSource(db, { ...SOURCE, key: ['id', 'needs'] }), { createIndex: null } as never)
   expect(other.get('tag').hand.places()).toEqual([null])
 })

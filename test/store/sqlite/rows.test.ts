@@ -4,13 +4,13 @@ import type { DiscoverySource } from '../../../src/store/ports/rows.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
-import { missingIndex } from '../../../src/store/sqlite/rows/advice.ts'
-import type { Known } from '../../../src/store/sqlite/rows/book.ts'
 import { waitingSuspects } from '../../../src/store/sqlite/rows/claim.ts'
 import { registerDigest } from '../../../src/store/sqlite/rows/digest.ts'
-import { findBehind, placeOf, rowOf } from '../../../src/store/sqlite/rows/find.ts'
-import { lookOver, shapeOf } from '../../../src/store/sqlite/rows/shape.ts'
-import { Wording } from '../../../src/store/sqlite/rows/wording.ts'
+import type { KnownDiscovery } from '../../../src/store/sqlite/rows/discovery-cache.ts'
+import { findBehind, placeOfRow, rowOf } from '../../../src/store/sqlite/rows/find.ts'
+import { missingIndex } from '../../../src/store/sqlite/rows/index-advice.ts'
+import { shapeOf, validateSource } from '../../../src/store/sqlite/rows/shape.ts'
+import { DiscoveryStatements } from '../../../src/store/sqlite/rows/statements.ts'
 import { fileSource, rowWorker } from '../../conformance/row-worker.ts'
 import { World } from '../../conformance/world.ts'
 import { openSqliteDatabase } from '../sqlite-database.ts'
@@ -81,18 +81,18 @@ test.each(KEYS.flatMap(([key, some]) => [1, 2_000].map((analysed) => [key, analy
     db.raw.exec('CREATE UNIQUE INDEX both ON files (id, path)')
     db.raw.exec(advice(db, some)!)
     db.raw.exec('ANALYZE')
-    const wording = new Wording(lookOver(db, source(some)))
+    const statements = new DiscoveryStatements(validateSource(db, source(some)))
     const texts = [
       ...(['beginning', 'behind'] as const).flatMap((from) => [
-        wording.findsByKey(db) ? wording.find(from) : wording.findKeys(from),
-        wording.isAny(from),
-        wording.countNext(from),
-        wording.placeOfNext(from),
+        statements.findsByKey(db) ? statements.find(from) : statements.findKeys(from),
+        statements.isAny(from),
+        statements.countNext(from),
+        statements.placeOfNext(from),
       ]),
-      wording.findRow(),
-      wording.eligibleAmong,
-      wording.versionOf,
-      wording.isEligible,
+      statements.findRow(),
+      statements.eligibleAmong,
+      statements.versionOf,
+      statements.isEligible,
     ]
     for (const text of texts) {
       for (const step of planOf(db, text)) {
@@ -112,11 +112,11 @@ test('rows of a table that was small when it was analysed are found one by one, 
   db.raw.exec(advice(db, some)!)
   db.raw.exec('ANALYZE')
   db.raw.exec(`INSERT INTO files VALUES (2, 'two', 1, 1, 20), (3, 'three', 1, 1, 30)`)
-  const rows = lookOver(db, source(some))
-  const known = { name: 'tag', rows, wording: new Wording(rows) } as Known
-  expect(known.wording.findsByKey(db)).toBe(false)
+  const rows = validateSource(db, source(some))
+  const known = { name: 'tag', rows, statements: new DiscoveryStatements(rows) } as KnownDiscovery
+  expect(known.statements.findsByKey(db)).toBe(false)
   const found = findBehind(db, known, null, 2, 0)
-  expect(found.map((row) => [row[0], placeOf(row)])).toEqual([
+  expect(found.map((row) => [row[0], placeOfRow(row)])).toEqual([
     ['3', '[30,3]'],
     ['2', '[20,2]'],
   ])
@@ -127,8 +127,8 @@ test('statistics of a time when most rows needed work do not mislead', () => {
   const db = withFiles(20_000)
   db.raw.exec(advice(db)!)
   db.raw.exec('ANALYZE')
-  const [step] = planOf(db, new Wording(lookOver(db, source())).countNext('behind')).filter((one) =>
-    one.includes('files'),
+  const [step] = planOf(db, new DiscoveryStatements(validateSource(db, source())).countNext('behind')).filter(
+    (one) => one.includes('files'),
   )
   expect(step).toBe('SEARCH main.files USING COVERING INDEX files_tag (id>?)')
 })

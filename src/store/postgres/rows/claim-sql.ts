@@ -1,10 +1,10 @@
+import { CLAIM_SETTING } from './claim-settings.ts'
 import { isKept, isSuspect } from './ledger-sql.ts'
-import { SAID } from './said.ts'
 import { quoted } from './shape.ts'
 import { OWN, type RowSource, thenOf } from './source.ts'
 
 /** Which rows a claim looks at. */
-export type Look =
+export type ScanStart =
   /** In order: from the beginning, or behind a place. */
   | { at: 'beginning'; tells: boolean }
   /** `heard`: what was last heard of where others are. Should that be news, behind where they are now; absent: wherever they are. */
@@ -20,7 +20,7 @@ export const LEAD = { fence: 0, won: 1, last: 2, told: 3, key: 4, place: 5, atte
 /** Claimed together: so many are worth telling others where they end. */
 export const TOLD_MIN = 50
 
-const NOW = `nullif(pg_catalog.current_setting('${SAID.turn}'), '')::bigint`
+const NOW = `nullif(pg_catalog.current_setting('${CLAIM_SETTING.turn}'), '')::bigint`
 
 /**
  * One statement looks at `$2` rows at most, takes the first `$3` that are free, and says how far it came.
@@ -30,7 +30,7 @@ const NOW = `nullif(pg_catalog.current_setting('${SAID.turn}'), '')::bigint`
  * The transaction is sent at once (see `batch`): whoever waits for his turn waits for no longer than the server takes. Should
  * two claim at once all the same, the primary key decides.
  */
-export function claimSql(source: RowSource, schema: string, at: Look['at'], tells: boolean): string {
+export function claimSql(source: RowSource, schema: string, at: ScanStart['at'], tells: boolean): string {
   const { name } = source
   const alone = at === 'suspects'
   return `WITH gleaner_free AS MATERIALIZED (
@@ -41,7 +41,7 @@ export function claimSql(source: RowSource, schema: string, at: Look['at'], tell
     FROM ${schema}.ledger l
     WHERE l.discovery = ${name} AND l.row_key = s.${OWN.key} AND ${source.same('s', `s.${OWN.xmin}`, thenOf('l'))} OFFSET 0
   ) l ON true
-  WHERE pg_catalog.current_setting('${SAID.turn}') <> '' AND ${alone ? 'NOT l.kept_back' : 'l.kept_back IS NOT TRUE'}
+  WHERE pg_catalog.current_setting('${CLAIM_SETTING.turn}') <> '' AND ${alone ? 'NOT l.kept_back' : 'l.kept_back IS NOT TRUE'}
     AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = ${name} AND c.row_key = s.${OWN.key}) IS NULL
     ${source.way === 'window' && isWalk(at) ? `AND s.${OWN.eligible}` : ''}
   LIMIT $3
@@ -73,7 +73,7 @@ function tell(source: RowSource, schema: string): string {
 )`
 }
 
-function isWalk(at: Look['at']): boolean {
+function isWalk(at: ScanStart['at']): boolean {
   return at === 'beginning' || at === 'behind'
 }
 
@@ -81,7 +81,7 @@ export function userColumns({ columns }: RowSource, of: string): string {
   return columns.map(({ name }) => `${of}.${quoted(name)}`).join(', ')
 }
 
-function candidates(source: RowSource, schema: string, at: Look['at']): string {
+function candidates(source: RowSource, schema: string, at: ScanStart['at']): string {
   if (isWalk(at)) return `${selected(source)} ${walk(source, at)} LIMIT $2`
   const which =
     at === 'due'
@@ -102,18 +102,18 @@ function selected(source: RowSource): string {
     ${table}.xmin::text AS ${OWN.xmin}${eligible}`
 }
 
-function walk(source: RowSource, at: Look['at']): string {
+function walk(source: RowSource, at: ScanStart['at']): string {
   const conditions = [
     ...(source.way === 'index' ? [source.eligible] : []),
     ...(at === 'beginning'
       ? []
-      : [source.behind(source.table, `pg_catalog.current_setting('${SAID.place}')`)]),
+      : [source.behind(source.table, `pg_catalog.current_setting('${CLAIM_SETTING.place}')`)]),
   ]
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   return `FROM ${source.from} ${where} ORDER BY ${source.order}`
 }
 
 /** NULL: it came to the end. */
-function lastLookedAt(source: RowSource, at: Look['at']): string {
+function lastLookedAt(source: RowSource, at: ScanStart['at']): string {
   return `SELECT ${source.place(source.table)} ${walk(source, at)} OFFSET $2 - 1 LIMIT 1`
 }

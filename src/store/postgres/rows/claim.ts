@@ -1,26 +1,26 @@
 import { rowId } from '../../../model/row.ts'
 import type { RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
-import type { Known } from './book.ts'
-import { LEAD, type Look, TOLD_MIN } from './claim-sql.ts'
+import { LEAD, type ScanStart, TOLD_MIN } from './claim-sql.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { USER_TYPES } from './values.ts'
 
 /** What is still wanted. */
-export interface Wanted {
+export interface StillWanted {
   start: number
   total: number
 }
 
-export function wantedOf({ start, ahead }: RowClaimRequest, taken: number): Wanted {
+export function stillWanted({ start, ahead }: RowClaimRequest, taken: number): StillWanted {
   return { start: Math.max(0, start - taken), total: start + ahead - taken }
 }
 
 /** After an outlook that has said whether it is our turn. */
 export function claimStatement(
-  known: Known,
+  known: KnownDiscovery,
   session: string,
-  look: Look,
-  wanted: Wanted,
+  look: ScanStart,
+  wanted: StillWanted,
   rows: number,
 ): Statement {
   const tells = 'tells' in look && look.tells && wanted.total >= TOLD_MIN
@@ -39,7 +39,7 @@ export interface Claimed {
   told: string | null
 }
 
-export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted): Claimed {
+export function readClaimed(known: KnownDiscovery, rows: readonly any[][], wanted: StillWanted): Claimed {
   const [first] = rows
   const won = first![LEAD.won] === null ? null : new Set(first![LEAD.won] as string[])
   const free = first![LEAD.key] === null ? [] : rows
@@ -56,7 +56,7 @@ export function readClaimed(known: Known, rows: readonly any[][], wanted: Wanted
   }
 }
 
-function claimOf(known: Known, row: readonly any[], fence: number, started: boolean): RowClaim {
+function claimOf(known: KnownDiscovery, row: readonly any[], fence: number, started: boolean): RowClaim {
   const key = row[LEAD.key] as string
   const { columns } = known.source
   return {

@@ -7,22 +7,22 @@ import { driveOn } from '../server/scripts.ts'
 import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { ofCallback } from '../server/sql-errors.ts'
-import type { Known } from './book.ts'
-import { asFailed, knownFor } from './completing.ts'
+import { asFailed, knownFor } from './completion-group.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { faultOf, isPerhapsAltered } from './faults.ts'
-import { type Answers, endOurs, failureOf, type HandedIn, handedIn } from './handing-in.ts'
-import { judgeAll, lockSession, pauseWith, settling } from './judging.ts'
+import { endOurs, errorFailure, type RowAnswers, type RowToSettle, rowsToSettle } from './row-to-settle.ts'
 import type { RowServices } from './services.ts'
+import { endAndPause, inSettlingTransaction, lockSession, settleEndedByDiscovery } from './settle-ended.ts'
 import { type Column, quoted } from './shape.ts'
 import { asText } from './values.ts'
 
 /** Undoes the transaction: the row is to be judged in another one. */
 class NotDone extends Error {
-  readonly row: HandedIn
+  readonly row: RowToSettle
   /** What the server said, if the table is perhaps not what it was. */
   readonly altered: 'before effects' | 'after effects' | null
 
-  constructor(row: HandedIn, altered: NotDone['altered'] = null) {
+  constructor(row: RowToSettle, altered: NotDone['altered'] = null) {
     super('not done')
     this.row = row
     this.altered = altered
@@ -41,7 +41,9 @@ export async function completeRowWith(
   effects: Effects,
   options: TransactionOptions,
 ): Promise<RowAnswer> {
-  const [row] = handedIn([{ ...run, outcome: { kind: 'completed', values, retryAfterMs } }]) as [HandedIn]
+  const [row] = rowsToSettle([{ ...run, outcome: { kind: 'completed', values, retryAfterMs } }]) as [
+    RowToSettle,
+  ]
   const names = Object.keys(values)
   let known = await knownFor(services.book, row.discovery, names)
   for (let edition = 1; typeof known !== 'string'; edition++) {
@@ -60,18 +62,18 @@ export async function completeRowWith(
       if (!goesOn) return alone(services, session, error.row)
     }
   }
-  const answers: Answers = new Map()
-  await pauseWith(services, session, [row], { answers, reason: known })
+  const answers: RowAnswers = new Map()
+  await endAndPause(services, session, [row], { answers, reason: known })
   return answers.get(row)!
 }
 
 /** In a transaction of its own: ends the claim of a row that was not done. */
-async function alone(services: RowServices, session: string, row: HandedIn): Promise<RowAnswer> {
-  return settling(services, async (sql, again) => {
+async function alone(services: RowServices, session: string, row: RowToSettle): Promise<RowAnswer> {
+  return inSettlingTransaction(services, async (sql, again) => {
     const { live, now } = await lockSession(sql, session, services.clockMs())
-    const answers: Answers = new Map()
+    const answers: RowAnswers = new Map()
     const ended = live ? await endOurs(sql, session, [row], answers) : []
-    await judgeAll(services, sql, ended, { answers, now, again })
+    await settleEndedByDiscovery(services, sql, ended, { answers, now, again })
     return answers.get(row) ?? { kind: 'refused' }
   })
 }
@@ -80,8 +82,8 @@ async function complete(
   { clockMs }: RowServices,
   sql: Sql,
   session: string,
-  known: Known,
-  row: HandedIn,
+  known: KnownDiscovery,
+  row: RowToSettle,
   effects: Effects,
 ): Promise<RowAnswer> {
   const { live } = await lockSession(sql, session, clockMs())
@@ -114,11 +116,11 @@ async function complete(
 }
 
 /** What the effects did to the row before is no edit of somebody else's. */
-async function writeDone(sql: Sql, known: Known, row: HandedIn): Promise<void> {
+async function writeDone(sql: Sql, known: KnownDiscovery, row: RowToSettle): Promise<void> {
   const { source } = known
-  const { values, retryAfterMs } = row.outcome as Extract<HandedIn['outcome'], { kind: 'completed' }>
+  const { values, retryAfterMs } = row.outcome as Extract<RowToSettle['outcome'], { kind: 'completed' }>
   const failed = (message: string) =>
-    new NotDone({ ...row, outcome: { kind: 'failed', failure: failureOf(message), retryAfterMs } })
+    new NotDone({ ...row, outcome: { kind: 'failed', failure: errorFailure(message), retryAfterMs } })
   const columns = Object.keys(values).map((name) => known.column(name)!)
   try {
     if (columns.length > 0) {
@@ -142,6 +144,6 @@ function assignments(columns: readonly Column[]): string {
   return columns.map(({ name, type }, at) => `${quoted(name)} = $${at + 2}::text::${type}`).join(', ')
 }
 
-function leavesEligible({ declared }: Known): string {
+function leavesEligible({ declared }: KnownDiscovery): string {
   return `what done returned leaves the row eligible (${declared.where}): it would be found again and again`
 }

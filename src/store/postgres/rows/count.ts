@@ -1,10 +1,14 @@
 import { type RowCounts, rowCounts } from '../../../model/row.ts'
 import type { Sql } from '../server/sql.ts'
-import type { Known } from './book.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { thenOf } from './source.ts'
 
 /** On one snapshot. */
-export async function countRows(sql: Sql, { source }: Known, clockMs: number | null): Promise<RowCounts> {
+export async function countRows(
+  sql: Sql,
+  { source }: KnownDiscovery,
+  clockMs: number | null,
+): Promise<RowCounts> {
   const { table, name } = source
   const schema = `"${sql.schema}"`
   const there = (key: string) =>

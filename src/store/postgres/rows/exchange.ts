@@ -1,11 +1,11 @@
 import type { RowAnswer } from '../../../model/row.ts'
 import type { RowExchange, RowsExchanged } from '../../ports/rows.ts'
-import { handInApart, NOTHING_TOLD, type Wrong } from './apart.ts'
-import { type Group, groupOf, knownFor, valuesOf } from './completing.ts'
-import { type Answers, type HandedIn, handedIn } from './handing-in.ts'
-import { Looking } from './looking.ts'
+import { type Group, groupOf, knownFor, valuesOf } from './completion-group.ts'
+import { type RowAnswers, type RowToSettle, rowsToSettle } from './row-to-settle.ts'
+import { RowScan } from './scan.ts'
 import type { RowServices } from './services.ts'
-import { together } from './together.ts'
+import { type InvalidCompletion, NOTHING_SETTLED, settleApart } from './settle-apart.ts'
+import { settleBatch } from './settle-batch.ts'
 
 /** What an exchange changed that others wait for. `freed`: something may be claimable that was not. */
 export interface RowEffect {
@@ -19,19 +19,21 @@ export interface RowEffect {
  */
 export async function exchangeRows(services: RowServices, exchange: RowExchange): Promise<RowEffect> {
   const { session, want } = exchange
-  const answers: Answers = new Map()
-  const rows = handedIn(exchange.outcomes)
+  const answers: RowAnswers = new Map()
+  const rows = rowsToSettle(exchange.outcomes)
   const { groups, others } = await sorted(services, rows)
   // Who has nothing to say and wants nothing asks whether it is still alive.
   const asksOnly = groups.length === 0 && want === null
   const apart = asksOnly || others.length > 0 || exchange.starts.length > 0 || exchange.holding !== undefined
-  const told = apart ? await handInApart(services, exchange, others, answers) : NOTHING_TOLD
+  const told = apart ? await settleApart(services, exchange, others, answers) : NOTHING_SETTLED
   if (!told.live) return { answer: sessionOver(exchange), freed: false }
 
   if (exchange.holding !== undefined) services.life.compared('rows', session, told.life)
-  const looking = want === null ? null : new Looking(services, session, want)
+  const looking = want === null ? null : new RowScan(services, session, want)
   let seen =
-    groups.length > 0 || looking !== null ? await together(services, session, groups, looking, answers) : null
+    groups.length > 0 || looking !== null
+      ? await settleBatch(services, session, groups, looking, answers)
+      : null
   if (seen?.live && looking !== null) seen = await looking.go(seen)
   const all = rows.map((row) => answers.get(row)!)
   // What was handed in before it was over is done.
@@ -71,9 +73,9 @@ function isFreed(answer: RowAnswer): boolean {
 }
 
 /** Rows that may simply succeed, by what is to be written; and all others. */
-async function sorted(services: RowServices, rows: readonly HandedIn[]) {
+async function sorted(services: RowServices, rows: readonly RowToSettle[]) {
   const groups = new Map<string, Group>()
-  const others: (HandedIn | Wrong)[] = []
+  const others: (RowToSettle | InvalidCompletion)[] = []
   for (const row of rows) {
     if (row.outcome.kind !== 'completed') {
       others.push(row)

@@ -13,19 +13,19 @@ import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
 import { rowid } from '../tasks/rowid.ts'
-import type { Known } from './book.ts'
 import { completeRowWith } from './complete-with.ts'
 import { countRows } from './count.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { exchangeRows } from './exchange.ts'
 import { isOwnFault } from './faults.ts'
-import { lookOver } from './look-over.ts'
 import { releaseRow, releaseRows, setDiscoveryPaused, stateToRetry } from './manage.ts'
 import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
-import { Polling } from './polling.ts'
+import { WritePolling } from './polling.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { repairRows } from './repair.ts'
 import { readRowValues } from './row-values.ts'
-import { QUIETLY, RowTurns } from './services.ts'
+import { BACKGROUND, RowTurns } from './services.ts'
+import { validateSource } from './validate.ts'
 import { addWakeTriggers } from './wake-trigger.ts'
 
 export interface RowsOf {
@@ -64,11 +64,11 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
     seen: { outlook: null },
   }
   const counting = new Map<string, Promise<RowCounts>>()
-  const polling = new Polling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
+  const polling = new WritePolling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
   shared.stops.push(() => polling.close())
   return {
     async planDiscoveries(sources) {
-      const plans = await read(() => Promise.all(sources.map((source) => lookOver(database, source))))
+      const plans = await read(() => Promise.all(sources.map((source) => validateSource(database, source))))
       const changed = await read(() => changedPlans(sql, plans))
       if (changed.length > 0) {
         await write((own) => writePlans(own, changed))
@@ -95,7 +95,7 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
     },
 
     repairRows: (step) =>
-      read(() => repairRows({ sql, book, write: (work) => database.transaction(work, QUIETLY) }, step)),
+      read(() => repairRows({ sql, book, write: (work) => database.transaction(work, BACKGROUND) }, step)),
 
     listDiscoveries: () => read(() => listDiscoveries(sql)),
     countRows: (discovery) =>
@@ -120,7 +120,7 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
     rowCircumstances: (discovery, key) =>
       read(async () => {
         const at = { name: discovery, key }
-        const explained = async (known: Known | Error) =>
+        const explained = async (known: KnownDiscovery | Error) =>
           readRowCircumstances(ofUser, known, at, await now(sql))
         try {
           return await book.reading(discovery, explained)

@@ -2,7 +2,7 @@ import { entryReleased } from '../../../model/ledger.ts'
 import type { RetryRowAnswer } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../server/sql.ts'
-import type { Known } from './book.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { entryOf, type LedgerRow, remember } from './ledger.ts'
 import { readRow } from './records.ts'
 
@@ -10,7 +10,7 @@ type KeptRow = LedgerRow & { row_key: string; row_version: string | null; row_ha
 
 export async function stateToRetry(
   sql: Sql,
-  known: Known,
+  known: KnownDiscovery,
   key: string,
   now: number,
 ): Promise<RetryRowAnswer> {
@@ -20,14 +20,19 @@ export async function stateToRetry(
 }
 
 /** In a transaction: nothing keeps it back any more. */
-export async function releaseRow(sql: Sql, { name }: Known, key: string, now: number): Promise<void> {
+export async function releaseRow(
+  sql: Sql,
+  { name }: KnownDiscovery,
+  key: string,
+  now: number,
+): Promise<void> {
   await release(sql, name, 'row_key = $2', [key], now)
 }
 
 /** In a transaction. */
 export async function releaseRows(
   sql: Sql,
-  { name }: Known,
+  { name }: KnownDiscovery,
   { limit, after }: { limit: number; after: string | null },
   now: number,
 ): Promise<{ released: number; next: string | null }> {

@@ -1,11 +1,14 @@
 import type { DiscoveryRecord, DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Sql } from '../server/sql.ts'
-import type { LookedOver } from './looked-over.ts'
 import { quoted, type Shape } from './shape.ts'
+import type { ValidatedSource } from './validated-source.ts'
 import { wakeTrigger } from './wake-trigger.ts'
 
-export function plannedOf(sql: Sql, { source, shape, createIndex, tells }: LookedOver): PlannedDiscovery {
+export function plannedOf(
+  sql: Sql,
+  { source, shape, createIndex, tells }: ValidatedSource,
+): PlannedDiscovery {
   const { name, version } = source.declared
   return {
     name,
@@ -24,7 +27,7 @@ interface DiscoveryRow {
 }
 
 /** Those that are not written down like that: almost every open finds nothing to do. */
-export async function changedPlans(sql: Sql, plans: readonly LookedOver[]): Promise<LookedOver[]> {
+export async function changedPlans(sql: Sql, plans: readonly ValidatedSource[]): Promise<ValidatedSource[]> {
   const rows = await sql.rows<DiscoveryRow & { name: string }>(
     'SELECT name, source, create_index FROM gleaner.discoveries WHERE name = ANY($1)',
     [plans.map(({ source }) => source.declared.name)],
@@ -37,7 +40,7 @@ export async function changedPlans(sql: Sql, plans: readonly LookedOver[]): Prom
 }
 
 /** In a transaction. In the order of their names, so that two who plan the same do not wait for each other. */
-export async function writePlans(sql: Sql, plans: readonly LookedOver[]): Promise<void> {
+export async function writePlans(sql: Sql, plans: readonly ValidatedSource[]): Promise<void> {
   await sql.run(`UPDATE gleaner.settings SET value = value + 1 WHERE key = 'discoveries'`)
   const inOrder = plans.toSorted((one, other) =>
     one.source.declared.name < other.source.declared.name ? -1 : 1,

@@ -1,5 +1,5 @@
 import type { Sql } from '../server/sql.ts'
-import type { DiscoveryBook } from './book.ts'
+import type { DiscoveryCache } from './discovery-cache.ts'
 
 /** How soon a row is found that the user wrote, where no trigger tells of it. */
 const POLL_MS = 500
@@ -11,9 +11,9 @@ const ASKED_WITHIN_MS = 60_000
  * is asked which transactions are over: if they are the same, nothing was written, and looking would be in vain. Not how far its log is: that moves
  * before what was committed can be seen, for as long as the disk takes.
  */
-export class Polling {
+export class WritePolling {
   readonly #sql: Sql
-  readonly #book: DiscoveryBook
+  readonly #book: DiscoveryCache
   readonly #wake: () => void
   /** Until when each discovery is of interest. */
   readonly #untilMs = new Map<string, number>()
@@ -21,7 +21,7 @@ export class Polling {
   #over: string | null = null
   #closed = false
 
-  constructor(sql: Sql, book: DiscoveryBook, wake: () => void) {
+  constructor(sql: Sql, book: DiscoveryCache, wake: () => void) {
     this.#sql = sql
     this.#book = book
     this.#wake = wake

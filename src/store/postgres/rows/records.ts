@@ -6,7 +6,7 @@ import { PageBytes } from '../../page-bytes.ts'
 import type { PageRequest } from '../../ports/page.ts'
 import { type ServingRow, serving } from '../../serving-row.ts'
 import type { Sql } from '../server/sql.ts'
-import type { Known } from './book.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { faultOf } from './faults.ts'
 import { entryOf, type LedgerRow } from './ledger.ts'
 import { readDiscovery } from './plan.ts'
@@ -26,7 +26,7 @@ interface StateRow extends Partial<LedgerRow> {
 }
 
 /** Of keys and places that `candidates` gives: what they are. `$1` is the time. State is NULL where a row is not eligible. */
-function statesOf({ source }: Known, schema: string, candidates: string): string {
+function statesOf({ source }: KnownDiscovery, schema: string, candidates: string): string {
   const { table, name } = source
   const xmin = `${table}.xmin::text`
   return `SELECT given.key, given.place, l.attempts, l.crashes, l.changes, l.suspect, l.quarantined, l.blocked_until, l.error,
@@ -50,7 +50,7 @@ function statesOf({ source }: Known, schema: string, candidates: string): string
 
 async function states(
   sql: Sql,
-  known: Known,
+  known: KnownDiscovery,
   candidates: string,
   values: unknown[],
   now: number,
@@ -59,7 +59,12 @@ async function states(
   return (await sql.raw.query(statesOf(known, sql.schema, candidates), [now, ...values])).rows
 }
 
-export async function readRow(sql: Sql, known: Known, key: string, now: number): Promise<RowRecord | null> {
+export async function readRow(
+  sql: Sql,
+  known: KnownDiscovery,
+  key: string,
+  now: number,
+): Promise<RowRecord | null> {
   try {
     const [row] = await states(sql, known, 'SELECT $2::text AS key, NULL AS place, 1 AS n', [key], now)
     return row === undefined || row.state === null ? null : recordOf(row)
@@ -92,7 +97,7 @@ function recordOf(row: StateRow): RowRecord {
 
 export async function listRows(
   sql: Sql,
-  known: Known,
+  known: KnownDiscovery,
   { state }: { state?: RowState },
   { limit, cursor }: PageRequest,
   now: number,
@@ -121,7 +126,7 @@ export async function listRows(
 
 /** Who may be in this state, behind a place, in the order of the listing. `$2` is how many. */
 function candidatesOf(
-  { source }: Known,
+  { source }: KnownDiscovery,
   schema: string,
   state: RowState | undefined,
   place: string | null,
@@ -151,7 +156,7 @@ function candidatesOf(
 export async function readRowCircumstances(
   sql: Sql,
   /** An error: why the declaration does not fit its table. */
-  known: Known | Error,
+  known: KnownDiscovery | Error,
   { name, key }: { name: string; key: string },
   now: number,
 ): Promise<RowCircumstances> {
@@ -182,7 +187,7 @@ export async function readRowCircumstances(
   }
 }
 
-async function isThere(sql: Sql, { source }: Known, key: string): Promise<boolean> {
+async function isThere(sql: Sql, { source }: KnownDiscovery, key: string): Promise<boolean> {
   const there = `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, '$1::text')}`
   try {
     return (await sql.raw.query(there, [key])).rows.length > 0
@@ -193,7 +198,7 @@ async function isThere(sql: Sql, { source }: Known, key: string): Promise<boolea
 }
 
 /** Whether the server can read a place as values of the columns that give the order. */
-async function isPlace(sql: Sql, { source }: Known, place: string): Promise<boolean> {
+async function isPlace(sql: Sql, { source }: KnownDiscovery, place: string): Promise<boolean> {
   const nulls = source.columns.map(({ name, type }) => `NULL::${type} AS ${quoted(name)}`).join(', ')
   const text = `SELECT ${source.behind(source.table, '$1::text')} FROM (SELECT ${nulls}) AS ${source.table}`
   try {

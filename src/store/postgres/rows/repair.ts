@@ -1,5 +1,5 @@
 import type { Sql } from '../server/sql.ts'
-import type { DiscoveryBook, Known } from './book.ts'
+import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
 import { isOwnFault, isPerhapsAltered } from './faults.ts'
 import { isOfRowAsFound, thenOf } from './source.ts'
 
@@ -18,7 +18,7 @@ export interface RepairStep {
 
 interface Asked {
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>
-  book: DiscoveryBook
+  book: DiscoveryCache
   sql: Sql
 }
 
@@ -73,7 +73,7 @@ async function removeNeedless(
 
 async function removeBy(
   write: Asked['write'],
-  known: Known | null,
+  known: KnownDiscovery | null,
   { table, discovery, keys }: { table: Place['table']; discovery: string; keys: readonly string[] },
 ): Promise<number> {
   if (table === 'claims') return write((sql) => endNeedlessClaims(sql, known, discovery, keys))
@@ -85,7 +85,11 @@ async function removeBy(
 }
 
 /** What was copied from another database holds for the row as it is now, and no longer when that is edited. */
-async function seeAsFound(sql: Sql, { source, name }: Known, keys: readonly string[]): Promise<void> {
+async function seeAsFound(
+  sql: Sql,
+  { source, name }: KnownDiscovery,
+  keys: readonly string[],
+): Promise<void> {
   const { table } = source
   const text = `UPDATE "${sql.schema}".ledger l SET row_version = ${source.version(table, `${table}.xmin::text`)},
       row_hash = ${source.hash(table)}
@@ -94,14 +98,19 @@ async function seeAsFound(sql: Sql, { source, name }: Known, keys: readonly stri
   await sql.raw.query(text, [name, keys as string[]])
 }
 
-async function endNeedlessClaims(sql: Sql, known: Known | null, discovery: string, keys: readonly string[]) {
+async function endNeedlessClaims(
+  sql: Sql,
+  known: KnownDiscovery | null,
+  discovery: string,
+  keys: readonly string[],
+) {
   const needless = known === null ? 'false' : `NOT EXISTS (${eligibleRow(known, 'c.row_key')})`
   const text = `DELETE FROM "${sql.schema}".claims c WHERE c.discovery = $1 AND c.row_key = ANY($2::text[]) AND (
       NOT EXISTS (SELECT 1 FROM "${sql.schema}".sessions s WHERE s.id = c.session AND s.ended_at IS NULL) OR ${needless})`
   return (await sql.raw.query(text, [discovery, keys as string[]])).rowCount ?? 0
 }
 
-async function forgetNeedless(sql: Sql, known: Known, keys: readonly string[]): Promise<number> {
+async function forgetNeedless(sql: Sql, known: KnownDiscovery, keys: readonly string[]): Promise<number> {
   const { source, name } = known
   const same = source.same(source.table, `${source.table}.xmin::text`, thenOf('l'))
   const text = `DELETE FROM "${sql.schema}".ledger l WHERE l.discovery = $1 AND l.row_key = ANY($2::text[])
@@ -110,6 +119,6 @@ async function forgetNeedless(sql: Sql, known: Known, keys: readonly string[]): 
   return (await sql.raw.query(text, [name, keys as string[]])).rowCount ?? 0
 }
 
-function eligibleRow({ source }: Known, key: string): string {
+function eligibleRow({ source }: KnownDiscovery, key: string): string {
   return `SELECT 1 FROM ${source.from} WHERE ${source.hasKey(source.table, key)} AND ${source.eligible}`
 }

@@ -1,13 +1,13 @@
 import type { RowValues } from '../../../model/row.ts'
 import type { Database } from '../server/database.ts'
-import type { Known } from './book.ts'
 import { userColumns } from './claim-sql.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { USER_TYPES } from './values.ts'
 
 /** The row as it is now, if it is eligible. As arrays: the user's columns may have any name. */
 export async function readRowValues(
   database: Database,
-  { source }: Known,
+  { source }: KnownDiscovery,
   key: string,
 ): Promise<RowValues | null> {
   const { table, from, eligible } = source

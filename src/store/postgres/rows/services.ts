@@ -1,20 +1,20 @@
 import type { Database } from '../server/database.ts'
 import type { ServerLife } from '../server/server-life.ts'
 import type { TransactionOptions } from '../server/settings.ts'
-import type { DiscoveryBook } from './book.ts'
-import type { Outlook } from './outlook.ts'
+import type { DiscoveryCache } from './discovery-cache.ts'
+import type { RowPreconditions } from './preconditions.ts'
 
 /** What the verbs for rows share. */
 export interface RowServices {
   database: Database
-  book: DiscoveryBook
+  book: DiscoveryCache
   turns: RowTurns
   life: ServerLife
   clockMs: () => number | null
   /** How often something to do was told of. */
   wakes: () => number
   /** The last one of this store: what is probably so. */
-  seen: { outlook: Outlook | null }
+  seen: { outlook: RowPreconditions | null }
 }
 
 /** Which discovery is next, of those that a worker has. */
@@ -32,6 +32,11 @@ export class RowTurns {
 }
 
 /** Nothing of it is promised: whatever is lost with a crash of the server is done again. */
-export const QUIETLY: TransactionOptions = { durable: false, byIndex: true, quiet: true, runsUserSql: true }
+export const BACKGROUND: TransactionOptions = {
+  durable: false,
+  byIndex: true,
+  quiet: true,
+  runsUserSql: true,
+}
 /** A row that the user keeps locked is left alone, before his own transaction is the one that is given up for a deadlock. */
-export const IN_PASSING: TransactionOptions = { ...QUIETLY, lockTimeoutMs: 250 }
+export const BACKGROUND_SHORT_LOCK: TransactionOptions = { ...BACKGROUND, lockTimeoutMs: 250 }

@@ -3,7 +3,7 @@ import { type OrderColumn, orderOf } from '../../source.ts'
 import { type Column, quoted, type Shape } from './shape.ts'
 
 /** How the rows that may be next are found. */
-export type Way =
+export type ScanMethod =
   /** An index leads from one eligible row to the next. */
   | 'index'
   /** No index does: so many rows are looked at in key order, eligible or not. */
@@ -13,7 +13,7 @@ export type Way =
 export interface RowSource {
   readonly declared: DiscoverySource
   readonly columns: readonly Column[]
-  readonly way: Way
+  readonly way: ScanMethod
   /** The name as a literal. */
   readonly name: string
   /** `"app"."files" AS "files"` */
@@ -59,7 +59,7 @@ export function isOfRowAsFound({ version, hash }: Then): string {
 /** Columns of our own beside the user's: no name that somebody would take. */
 export const OWN = { key: '"gleaner:key"', xmin: '"gleaner:xmin"', eligible: '"gleaner:eligible"' } as const
 
-export function rowSource(declared: DiscoverySource, shape: Shape, way: Way): RowSource {
+export function rowSource(declared: DiscoverySource, shape: Shape, way: ScanMethod): RowSource {
   const table = quoted(shape.table)
   const byName = new Map(shape.columns.map((column) => [column.name, column]))
   const key = declared.key.map((name) => byName.get(name)!)

@@ -1,8 +1,8 @@
 import type { Database } from '../server/database.ts'
 import type { Sql } from '../server/sql.ts'
-import type { LookedOver } from './looked-over.ts'
 import { quoted, type Shape } from './shape.ts'
 import { literal } from './source.ts'
+import type { ValidatedSource } from './validated-source.ts'
 
 /** One for a table, whatever discoveries it has: it knows no condition that could become another. */
 export function wakeTrigger({ schema: own }: Sql, { schema, table }: Shape): string {
@@ -21,7 +21,7 @@ export async function hasWakeTrigger(sql: Sql, { oid }: Shape): Promise<boolean>
 }
 
 /** Where it is missing. Two processes that open at the same time wait for each other, and the second finds it done. */
-export async function addWakeTriggers(database: Database, plans: readonly LookedOver[]): Promise<void> {
+export async function addWakeTriggers(database: Database, plans: readonly ValidatedSource[]): Promise<void> {
   for (const { shape } of plans.filter(({ tells }) => !tells)) {
     await database.transaction(async (sql) => {
       await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [

@@ -3,8 +3,8 @@ import type { RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import { fillSlots, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'
-import type { Known } from './book.ts'
-import { attemptsOf, type FoundRow, findBehind, findRow, isOutdated, placeOf, rowOf } from './find.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
+import { attemptsOf, type FoundRow, findBehind, findRow, isOutdated, placeOfRow, rowOf } from './find.ts'
 import { forgetEntry } from './ledger.ts'
 
 /** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
@@ -15,7 +15,7 @@ const TOLD_MIN = 50
 
 /** Rows that were claimed together. The first `start` begin at once. */
 export interface HeldBatch {
-  known: Known
+  known: KnownDiscovery
   found: readonly FoundRow[]
   fence: number
   start: number
@@ -32,7 +32,7 @@ export interface Claiming {
 /** Inside a write transaction: takes what waits where the hand is, and moves it on. */
 export function claimBehind(
   db: Statements,
-  known: Known,
+  known: KnownDiscovery,
   want: RowClaimRequest,
   claiming: Claiming,
   taken: number,
@@ -48,8 +48,8 @@ export function claimBehind(
 }
 
 /** Others learn of it only if that spares them a long walk over what we hold: it is a write. */
-function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[]): void {
-  const place = placeOf(found.at(-1)!)
+function moveOn(db: Statements, { name, hand }: KnownDiscovery, found: readonly FoundRow[]): void {
+  const place = placeOfRow(found.at(-1)!)
   hand.found(place)
   if (found.length < TOLD_MIN) return
   db.sql('UPDATE gleaner_discoveries SET position = ? WHERE name = ?').run(place, name)
@@ -59,7 +59,7 @@ function moveOn(db: Statements, { name, hand }: Known, found: readonly FoundRow[
 /** One that may have taken a worker down: it is run alone. */
 export function claimSuspect(
   db: Statements,
-  known: Known,
+  known: KnownDiscovery,
   { avoid }: RowClaimRequest,
   claiming: Claiming,
 ): HeldBatch | null {
@@ -99,7 +99,7 @@ const HOLD = inSlots(
 
 function hold(
   db: Statements,
-  known: Known,
+  known: KnownDiscovery,
   found: readonly FoundRow[],
   { session, now, fence }: Claiming,
   start: number,

@@ -3,7 +3,7 @@ import type { DiscoverySource } from '../../ports/rows.ts'
 import type { Connection } from '../file/connection.ts'
 import type { Statements } from '../file/statements.ts'
 import { registerDigest } from './digest.ts'
-import { lookOver } from './shape.ts'
+import { validateSource } from './shape.ts'
 import type { RowSource } from './source-sql.ts'
 
 /** So many are counted on the spot. */
@@ -38,5 +38,5 @@ export function countRows(db: Statements, rows: RowSource, now: number): RowCoun
 export function countAside(connection: Connection, source: DiscoverySource, now: number): Promise<RowCounts> {
   registerDigest(connection.raw)
   const db = connection.statements
-  return connection.snapshot(() => countRows(db, lookOver(db, source), now))
+  return connection.snapshot(() => countRows(db, validateSource(db, source), now))
 }

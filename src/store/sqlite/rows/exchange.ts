@@ -3,15 +3,15 @@ import type { BrokenDiscovery, RowClaimRequest, RowExchange, RowsExchanged } fro
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
-import { type DiscoveryBook, type Known, pause } from './book.ts'
 import { claimBehind, claimingFor, claimSuspect, type HeldBatch, waitingSuspects } from './claim.ts'
-import type { Together } from './complete-together.ts'
+import type { CompletionBatch } from './complete-batch.ts'
+import { type DiscoveryCache, type KnownDiscovery, pauseDiscovery } from './discovery-cache.ts'
 import { endClaim, rowsHeldBy } from './held.ts'
 import { settleRows } from './settle.ts'
 
 /** What is known beside the database: discoveries, and who was served last. */
 export interface RowMemory {
-  book: DiscoveryBook
+  book: DiscoveryCache
   served: string | null
 }
 
@@ -23,7 +23,7 @@ export interface RowEffect {
   freed: boolean
 }
 
-export function hasRowNews({ outcomes, starts, holding }: RowExchange): boolean {
+export function hasRowChanges({ outcomes, starts, holding }: RowExchange): boolean {
   return outcomes.length > 0 || starts.length > 0 || holding !== undefined
 }
 
@@ -32,7 +32,7 @@ export function exchangeRows(
   db: Statements,
   memory: RowMemory,
   exchange: RowExchange,
-  groups: readonly Together[] | null,
+  groups: readonly CompletionBatch[] | null,
   now: number,
 ): RowEffect {
   const session = Number(exchange.session)
@@ -76,7 +76,7 @@ function isFreed(answer: RowAnswer): boolean {
 /** What only the store knows of goes back, and what only the worker knows of is lost. */
 function compareHeld(
   db: Statements,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   session: number,
   { holding }: RowExchange,
 ): { unknown: boolean; lost: string[] } {
@@ -131,7 +131,7 @@ function claimRows(taking: Taking, want: RowClaimRequest, session: number, now: 
 }
 
 /** A condition that fails on some row is paused, with what the database says of it: it must not stop the others. */
-function unlessBroken<T>(taking: Taking, { name, rows }: Known, work: () => T): T | null {
+function unlessBroken<T>(taking: Taking, { name, rows }: KnownDiscovery, work: () => T): T | null {
   try {
     return work()
   } catch (error) {
@@ -142,7 +142,7 @@ function unlessBroken<T>(taking: Taking, { name, rows }: Known, work: () => T): 
 }
 
 /** Beginning with the one whose turn it is. A discovery whose table is not what it was is paused, and harms no other. */
-function openHere(taking: Taking, { discoveries }: RowClaimRequest): Known[] {
+function openHere(taking: Taking, { discoveries }: RowClaimRequest): KnownDiscovery[] {
   const { book, served } = taking.memory
   return book.open(inTurn(discoveries, served)).flatMap(({ name, known, problem }) => {
     if (problem !== null) stop(taking, name, problem)
@@ -151,7 +151,7 @@ function openHere(taking: Taking, { discoveries }: RowClaimRequest): Known[] {
 }
 
 function stop({ db, broken }: Taking, discovery: string, reason: string): void {
-  if (pause(db, discovery, reason)) broken.push({ discovery, reason })
+  if (pauseDiscovery(db, discovery, reason)) broken.push({ discovery, reason })
 }
 
 function inTurn(names: readonly string[], served: string | null): string[] {

@@ -1,7 +1,7 @@
 import type { ColumnValue, RowValues } from '../../../model/row.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Known } from './book.ts'
-import type { Walked } from './hand.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
+import type { ScannedStep } from './scan-cursor.ts'
 import type { RowSource } from './source-sql.ts'
 
 /** Eligible rows that one look examines at most, beyond what it is to find. */
@@ -25,16 +25,17 @@ const LEAD = 5
 /** The next ones that wait behind a position: `count` of them at most, among a bounded number of eligible ones. */
 export function findBehind(
   db: Statements,
-  known: Known,
+  known: KnownDiscovery,
   position: string | null,
   count: number,
   now: number,
 ): FoundRow[] {
-  const { name, rows, wording } = known
+  const { name, rows, statements } = known
   const from = rows.from(position)
   const bound = { name, now, count, examined: count + EXAMINED_MAX, ...at(position) }
-  if (wording.findsByKey(db)) return exactRows(db, wording.find(from)).all(bound) as unknown as FoundRow[]
-  const keys = db.sql(wording.findKeys(from)).raw(true).all(bound) as unknown as [string, string | null][]
+  if (statements.findsByKey(db))
+    return exactRows(db, statements.find(from)).all(bound) as unknown as FoundRow[]
+  const keys = db.sql(statements.findKeys(from)).raw(true).all(bound) as unknown as [string, string | null][]
   return keys.map(([key, place]) => {
     const [, version, , ...rest] = findRow(db, known, key)!
     return [key, version, place, ...rest]
@@ -44,22 +45,26 @@ export function findBehind(
 /** Whether there is any; a look that takes no lock. */
 export function isAnyBehind(
   db: Statements,
-  { name, rows, wording }: Known,
+  { name, rows, statements }: KnownDiscovery,
   position: string | null,
   now: number,
 ): boolean {
   const bound = { name, now, examined: 1 + EXAMINED_MAX, ...at(position) }
-  return db.scalar(wording.isAny(rows.from(position))).get(bound) !== undefined
+  return db.scalar(statements.isAny(rows.from(position))).get(bound) !== undefined
 }
 
 /** How far a look came that brought nothing. */
-export function walkedBehind(db: Statements, { rows, wording }: Known, position: string | null): Walked {
+export function scannedBehind(
+  db: Statements,
+  { rows, statements }: KnownDiscovery,
+  position: string | null,
+): ScannedStep {
   const from = rows.from(position)
   const limit = 1 + EXAMINED_MAX
-  const examined = db.scalar(wording.countNext(from)).get({ ...at(position), limit }) as number
+  const examined = db.scalar(statements.countNext(from)).get({ ...at(position), limit }) as number
   if (examined === 0) return { examined, place: null, atEnd: true }
   const skip = examined - 1
-  const place = db.scalar(wording.placeOfNext(from)).get({ ...at(position), skip }) as string
+  const place = db.scalar(statements.placeOfNext(from)).get({ ...at(position), skip }) as string
   return { examined, place, atEnd: examined < limit }
 }
 
@@ -68,8 +73,8 @@ function at(position: string | null): { position?: string } {
 }
 
 /** This one, if it is eligible. */
-export function findRow(db: Statements, { name, wording }: Known, key: string): FoundRow | null {
-  return (exactRows(db, wording.findRow()).get({ name, key }) as unknown as FoundRow | undefined) ?? null
+export function findRow(db: Statements, { name, statements }: KnownDiscovery, key: string): FoundRow | null {
+  return (exactRows(db, statements.findRow()).get({ name, key }) as unknown as FoundRow | undefined) ?? null
 }
 
 /** Arrays, because the user's columns may have any name; integers as they are. */
@@ -87,7 +92,7 @@ export function attemptsOf(row: FoundRow): number {
   return attempts === null || isOutdated(row) ? 0 : Number(attempts)
 }
 
-export function placeOf([key, , place]: FoundRow): string {
+export function placeOfRow([key, , place]: FoundRow): string {
   return place ?? key
 }
 

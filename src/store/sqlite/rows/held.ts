@@ -3,7 +3,7 @@ import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
 import { type Filled, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
-import type { DiscoveryBook } from './book.ts'
+import type { DiscoveryCache } from './discovery-cache.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 
 interface ClaimRow {
@@ -39,7 +39,7 @@ export function claimHeldBy(
 const UNKNOWN = { maxAttempts: 3 }
 
 /** All its claims: there are few at any time. */
-export function rowsHeldBy(db: Statements, book: DiscoveryBook, session: number): HeldRow[] {
+export function rowsHeldBy(db: Statements, book: DiscoveryCache, session: number): HeldRow[] {
   const claims = db.sql('SELECT * FROM gleaner_claims WHERE session = ?').all(session) as ClaimRow[]
   if (claims.length === 0) return []
   const sources = new Map(book.all().map((source) => [source.name, source]))
@@ -88,7 +88,7 @@ export function endClaims(db: Statements, discovery: string, keys: Filled): numb
  */
 export function giveRowBack(
   db: Statements,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   row: HeldRow,
   transition: RowTransition,
   now: number,
@@ -103,10 +103,10 @@ export function giveRowBack(
 }
 
 /** Null: the row is gone or not eligible any more, or nobody can tell. */
-function versionNow(db: Statements, book: DiscoveryBook, { discovery, key }: HeldRow): string | null {
+function versionNow(db: Statements, book: DiscoveryCache, { discovery, key }: HeldRow): string | null {
   try {
-    const { wording } = book.get(discovery)
-    return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
+    const { statements } = book.get(discovery)
+    return (db.scalar(statements.versionOf).get({ key }) as string | undefined) ?? null
   } catch {
     // The table is not what it was: whatever comes of it is a new row.
     return null

@@ -21,18 +21,18 @@ import { isLive, markUseful } from '../sessions/live.ts'
 import { runEffects } from '../tasks/effects.ts'
 import type { OurDatabase } from '../tasks/within.ts'
 import { claimsOf } from './claim.ts'
-import { togetherOf } from './complete-together.ts'
+import { completionBatches } from './complete-batch.ts'
 import { countRows, isQuicklyCounted } from './count.ts'
 import { registerDigest } from './digest.ts'
-import { exchangeRows, hasRowNews, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
+import { exchangeRows, hasRowChanges, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
 import { findRow, rowOf } from './find.ts'
-import { type Look, LookAround } from './look.ts'
 import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
-import { handIn } from './one-by-one.ts'
-import { isPlanned, lookOverAll, writePlan } from './plan.ts'
+import { isPlanned, validateSources, writePlan } from './plan.ts'
 import { listRows, readRow, readRowCircumstances } from './records.ts'
 import { forgetOutdated, repairRows } from './repair.ts'
+import { RowScan, type ScanAnswer } from './scan.ts'
 import { settleRow } from './settle.ts'
+import { handIn } from './settle-single.ts'
 
 export interface RowServices {
   connection: Connection
@@ -51,7 +51,7 @@ export interface RowServices {
 /** A ledger entry more or less is looked at again at once; bounded, should somebody edit all the time. */
 const LOOKS_MAX = 100_000
 
-function shown({ kind: _, ...answer }: Look & { kind: 'nothing' }) {
+function shown({ kind: _, ...answer }: ScanAnswer & { kind: 'nothing' }) {
   return answer
 }
 
@@ -64,7 +64,7 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
   const counts = new Map<string, Promise<RowCounts>>()
 
   const exchange = async (asked: RowExchange): Promise<RowsExchanged> => {
-    const groups = togetherOf(asked.outcomes)
+    const groups = completionBatches(asked.outcomes)
     const { answer, held, freed } = await write('normal', (): RowEffect => {
       const effect = exchangeRows(db, memory, asked, groups, now())
       heed(asked.session, asked.want, effect.held.length)
@@ -74,7 +74,7 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
     return { ...answer, claims: held.flatMap(claimsOf) }
   }
   const lookAround = async (session: string, want: RowClaimRequest): Promise<RowsExchanged> => {
-    const around = new LookAround(db, book)
+    const around = new RowScan(db, book)
     heed(session, want, 0)
     let conflicts = 0
     const broken: BrokenDiscovery[] = []
@@ -106,7 +106,7 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
 
   return {
     async planDiscoveries(sources) {
-      const looks = await read(() => lookOverAll(db, sources))
+      const looks = await read(() => validateSources(db, sources))
       const changed = await read(() => looks.filter(({ rows, planned }) => !isPlanned(db, rows, planned)))
       if (changed.length > 0) {
         await write(promised, () => {
@@ -119,10 +119,10 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
 
     async exchangeRows(asked) {
       const { want, session } = asked
-      if (want === null && !hasRowNews(asked)) {
+      if (want === null && !hasRowChanges(asked)) {
         return read(() => (isLive(db, Number(session)) ? NOTHING : { ...NOTHING, sessionEnded: true }))
       }
-      const handedIn = hasRowNews(asked) ? await handIn(asked, exchange) : NOTHING
+      const handedIn = hasRowChanges(asked) ? await handIn(asked, exchange) : NOTHING
       if (want === null || handedIn.claims.length > 0 || handedIn.sessionEnded) return handedIn
       const { answers, refused, broken = [] } = handedIn
       const found = await lookAround(session, want)

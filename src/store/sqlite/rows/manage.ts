@@ -1,12 +1,12 @@
 import { entryReleased } from '../../../model/ledger.ts'
 import type { RetryRowAnswer } from '../../ports/rows.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Known } from './book.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { entryOf, readEntry, writeEntry } from './ledger.ts'
 import { readRow } from './records.ts'
 
 /** Inside a write transaction. */
-export function retryRow(db: Statements, known: Known, key: string, now: number): RetryRowAnswer {
+export function retryRow(db: Statements, known: KnownDiscovery, key: string, now: number): RetryRowAnswer {
   const row = readRow(db, known, key, now)
   if (row === null) return 'gone'
   if (row.state === 'claimed') return 'claimed'
@@ -16,7 +16,7 @@ export function retryRow(db: Statements, known: Known, key: string, now: number)
 
 export function releaseRows(
   db: Statements,
-  { name }: Known,
+  { name }: KnownDiscovery,
   { limit, after }: { limit: number; after: string | null },
   now: number,
 ): { released: number; next: string | null } {

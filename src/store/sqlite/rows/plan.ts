@@ -1,13 +1,13 @@
 import type { DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
 import type { Statements } from '../file/statements.ts'
-import { missingIndex } from './advice.ts'
-import { lookOver, shapeOf } from './shape.ts'
+import { missingIndex } from './index-advice.ts'
+import { shapeOf, validateSource } from './shape.ts'
 import { quoted, type RowSource } from './source-sql.ts'
 
 /** Looks at all of them before anything is written. */
-export function lookOverAll(db: Statements, sources: readonly DiscoverySource[]) {
+export function validateSources(db: Statements, sources: readonly DiscoverySource[]) {
   return sources.map((declared) => {
-    const rows = lookOver(db, declared)
+    const rows = validateSource(db, declared)
     return { rows, planned: plannedOf(db, rows) }
   })
 }

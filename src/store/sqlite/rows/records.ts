@@ -6,17 +6,17 @@ import { PageBytes } from '../../page-bytes.ts'
 import type { PageRequest } from '../../ports/page.ts'
 import { SERVING, type ServingRow, serving } from '../../serving-row.ts'
 import type { Statements } from '../file/statements.ts'
-import type { DiscoveryBook, Known } from './book.ts'
+import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
 import { entryOf, type LedgerRow, readEntry } from './ledger.ts'
 import { knownOrProblem } from './repair.ts'
 
 /** Rows that one page looks at, so that it answers soon although few fit. */
 const EXAMINED_MAX = 5_000
 
-export function readRow(db: Statements, known: Known, key: string, now: number): RowRecord | null {
-  const { name, wording, rows } = known
+export function readRow(db: Statements, known: KnownDiscovery, key: string, now: number): RowRecord | null {
+  const { name, statements, rows } = known
   if (!rows.isKey(key)) return null
-  const version = db.scalar(wording.versionOf).get({ key }) as string | undefined
+  const version = db.scalar(statements.versionOf).get({ key }) as string | undefined
   if (version === undefined) return null
   const entry = readEntry(db, name, key)
   const claim = db
@@ -55,7 +55,7 @@ function blockedState(row: LedgerRow | undefined, now: number): RowState {
 
 export function listRows(
   db: Statements,
-  known: Known,
+  known: KnownDiscovery,
   { state }: { state?: RowState },
   { limit, cursor }: PageRequest,
   now: number,
@@ -88,7 +88,7 @@ interface Candidate {
 /** Who may be in this state, behind a place, in the order of the listing. */
 function candidates(
   db: Statements,
-  { name, rows }: Known,
+  { name, rows }: KnownDiscovery,
   state: RowState | undefined,
   place: string | null,
   limit: number,
@@ -116,7 +116,7 @@ function candidates(
 
 export function readRowCircumstances(
   db: Statements,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   name: string,
   key: string,
   now: number,
@@ -143,7 +143,7 @@ export function readRowCircumstances(
   }
 }
 
-function isThere(db: Statements, { rows }: Known, key: string): boolean {
+function isThere(db: Statements, { rows }: KnownDiscovery, key: string): boolean {
   if (!rows.isKey(key)) return false
   return db.scalar(`SELECT 1 FROM ${rows.table} WHERE ${rows.isRow(':key')}`).get({ key }) !== undefined
 }

@@ -1,6 +1,6 @@
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { type DiscoveryBook, isOwnFault, type Known, type Review } from './book.ts'
+import { type DiscoveryCache, isOwnFault, type KnownDiscovery, type Review } from './discovery-cache.ts'
 import { endClaim } from './held.ts'
 import { forgetEntry } from './ledger.ts'
 
@@ -8,7 +8,7 @@ import { forgetEntry } from './ledger.ts'
 const REVIEWED_MAX = 200
 
 /** Entries of rows that were edited since, or need nothing any more: a bounded step, and round again. */
-export function outdatedEntries(db: Statements, known: Known, review: Review): string[] {
+export function outdatedEntries(db: Statements, known: KnownDiscovery, review: Review): string[] {
   const keys = db
     .scalar('SELECT row_key FROM gleaner_ledger WHERE discovery = ? AND row_key > ? ORDER BY row_key LIMIT ?')
     .all(known.name, review.after, REVIEWED_MAX) as string[]
@@ -16,7 +16,7 @@ export function outdatedEntries(db: Statements, known: Known, review: Review): s
   return outdatedOf(db, known, keys)
 }
 
-function outdatedOf(db: Statements, { name, rows }: Known, keys: readonly string[]): string[] {
+function outdatedOf(db: Statements, { name, rows }: KnownDiscovery, keys: readonly string[]): string[] {
   if (keys.length === 0) return []
   return db
     .scalar(`SELECT l.row_key FROM json_each(:keys) k CROSS JOIN gleaner_ledger l ON l.discovery = :name AND l.row_key = k.value
@@ -27,7 +27,7 @@ function outdatedOf(db: Statements, { name, rows }: Known, keys: readonly string
 }
 
 /** Inside a write transaction: those of them that are still so. */
-export function forgetOutdated(db: Statements, known: Known, keys: readonly string[]): number {
+export function forgetOutdated(db: Statements, known: KnownDiscovery, keys: readonly string[]): number {
   const still = outdatedOf(db, known, keys)
   for (const key of still) forgetEntry(db, known.name, key)
   return still.length
@@ -44,7 +44,7 @@ const BEGINNING: Place = { table: 'claims', discovery: '', key: '' }
 /** Inside a write transaction: a bounded step through the claims, and then through the ledger. */
 export function repairRows(
   db: Statements,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   step: { limit: number; after: string | null },
 ): { removed: number; next: string | null } {
   const place = step.after === null ? BEGINNING : (JSON.parse(step.after) as Place)
@@ -76,7 +76,7 @@ export function repairRows(
 /** Whose session is over, and whose row needs nothing any more: who still runs it works in vain. */
 function endNeedless(
   db: Statements,
-  known: Known | null,
+  known: KnownDiscovery | null,
   discovery: string,
   keys: readonly string[],
 ): number {
@@ -104,13 +104,13 @@ function byDiscovery(rows: readonly { discovery: string; key: string }[]): Map<s
 }
 
 /** Null: the declaration no longer fits its table, so that it is not known which rows it means. */
-export function knownOrNull(book: DiscoveryBook, discovery: string): Known | null {
+export function knownOrNull(book: DiscoveryCache, discovery: string): KnownDiscovery | null {
   const known = knownOrProblem(book, discovery)
   return known instanceof Error ? null : known
 }
 
 /** An error: why the declaration no longer fits its table. */
-export function knownOrProblem(book: DiscoveryBook, discovery: string): Known | Error {
+export function knownOrProblem(book: DiscoveryCache, discovery: string): KnownDiscovery | Error {
   try {
     return book.get(discovery)
   } catch (error) {

@@ -4,28 +4,32 @@ import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../.
 import type { Failure } from '../../../model/task.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { type Known, pause } from './book.ts'
-import { completeTogether, isCompleted, type Together } from './complete-together.ts'
+import { type CompletionBatch, completeBatches, isCompleted } from './complete-batch.ts'
+import { type KnownDiscovery, pauseDiscovery } from './discovery-cache.ts'
 import { claimHeldBy, endClaim, type HeldRow, heldRow } from './held.ts'
 import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import { knownOrProblem } from './repair.ts'
-import type { HandedIn, Settling } from './settling.ts'
+import type { RowToSettle, Settling } from './row-to-settle.ts'
 import { bound, wrongColumns } from './values.ts'
 
 /** Inside a write transaction. One after the other, unless all simply succeed, as they almost always do. */
 export function settleRows(
   settling: Settling,
-  outcomes: readonly HandedIn[],
-  groups: readonly Together[] | null,
+  outcomes: readonly RowToSettle[],
+  groups: readonly CompletionBatch[] | null,
 ): RowAnswer[] {
-  const together = groups !== null && completeTogether(settling, groups)
+  const together = groups !== null && completeBatches(settling, groups)
   return outcomes.map((handedIn) =>
     together && isCompleted(handedIn) ? { kind: 'done' } : settleRow(settling, handedIn),
   )
 }
 
 /** One row, whatever became of it. `effects` are the handler's own writes. */
-export function settleRow(settling: Settling, handedIn: HandedIn, effects: () => void = () => {}): RowAnswer {
+export function settleRow(
+  settling: Settling,
+  handedIn: RowToSettle,
+  effects: () => void = () => {},
+): RowAnswer {
   const { db, book, session } = settling
   const { discovery, key } = readRowId(handedIn.id)!
   const { outcome, fence } = handedIn
@@ -61,7 +65,7 @@ export function settleRow(settling: Settling, handedIn: HandedIn, effects: () =>
 
 interface Row {
   settling: Settling
-  known: Known
+  known: KnownDiscovery
   held: HeldRow
 }
 
@@ -140,7 +144,7 @@ function paused(to: Row, reason: string): RowAnswer {
 }
 
 function pausedFor(db: Statements, discovery: string, reason: string): RowAnswer {
-  pause(db, discovery, reason)
+  pauseDiscovery(db, discovery, reason)
   return { kind: 'paused', reason }
 }
 
@@ -171,9 +175,9 @@ function remember(
 }
 
 /** Null: it is gone, or not eligible. An error: its condition fails on it. */
-function versionOf(db: Statements, { wording }: Known, key: string): string | null | Error {
+function versionOf(db: Statements, { statements }: KnownDiscovery, key: string): string | null | Error {
   try {
-    return (db.scalar(wording.versionOf).get({ key }) as string | undefined) ?? null
+    return (db.scalar(statements.versionOf).get({ key }) as string | undefined) ?? null
   } catch (error) {
     if (isUnanswerable(error)) return error as Error
     throw error
@@ -181,12 +185,12 @@ function versionOf(db: Statements, { wording }: Known, key: string): string | nu
 }
 
 /** After the triggers of the user's own, which RETURNING would not see. */
-function isEligible(db: Statements, { wording }: Known, key: string): boolean {
-  return db.scalar(wording.isEligible).get({ key }) !== undefined
+function isEligible(db: Statements, { statements }: KnownDiscovery, key: string): boolean {
+  return db.scalar(statements.isEligible).get({ key }) !== undefined
 }
 
-function updateRow(db: Statements, { wording }: Known, key: string, values: RowValues): void {
+function updateRow(db: Statements, { statements }: KnownDiscovery, key: string, values: RowValues): void {
   const columns = Object.keys(values)
   if (columns.length === 0) return
-  db.sql(wording.update(columns)).run({ key }, ...bound(values))
+  db.sql(statements.update(columns)).run({ key }, ...bound(values))
 }

@@ -1,12 +1,12 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { badDiscovery as bad, checkColumns, checkCondition, checkNotNull, realColumns } from '../../source.ts'
 import type { Statements } from '../file/statements.ts'
-import { indexFor } from './advice.ts'
 import { affinityOf } from './affinity.ts'
+import { indexFor } from './index-advice.ts'
 import { type Column, quoted, type RowSource, sourceSql } from './source-sql.ts'
 
 /** Looks the table over. Throws what is wrong with the declaration. */
-export function lookOver(db: Statements, declared: DiscoverySource): RowSource {
+export function validateSource(db: Statements, declared: DiscoverySource): RowSource {
   const source = { ...declared, table: ownTable(db, declared) }
   const shape = shapeOf(db, source.table)
   const columns = shape.map(({ name }) => name)

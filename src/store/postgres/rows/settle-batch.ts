@@ -1,19 +1,19 @@
-import { asFailed, type Group, groupOf, knownFor, readSettled, settleStatement } from './completing.ts'
+import { asFailed, type Group, groupOf, knownFor, readSettled, settleStatement } from './completion-group.ts'
 import { faultOf, isLocked, isPerhapsAltered } from './faults.ts'
-import { type Answers, endOurs, type HandedIn, type Judged } from './handing-in.ts'
-import { judgeAll, lockSession, pauseWith, settling } from './judging.ts'
-import type { Looking } from './looking.ts'
-import { type Along, liveness, type Outlook } from './outlook.ts'
-import { IN_PASSING, QUIETLY, type RowServices } from './services.ts'
+import { type FirstBatch, liveness, type RowPreconditions } from './preconditions.ts'
+import { type EndedRow, endOurs, type RowAnswers, type RowToSettle } from './row-to-settle.ts'
+import type { RowScan } from './scan.ts'
+import { BACKGROUND, BACKGROUND_SHORT_LOCK, type RowServices } from './services.ts'
+import { endAndPause, inSettlingTransaction, lockSession, settleEndedByDiscovery } from './settle-ended.ts'
 
 /** Everything in one batch; or, if that was refused, one by one. */
-export async function together(
+export async function settleBatch(
   services: RowServices,
   session: string,
   groups: readonly Group[],
-  looking: Looking | null,
-  answers: Answers,
-): Promise<Outlook> {
+  looking: RowScan | null,
+  answers: RowAnswers,
+): Promise<RowPreconditions> {
   const { database } = services
   const justLook = looking?.justLook() ?? liveness(database.sql.schema, session)
   const along = (await looking?.along()) ?? justLook
@@ -21,7 +21,7 @@ export async function together(
   if (seen === null) {
     for (const group of groups) await oneByOne(services, session, group, answers)
   } else if (along.depth === 'thorough' || !seen.ripe) return seen
-  return justLook.take(await database.batch(justLook.statements, QUIETLY))
+  return justLook.take(await database.batch(justLook.statements, BACKGROUND))
 }
 
 /** Null: it was refused, and nothing of it has happened. */
@@ -29,13 +29,16 @@ async function inOneVolley(
   services: RowServices,
   session: string,
   groups: readonly Group[],
-  along: Along,
-  answers: Answers,
-): Promise<Outlook | null> {
+  along: FirstBatch,
+  answers: RowAnswers,
+): Promise<RowPreconditions | null> {
   const statements = [...groups.map((group) => settleStatement(group, session)), ...along.statements]
   let results: any[][][]
   try {
-    results = await services.database.batch(statements, groups.length > 0 ? IN_PASSING : QUIETLY)
+    results = await services.database.batch(
+      statements,
+      groups.length > 0 ? BACKGROUND_SHORT_LOCK : BACKGROUND,
+    )
   } catch (error) {
     if (faultOf(error) === null) throw error
     return null
@@ -49,13 +52,13 @@ async function inOneVolley(
 /** Their claims are over already: nobody can tell from here whether somebody else has them now, and the ledger need not know. */
 async function judgeLater(
   services: RowServices,
-  unwritten: readonly Judged[],
-  answers: Answers,
+  unwritten: readonly EndedRow[],
+  answers: RowAnswers,
 ): Promise<void> {
   if (unwritten.length === 0) return
-  await settling(services, async (sql, again) => {
+  await inSettlingTransaction(services, async (sql, again) => {
     const now = services.clockMs() ?? (await sql.row<{ now: number }>('SELECT gleaner.now_ms() AS now'))!.now
-    await judgeAll(services, sql, unwritten, { answers, now, again })
+    await settleEndedByDiscovery(services, sql, unwritten, { answers, now, again })
   })
 }
 
@@ -64,7 +67,7 @@ async function oneByOne(
   services: RowServices,
   session: string,
   given: Group,
-  answers: Answers,
+  answers: RowAnswers,
 ): Promise<void> {
   let group = given
   for (const [at, row] of given.rows.entries()) {
@@ -75,7 +78,7 @@ async function oneByOne(
       if (!mayBeOutdated || !isPerhapsAltered(error)) throw error
       const fresh = await lookedOver(services, given)
       if (typeof fresh === 'string') {
-        return pauseWith(services, session, given.rows.slice(at), { answers, reason: fresh })
+        return endAndPause(services, session, given.rows.slice(at), { answers, reason: fresh })
       }
       group = fresh
       await alone(services, session, { ...group, rows: [row] }, answers, false)
@@ -95,12 +98,12 @@ async function alone(
   services: RowServices,
   session: string,
   group: Group,
-  answers: Answers,
+  answers: RowAnswers,
   mayBeOutdated: boolean,
 ): Promise<void> {
   const row = group.rows[0]!
   try {
-    const [result] = await services.database.batch([settleStatement(group, session)], QUIETLY)
+    const [result] = await services.database.batch([settleStatement(group, session)], BACKGROUND)
     await judgeLater(services, readSettled(group, result!, answers), answers)
   } catch (error) {
     if (faultOf(error) === null || (mayBeOutdated && isPerhapsAltered(error))) throw error
@@ -113,12 +116,12 @@ async function alone(
 async function judgeAlone(
   services: RowServices,
   session: string,
-  failed: HandedIn,
-  answers: Answers,
+  failed: RowToSettle,
+  answers: RowAnswers,
 ): Promise<void> {
-  await settling(services, async (sql, again) => {
+  await inSettlingTransaction(services, async (sql, again) => {
     const { live, now } = await lockSession(sql, session, services.clockMs())
     const ended = live ? await endOurs(sql, session, [failed], answers) : []
-    await judgeAll(services, sql, ended, { answers, now, again })
+    await settleEndedByDiscovery(services, sql, ended, { answers, now, again })
   })
 }

@@ -3,7 +3,7 @@ const COSTLY_ROUND = 5_000
 const REST_FACTOR = 4
 
 /** A step of a walk: how many rows there were, and the place of the last of them. */
-export interface Walked {
+export interface ScannedStep {
   examined: number
   place: string | null
   atEnd: boolean
@@ -13,7 +13,7 @@ export interface Walked {
  * Where a store looks for the next rows of a discovery: behind the last one it found. What is kept back at the head is so not
  * walked over each time. Where the user gave an order, the head is looked at first: something more urgent may have come.
  */
-export class Hand {
+export class ScanCursor {
   readonly #headFirst: boolean
   #position: string | null = null
   #heard: string | null = null
@@ -40,12 +40,12 @@ export class Hand {
   }
 
   /** A round over everything that this store may find. Thorough: however costly the last one was. */
-  round(nowMs: number, thorough: boolean): Round {
+  round(nowMs: number, thorough: boolean): ScanRound {
     const rests = !thorough && nowMs < this.#restsUntilMs
     const legs = this.places().map((from) => ({ from, short: rests && from === null && this.#headFirst }))
-    if (this.#headFirst && !rests) return new Round(this, [{ from: null, short: false }])
+    if (this.#headFirst && !rests) return new ScanRound(this, [{ from: null, short: false }])
     if (!rests && this.#position !== null) legs.push({ from: null, short: false })
-    return new Round(this, legs)
+    return new ScanRound(this, legs)
   }
 
   /** What comes in behind the position is found at any time; a whole round after a costly one has to wait. */
@@ -65,13 +65,13 @@ interface Leg {
 }
 
 /** A walk in bounded steps: from the hand's position to the end, and then everything from the beginning. */
-export class Round {
-  readonly #hand: Hand
+export class ScanRound {
+  readonly #hand: ScanCursor
   readonly #legs: Leg[]
   #examined = 0
   #workMs = 0
 
-  constructor(hand: Hand, legs: Leg[]) {
+  constructor(hand: ScanCursor, legs: Leg[]) {
     this.#hand = hand
     this.#legs = legs
   }
@@ -90,7 +90,7 @@ export class Round {
   }
 
   /** There was nothing; to see that took so long. */
-  passed({ examined, place, atEnd }: Walked, workMs: number, nowMs: number): void {
+  passed({ examined, place, atEnd }: ScannedStep, workMs: number, nowMs: number): void {
     const leg = this.#legs[0]!
     this.#workMs += workMs
     this.#examined += examined

@@ -1,23 +1,23 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import type { Database } from '../server/database.ts'
-import { claimSql, type Look } from './claim-sql.ts'
+import { claimSql, type ScanStart } from './claim-sql.ts'
 import { isOwnFault, isPerhapsAltered } from './faults.ts'
-import { lookOver } from './look-over.ts'
-import type { LookedOver } from './looked-over.ts'
+import { ScanCursor } from './scan-cursor.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
 import type { RowSource } from './source.ts'
-import { Walk } from './walk.ts'
+import { validateSource } from './validate.ts'
+import type { ValidatedSource } from './validated-source.ts'
 
 /** A discovery as this store works on it. */
-export class Known {
+export class KnownDiscovery {
   readonly name: string
   readonly declared: DiscoverySource
   readonly source: RowSource
   /** Of the declarations, when it was learnt. */
   readonly version: number
-  readonly walk: Walk
+  readonly walk: ScanCursor
   /** Whether its table says when it is written. */
   readonly tells: boolean
   readonly #schema: string
@@ -25,18 +25,18 @@ export class Known {
   /** Part of each text: what was prepared for a table that has changed since is not used again. */
   readonly #edition: number
 
-  constructor({ source, tells }: LookedOver, schema: string, version: number, edition: number) {
+  constructor({ source, tells }: ValidatedSource, schema: string, version: number, edition: number) {
     this.source = source
     this.declared = source.declared
     this.name = source.declared.name
     this.version = version
     this.tells = tells
-    this.walk = new Walk(source.way, source.declared.orderBy !== null)
+    this.walk = new ScanCursor(source.way, source.declared.orderBy !== null)
     this.#schema = `"${schema}"`
     this.#edition = edition
   }
 
-  claimText(at: Look['at'], tells: boolean): string {
+  claimText(at: ScanStart['at'], tells: boolean): string {
     return this.#text(`${at} ${tells}`, () => claimSql(this.source, this.#schema, at, tells))
   }
 
@@ -59,9 +59,9 @@ export class Known {
 }
 
 /** What this store knows of discoveries: each as the last process that planned it said. */
-export class DiscoveryBook {
+export class DiscoveryCache {
   readonly #database: Database
-  readonly #known = new Map<string, Promise<Known>>()
+  readonly #known = new Map<string, Promise<KnownDiscovery>>()
   #edition = 0
 
   constructor(database: Database) {
@@ -69,7 +69,7 @@ export class DiscoveryBook {
   }
 
   /** Throws UNKNOWN_DISCOVERY, and BAD_DISCOVERY when the table is not what it was any more. */
-  get(name: string): Promise<Known> {
+  get(name: string): Promise<KnownDiscovery> {
     const known = this.#known.get(name) ?? this.#learn(name)
     this.#known.set(name, known)
     known.catch(() => this.#known.delete(name))
@@ -77,13 +77,13 @@ export class DiscoveryBook {
   }
 
   /** Looks it over once more: it was planned anew, or its table was altered. */
-  again(name: string): Promise<Known> {
+  again(name: string): Promise<KnownDiscovery> {
     this.#known.delete(name)
     return this.get(name)
   }
 
   /** An error: why its declaration does not fit its table. Looked over once more, if it is to be. */
-  async getOrProblem(name: string, again = false): Promise<Known | Error> {
+  async getOrProblem(name: string, again = false): Promise<KnownDiscovery | Error> {
     try {
       return await (again ? this.again(name) : this.get(name))
     } catch (error) {
@@ -93,7 +93,7 @@ export class DiscoveryBook {
   }
 
   /** Reads by what is known of it; if its table was altered since, it is looked over and read once more. */
-  async reading<T>(name: string, read: (known: Known) => Promise<T>): Promise<T> {
+  async reading<T>(name: string, read: (known: KnownDiscovery) => Promise<T>): Promise<T> {
     try {
       return await read(await this.get(name))
     } catch (error) {
@@ -102,7 +102,7 @@ export class DiscoveryBook {
     return read(await this.again(name))
   }
 
-  async #learn(name: string): Promise<Known> {
+  async #learn(name: string): Promise<KnownDiscovery> {
     const { sql } = this.#database
     const row = await sql.row<{ source: string; version: number }>(
       `SELECT source, (SELECT value FROM gleaner.settings WHERE key = 'discoveries') AS version
@@ -110,8 +110,8 @@ export class DiscoveryBook {
       [name],
     )
     if (row === undefined) throw unknownDiscovery(name)
-    const looked = await lookOver(this.#database, JSON.parse(row.source) as DiscoverySource)
+    const looked = await validateSource(this.#database, JSON.parse(row.source) as DiscoverySource)
     this.#edition += 1
-    return new Known(looked, sql.schema, row.version, this.#edition)
+    return new KnownDiscovery(looked, sql.schema, row.version, this.#edition)
   }
 }

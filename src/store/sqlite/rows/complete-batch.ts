@@ -3,13 +3,13 @@ import type { Run } from '../../ports/exchange.ts'
 import { type Filled, fillSlots, runInSlots } from '../file/slots.ts'
 import { isBusy } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Known } from './book.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { endClaims } from './held.ts'
 import { forgetEntries } from './ledger.ts'
 import { knownOrNull } from './repair.ts'
-import type { HandedIn, Settling } from './settling.ts'
+import type { RowToSettle, Settling } from './row-to-settle.ts'
+import { boundName, type OwnValues, widthOf } from './statements.ts'
 import { bound, wrongColumns } from './values.ts'
-import { boundName, type Own, widthOf } from './wording.ts'
 
 type Completed = Run & { outcome: RowOutcome & { kind: 'completed' } }
 
@@ -21,8 +21,8 @@ interface Alike {
 }
 
 /** The same, ready to be written: what can be done before the file is locked is done. */
-export interface Together extends Alike {
-  own: Own
+export interface CompletionBatch extends Alike {
+  own: OwnValues
   /** The key of each, and what is its own. */
   slots: Filled
   keySlots: Filled
@@ -30,12 +30,12 @@ export interface Together extends Alike {
   keys: string
 }
 
-export function isCompleted(handedIn: HandedIn): handedIn is Completed {
+export function isCompleted(handedIn: RowToSettle): handedIn is Completed {
   return handedIn.outcome.kind === 'completed'
 }
 
 /** Null: they need a closer look at each. */
-export function togetherOf(outcomes: readonly HandedIn[]): Together[] | null {
+export function completionBatches(outcomes: readonly RowToSettle[]): CompletionBatch[] | null {
   const completed = outcomes.filter(isCompleted)
   if (completed.length < 2) return null
   const groups = new Map<string, Alike>()
@@ -52,7 +52,7 @@ export function togetherOf(outcomes: readonly HandedIn[]): Together[] | null {
 }
 
 /** What all have in common is bound once: flags mostly are, and what was claimed together is often handed in together. */
-function ready(group: Alike): Together {
+function ready(group: Alike): CompletionBatch {
   const { rows } = group
   const first = rows[0]!
   const own = {
@@ -73,7 +73,7 @@ function ready(group: Alike): Together {
   }
 }
 
-function slotted(own: Own) {
+function slotted(own: OwnValues) {
   return ({ key, fence, values }: Alike['rows'][number]) => [
     key,
     ...(own.fence ? [fence] : []),
@@ -95,7 +95,7 @@ function valuesOf(values: RowValues): unknown[] | null {
 }
 
 /** All or none: a closer look at each is needed when one of them is not as it should be. */
-export function completeTogether(settling: Settling, groups: readonly Together[]): boolean {
+export function completeBatches(settling: Settling, groups: readonly CompletionBatch[]): boolean {
   const { db } = settling
   db.sql('SAVEPOINT gleaner_rows').run()
   const all = groups.every((group) => completeSome(settling, group))
@@ -104,14 +104,14 @@ export function completeTogether(settling: Settling, groups: readonly Together[]
   return all
 }
 
-function completeSome({ db, book, session }: Settling, group: Together): boolean {
+function completeSome({ db, book, session }: Settling, group: CompletionBatch): boolean {
   const { discovery, keys, rows } = group
   const known = knownOrNull(book, discovery)
   if (known === null || wrongColumns(group.columns, known.rows) !== null) return false
   try {
     if (updateAll(db, known, session, group) !== rows.length) return false
     // After the triggers of the user's own, which RETURNING would not see.
-    if (db.scalar(known.wording.eligibleAmong).get({ keys }) !== undefined) return false
+    if (db.scalar(known.statements.eligibleAmong).get({ keys }) !== undefined) return false
   } catch (error) {
     if (isBusy(error) || !db.raw.inTransaction) throw error
     return false
@@ -124,16 +124,16 @@ function completeSome({ db, book, session }: Settling, group: Together): boolean
 /** Fewer: one of them is not the row that was claimed, or not ours. */
 function updateAll(
   db: Statements,
-  { name, wording }: Known,
+  { name, statements }: KnownDiscovery,
   session: number,
-  { columns, own, rows, slots }: Together,
+  { columns, own, rows, slots }: CompletionBatch,
 ): number {
-  const update = wording.updateTogether(columns, own)
+  const update = statements.updateTogether(columns, own)
   const { fence, values } = rows[0]!
   const same = Object.fromEntries(own.values ? [] : values.map((value, n) => [boundName(n), value]))
   const named = { name, session, ...(own.fence ? {} : { fence }), ...same }
-  if (wording.isLedByKeys(db, update, named)) return runInSlots(db, update, slots, named)
-  const alone = db.sql(wording.updateHeld(columns))
+  if (statements.isLedByKeys(db, update, named)) return runInSlots(db, update, slots, named)
+  const alone = db.sql(statements.updateHeld(columns))
   return rows.reduce(
     (changed, row) =>
       changed + alone.run({ key: row.key, name, fence: row.fence, session }, ...row.values).changes,

@@ -1,15 +1,22 @@
 import { keysAmong } from '../../../model/row.ts'
 import type { BrokenDiscovery, RowClaim, RowClaimRequest } from '../../ports/rows.ts'
 import type { Statement } from '../server/database.ts'
-import type { Known } from './book.ts'
-import { type Claimed, claimStatement, readClaimed, type Wanted, wantedOf } from './claim.ts'
-import type { Look } from './claim-sql.ts'
+import { type Claimed, claimStatement, readClaimed, type StillWanted, stillWanted } from './claim.ts'
+import type { ScanStart } from './claim-sql.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { isOwnFault } from './faults.ts'
-import { type Along, type Depth, type Intent, type Outlook, outlook, readOutlook } from './outlook.ts'
-import { pause } from './pausing.ts'
-import { QUIETLY, type RowServices } from './services.ts'
+import { pauseDiscovery } from './pausing.ts'
+import {
+  type Depth,
+  type FirstBatch,
+  type IntendedClaim,
+  preconditions,
+  type RowPreconditions,
+  readPreconditions,
+} from './preconditions.ts'
+import type { ScannedStep, ScanResult, ScanStep } from './scan-cursor.ts'
+import { BACKGROUND, type RowServices } from './services.ts'
 import { waitForTurn } from './turn.ts'
-import type { Step, Stepped, Walked } from './walk.ts'
 
 /** Entries of the ledger that one look compares with their rows. */
 const LEDGER_ROWS = 200
@@ -18,21 +25,21 @@ const RACES_MAX = 10
 /** How often a table may be altered, or its discovery planned anew, before we have looked at it. */
 const EDITIONS_MAX = 3
 
-type Steps = Generator<Step, Walked, Stepped>
+type Steps = Generator<ScanStep, ScanResult, ScannedStep>
 
 /** A claim of what is probably next. */
 interface Guess {
-  intent: Intent
+  intent: IntendedClaim
   statement: Statement
   /** It looked: this is its answer. */
-  take(answer: readonly any[][], seen: Outlook): void
+  take(answer: readonly any[][], seen: RowPreconditions): void
 }
 
 /** Thrown when a claim did not look. */
 class Outdated extends Error {}
 
 /** The claiming part of one exchange. */
-export class Looking {
+export class RowScan {
   readonly claims: RowClaim[] = []
   /** Discoveries that were paused on the way. */
   readonly broken: BrokenDiscovery[] = []
@@ -42,9 +49,9 @@ export class Looking {
   readonly #session: string
   readonly #want: RowClaimRequest
   readonly #wakes: number
-  #now: Outlook | null = null
-  #walked: Known[] = []
-  #begun: { known: Known; steps: Steps; step: IteratorResult<Step, Walked> } | null = null
+  #now: RowPreconditions | null = null
+  #walked: KnownDiscovery[] = []
+  #begun: { known: KnownDiscovery; steps: Steps; step: IteratorResult<ScanStep, ScanResult> } | null = null
   #unfinished = false
 
   constructor(services: RowServices, session: string, want: RowClaimRequest) {
@@ -55,7 +62,7 @@ export class Looking {
   }
 
   /** What goes with what is handed in: an outlook, and a claim if there is a guess. */
-  async along(): Promise<Along> {
+  async along(): Promise<FirstBatch> {
     const guess = await this.#guess()
     if (guess === null) return this.justLook()
     const depth = this.#services.seen.outlook?.ripe ? 'thorough' : 'glance'
@@ -70,17 +77,17 @@ export class Looking {
     }
   }
 
-  justLook(): Along {
+  justLook(): FirstBatch {
     return { depth: 'thorough', statements: [this.#outlook(null)], take: ([now]) => this.#see(now!) }
   }
 
-  #outlook(intent: Intent | null, depth: Depth = 'thorough'): Statement {
+  #outlook(intent: IntendedClaim | null, depth: Depth = 'thorough'): Statement {
     const { database, clockMs } = this.#services
-    return outlook(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent, depth)
+    return preconditions(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent, depth)
   }
 
-  #see(rows: readonly any[][]): Outlook {
-    this.#services.seen.outlook = readOutlook(rows)
+  #see(rows: readonly any[][]): RowPreconditions {
+    this.#services.seen.outlook = readPreconditions(rows)
     return this.#services.seen.outlook
   }
 
@@ -90,9 +97,9 @@ export class Looking {
     const [name] = turns.of(this.#want.discoveries)
     const known = name === undefined ? null : await book.get(name).catch(() => null)
     if (known === null || seen.outlook === null || seen.outlook.due || seen.outlook.suspects) return null
-    const wanted = wantedOf(this.#want, 0)
+    const wanted = stillWanted(this.#want, 0)
     const steps = this.#steps(known, wanted)
-    const { value } = steps.next() as IteratorYieldResult<Step>
+    const { value } = steps.next() as IteratorYieldResult<ScanStep>
     const look = lookOf(value)
     return {
       intent: { known, look, suspectsFirst: this.#want.empty, life: this.#life },
@@ -105,7 +112,7 @@ export class Looking {
   }
 
   /** Goes on until there is something, or everything was looked at. */
-  async go(seen: Outlook): Promise<Outlook> {
+  async go(seen: RowPreconditions): Promise<RowPreconditions> {
     this.#now = seen
     const names = this.#services.turns.of(this.#want.discoveries)
     if (this.#want.empty && seen.suspects) {
@@ -119,7 +126,7 @@ export class Looking {
   }
 
   /** When it is worth while to ask again, should nobody wake us; null: never. */
-  nextDueInMs({ nextAt, now }: Outlook): number | null {
+  nextDueInMs({ nextAt, now }: RowPreconditions): number | null {
     if (this.claims.length >= this.#want.start) return null
     if (this.#unfinished) return 0
     const nowMs = performance.now()
@@ -142,12 +149,12 @@ export class Looking {
   }
 
   /** The server has lost nothing since what the session holds was compared. */
-  isCertain({ life }: Outlook): boolean {
+  isCertain({ life }: RowPreconditions): boolean {
     return this.#services.life.isCompared('rows', this.#session, life)
   }
 
   /** What was planned anew or altered is looked over once more; what cannot be worked on is paused, and harms no other. */
-  async #within(name: string, work: (known: Known) => Promise<void>): Promise<void> {
+  async #within(name: string, work: (known: KnownDiscovery) => Promise<void>): Promise<void> {
     const { book } = this.#services
     for (let edition = 1; this.#isOpen(name); edition++) {
       try {
@@ -163,18 +170,19 @@ export class Looking {
   async #stop(discovery: string, error: unknown): Promise<void> {
     if (!isOwnFault(error)) throw error
     const reason = error.message
-    if (await pause(this.#services.database.sql, discovery, reason)) this.broken.push({ discovery, reason })
+    if (await pauseDiscovery(this.#services.database.sql, discovery, reason))
+      this.broken.push({ discovery, reason })
   }
 
-  async #takeSuspect(known: Known): Promise<void> {
+  async #takeSuspect(known: KnownDiscovery): Promise<void> {
     const but = keysAmong(this.#want.avoid ?? [], known.name)
     await this.#look(known, { at: 'suspects', but }, { start: 1, total: 1 }, LEDGER_ROWS)
   }
 
-  async #seek(known: Known): Promise<void> {
+  async #seek(known: KnownDiscovery): Promise<void> {
     this.#walked.push(known)
     if (this.#now!.due) {
-      await this.#look(known, { at: 'due' }, wantedOf(this.#want, this.claims.length), LEDGER_ROWS)
+      await this.#look(known, { at: 'due' }, stillWanted(this.#want, this.claims.length), LEDGER_ROWS)
     }
     for (let race = 0; race < RACES_MAX && !this.#isEnough && this.#now!.live; race++) {
       const walked = await this.#walk(known)
@@ -185,8 +193,8 @@ export class Looking {
     if (!this.#isEnough) this.#unfinished = true
   }
 
-  async #walk(known: Known): Promise<Walked> {
-    const wanted = wantedOf(this.#want, this.claims.length)
+  async #walk(known: KnownDiscovery): Promise<ScanResult> {
+    const wanted = stillWanted(this.#want, this.claims.length)
     const begun = this.#begun?.known === known ? this.#begun : null
     this.#begun = null
     const steps = begun?.steps ?? this.#steps(known, wanted)
@@ -199,13 +207,18 @@ export class Looking {
     return step.value
   }
 
-  #steps({ walk }: Known, wanted: Wanted): Steps {
+  #steps({ walk }: KnownDiscovery, wanted: StillWanted): Steps {
     const thorough = this.#want.thorough === true
     return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
   }
 
   /** One step, with an outlook, when it is our turn: nobody waits for us while we wait for it. */
-  async #look(known: Known, look: Look, wanted: Wanted, rows: number): Promise<Stepped> {
+  async #look(
+    known: KnownDiscovery,
+    look: ScanStart,
+    wanted: StillWanted,
+    rows: number,
+  ): Promise<ScannedStep> {
     const { database } = this.#services
     const [, now, answer] = await database.batch(
       [
@@ -213,14 +226,18 @@ export class Looking {
         this.#outlook({ known, look, suspectsFirst: false, life: this.#life }),
         claimStatement(known, this.#session, look, wanted, rows),
       ],
-      QUIETLY,
+      BACKGROUND,
     )
     this.#now = this.#see(now!)
     if (!this.#now.turn) throw new Outdated()
     return this.#took(known, readClaimed(known, answer!, wanted), this.#now)
   }
 
-  #took(known: Known, { claims, found, place, last, told }: Claimed, { position }: Outlook): Stepped {
+  #took(
+    known: KnownDiscovery,
+    { claims, found, place, last, told }: Claimed,
+    { position }: RowPreconditions,
+  ): ScannedStep {
     this.claims.push(...claims)
     this.conflicts += found - claims.length
     if (claims.length > 0) this.#services.turns.served(this.#want.discoveries, known.name)
@@ -228,6 +245,6 @@ export class Looking {
   }
 }
 
-function lookOf({ behind, tells, heard }: Step): Look {
+function lookOf({ behind, tells, heard }: ScanStep): ScanStart {
   return behind === null ? { at: 'beginning', tells } : { at: 'behind', tells, place: behind, heard }
 }

@@ -3,10 +3,10 @@ import type { DiscoveryRecord, DiscoverySource } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
-import { Hand } from './hand.ts'
-import { lookOver } from './shape.ts'
+import { ScanCursor } from './scan-cursor.ts'
+import { validateSource } from './shape.ts'
 import type { RowSource } from './source-sql.ts'
-import { Wording } from './wording.ts'
+import { DiscoveryStatements } from './statements.ts'
 
 /** How far a store has reviewed the ledger of a discovery. */
 export interface Review {
@@ -14,22 +14,22 @@ export interface Review {
 }
 
 /** A discovery as this store works on it. */
-export interface Known {
+export interface KnownDiscovery {
   readonly name: string
   readonly rows: RowSource
-  readonly wording: Wording
-  readonly hand: Hand
+  readonly statements: DiscoveryStatements
+  readonly hand: ScanCursor
   readonly review: Review
 }
 
 /** Null: its table is not what it was. */
 export interface OpenDiscovery {
   name: string
-  known: Known | null
+  known: KnownDiscovery | null
   problem: string | null
 }
 
-interface Entry extends Known {
+interface Entry extends KnownDiscovery {
   declared: string
 }
 
@@ -43,7 +43,7 @@ interface DiscoveryRow {
 }
 
 /** Discoveries and their statements, made anew whenever a declaration or the schema has changed. */
-export class DiscoveryBook {
+export class DiscoveryCache {
   readonly #db: Statements
   readonly #entries = new Map<string, Entry>()
   #schema: unknown
@@ -53,7 +53,7 @@ export class DiscoveryBook {
   }
 
   /** Throws BAD_DISCOVERY when the table is not what it was any more, and UNKNOWN_DISCOVERY. */
-  get(name: string): Known {
+  get(name: string): KnownDiscovery {
     const row = this.#row(name)
     if (row === undefined) throw unknownDiscovery(name)
     return this.#known(row)
@@ -95,7 +95,7 @@ export class DiscoveryBook {
       | undefined
   }
 
-  #known(row: DiscoveryRow): Known {
+  #known(row: DiscoveryRow): KnownDiscovery {
     const known = this.#entry(row)
     known.hand.hear(row.position)
     return known
@@ -107,13 +107,13 @@ export class DiscoveryBook {
     this.#schema = schema
     const known = this.#entries.get(name)
     if (known?.declared === source) return known
-    const rows = lookOver(this.#db, JSON.parse(source) as DiscoverySource)
+    const rows = validateSource(this.#db, JSON.parse(source) as DiscoverySource)
     const entry = {
       name,
       declared: source,
       rows,
-      wording: new Wording(rows),
-      hand: new Hand(rows.source.orderBy !== null),
+      statements: new DiscoveryStatements(rows),
+      hand: new ScanCursor(rows.source.orderBy !== null),
       review: { after: '' },
     }
     this.#entries.set(name, entry)
@@ -131,7 +131,7 @@ function recordOf({ source, paused, paused_reason, create_index }: DiscoveryRow)
 }
 
 /** False: it was paused already. */
-export function pause(db: Statements, name: string, reason: string | null): boolean {
+export function pauseDiscovery(db: Statements, name: string, reason: string | null): boolean {
   const { changes } = db
     .sql('UPDATE gleaner_discoveries SET paused = 1, paused_reason = ? WHERE name = ? AND paused = 0')
     .run(reason, name)

@@ -14,7 +14,7 @@ import { type EndedClaim, endClaims, heldRow, type Remembered, readEntries, reme
 import type { RowSource } from './source.ts'
 
 /** A row that is handed in. */
-export interface HandedIn extends Run {
+export interface RowToSettle extends Run {
   discovery: string
   key: string
   outcome: RowOutcome
@@ -22,15 +22,15 @@ export interface HandedIn extends Run {
   locked?: boolean
 }
 
-export type Answers = Map<HandedIn, RowAnswer>
+export type RowAnswers = Map<RowToSettle, RowAnswer>
 
-export function handedIn(outcomes: readonly (Run & { outcome: RowOutcome })[]): HandedIn[] {
+export function rowsToSettle(outcomes: readonly (Run & { outcome: RowOutcome })[]): RowToSettle[] {
   return outcomes.map((run) => ({ ...run, ...readRowId(run.id)! }))
 }
 
 /** A row whose claim was ended, and what is to become of it. */
-export interface Judged {
-  row: HandedIn
+export interface EndedRow {
+  row: RowToSettle
   claim: EndedClaim
 }
 
@@ -38,9 +38,9 @@ export interface Judged {
 export async function endOurs(
   sql: Sql,
   session: string,
-  rows: readonly HandedIn[],
-  answers: Answers,
-): Promise<Judged[]> {
+  rows: readonly RowToSettle[],
+  answers: RowAnswers,
+): Promise<EndedRow[]> {
   const ended = await endClaims(
     sql,
     'c.discovery = given.discovery AND c.row_key = given.row_key AND c.fence = given.fence AND c.session + 0 = $4',
@@ -68,14 +68,14 @@ interface Seen {
  * In a transaction: what follows for rows of one discovery whose claims were ended without being done. The ledger speaks of
  * the row as it is now: what its own handler wrote must not make it look edited.
  */
-export async function judge(
+export async function settleEnded(
   sql: Sql,
   source: RowSource,
-  judged: readonly Judged[],
-  answers: Answers,
+  judged: readonly EndedRow[],
+  answers: RowAnswers,
   now: number,
 ): Promise<void> {
-  const eligible = await lookAt(
+  const eligible = await readRowStates(
     sql,
     source,
     judged.map(({ claim }) => claim),
@@ -121,7 +121,7 @@ function decided(
     const backsOffMs = times >= CHANGES_MAX ? afterMs : null
     return { answer: { kind: 'changed', times, backsOffMs }, entry: entryAfterChange(before, afterMs, now) }
   }
-  const failure = outcome.kind === 'failed' ? outcome.failure : failureOf(PREVENTED)
+  const failure = outcome.kind === 'failed' ? outcome.failure : errorFailure(PREVENTED)
   const transition = decide(held, { ...outcome, kind: 'failed', failure }) as RowTransition
   const retryInMs = transition.to === 'waiting' ? transition.afterMs : null
   return { answer: { kind: 'failed', failure, retryInMs }, entry: follows(transition) }
@@ -129,12 +129,12 @@ function decided(
 
 const PREVENTED = 'what done returned was not written: a trigger or a rule of the table has prevented it'
 
-export function failureOf(message: string): Failure {
+export function errorFailure(message: string): Failure {
   return { kind: 'error', message, stack: null }
 }
 
 /** Those that are there and still eligible, by key. */
-export async function lookAt(
+export async function readRowStates(
   sql: Sql,
   source: RowSource,
   rows: readonly { key: string; version: string | null; hash: string | null }[],

@@ -2,13 +2,13 @@ import type { RowClaimRequest } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive } from '../sessions/live.ts'
-import type { DiscoveryBook, Known } from './book.ts'
 import { waitingSuspects } from './claim.ts'
-import { isAnyBehind, walkedBehind } from './find.ts'
-import type { Round } from './hand.ts'
+import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
+import { isAnyBehind, scannedBehind } from './find.ts'
 import { outdatedEntries } from './repair.ts'
+import type { ScanRound } from './scan-cursor.ts'
 
-export type Look =
+export type ScanAnswer =
   /** A claim would find something. */
   | { kind: 'something' }
   /** Nothing so far. */
@@ -19,17 +19,17 @@ export type Look =
   | { kind: 'session-over' }
 
 /** A look around without a lock, in bounded steps. */
-export class LookAround {
+export class RowScan {
   readonly #db: Statements
-  readonly #book: DiscoveryBook
-  readonly #rounds = new Map<string, Round>()
+  readonly #book: DiscoveryCache
+  readonly #rounds = new Map<string, ScanRound>()
 
-  constructor(db: Statements, book: DiscoveryBook) {
+  constructor(db: Statements, book: DiscoveryCache) {
     this.#db = db
     this.#book = book
   }
 
-  step(session: string, want: RowClaimRequest, now: number): Look {
+  step(session: string, want: RowClaimRequest, now: number): ScanAnswer {
     const db = this.#db
     if (!isLive(db, Number(session))) return { kind: 'session-over' }
     const open = this.#book.open(want.discoveries)
@@ -48,7 +48,7 @@ export class LookAround {
     }
   }
 
-  #lookAt(known: readonly Known[], thorough: boolean, now: number): Look | null {
+  #lookAt(known: readonly KnownDiscovery[], thorough: boolean, now: number): ScanAnswer | null {
     try {
       for (const one of known) {
         const found = this.#stepIn(one, thorough, now)
@@ -71,7 +71,7 @@ export class LookAround {
     this.#rounds.clear()
   }
 
-  #stepIn(known: Known, thorough: boolean, now: number): Look | null {
+  #stepIn(known: KnownDiscovery, thorough: boolean, now: number): ScanAnswer | null {
     const beganMs = performance.now()
     let round = this.#rounds.get(known.name)
     if (round === undefined) {
@@ -83,7 +83,7 @@ export class LookAround {
       round.found()
       return { kind: 'something' }
     }
-    const walked = walkedBehind(this.#db, known, round.position)
+    const walked = scannedBehind(this.#db, known, round.position)
     const nowMs = performance.now()
     round.passed(walked, nowMs - beganMs, nowMs)
     return round.isOver ? null : { kind: 'further' }
@@ -91,7 +91,12 @@ export class LookAround {
 }
 
 /** When a row's backoff ends, or a costly round may be repeated. */
-function nextDueInMs(db: Statements, known: readonly Known[], now: number, nowMs: number): number | null {
+function nextDueInMs(
+  db: Statements,
+  known: readonly KnownDiscovery[],
+  now: number,
+  nowMs: number,
+): number | null {
   const due = known.flatMap(({ name, hand }) => {
     const at = db
       .scalar(`SELECT min(blocked_until) FROM gleaner_ledger

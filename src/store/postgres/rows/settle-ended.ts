@@ -1,9 +1,9 @@
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { isOwnFault, isPerhapsAltered } from './faults.ts'
-import { type Answers, endOurs, type HandedIn, type Judged, judge } from './handing-in.ts'
-import { pause } from './pausing.ts'
-import { QUIETLY, type RowServices } from './services.ts'
+import { pauseDiscovery } from './pausing.ts'
+import { type EndedRow, endOurs, type RowAnswers, type RowToSettle, settleEnded } from './row-to-settle.ts'
+import { BACKGROUND, type RowServices } from './services.ts'
 
 /** Whoever wants to end the session waits for our commit. */
 export async function lockSession(
@@ -30,55 +30,58 @@ class Altered extends Error {
 }
 
 /** Whether it is the second time, after what was altered was looked over. */
-export type Settling<T> = (sql: Sql, again: boolean) => Promise<T>
+export type SettlingWork<T> = (sql: Sql, again: boolean) => Promise<T>
 
 /** A transaction that judges rows; a second one, if a table turns out to have been altered. */
-export async function settling<T>({ database, book }: RowServices, work: Settling<T>): Promise<T> {
+export async function inSettlingTransaction<T>(
+  { database, book }: RowServices,
+  work: SettlingWork<T>,
+): Promise<T> {
   try {
-    return await database.transaction((sql) => work(sql, false), QUIETLY)
+    return await database.transaction((sql) => work(sql, false), BACKGROUND)
   } catch (error) {
     if (!(error instanceof Altered)) throw error
     await book.getOrProblem(error.discovery, true)
   }
-  return database.transaction((sql) => work(sql, true), QUIETLY)
+  return database.transaction((sql) => work(sql, true), BACKGROUND)
 }
 
 /** A discovery of which nobody can say any more what a row is like is paused, and its rows go back as they are. */
-export async function judgeAll(
+export async function settleEndedByDiscovery(
   { book }: RowServices,
   sql: Sql,
-  ended: readonly Judged[],
-  { answers, now, again }: { answers: Answers; now: number; again: boolean },
+  ended: readonly EndedRow[],
+  { answers, now, again }: { answers: RowAnswers; now: number; again: boolean },
 ): Promise<void> {
   for (const name of new Set(ended.map(({ row }) => row.discovery))) {
     const some = ended.filter(({ row }) => row.discovery === name)
     await sql.run('SAVEPOINT judging')
     try {
       const { source } = await book.get(name)
-      await judge(sql, source, some, answers, now)
+      await settleEnded(sql, source, some, answers, now)
     } catch (error) {
       if (!again && isPerhapsAltered(error)) throw new Altered(name)
       if (!isOwnFault(error)) throw error
       await sql.run('ROLLBACK TO judging')
-      await pause(sql, name, (error as Error).message)
+      await pauseDiscovery(sql, name, (error as Error).message)
       for (const { row } of some) answers.set(row, { kind: 'paused', reason: (error as Error).message })
     }
   }
 }
 
 /** Ends the claims of rows of one discovery, and pauses it. No attempt is charged. */
-export async function pauseWith(
+export async function endAndPause(
   { database, clockMs }: RowServices,
   session: string,
-  rows: readonly HandedIn[],
-  { answers, reason }: { answers: Answers; reason: string },
+  rows: readonly RowToSettle[],
+  { answers, reason }: { answers: RowAnswers; reason: string },
 ): Promise<void> {
   await database.transaction(async (sql) => {
     const { live } = await lockSession(sql, session, clockMs())
     for (const row of rows) answers.set(row, { kind: 'refused' })
     for (const { row } of live ? await endOurs(sql, session, rows, answers) : []) {
-      await pause(sql, row.discovery, reason)
+      await pauseDiscovery(sql, row.discovery, reason)
       answers.set(row, { kind: 'paused', reason })
     }
-  }, QUIETLY)
+  }, BACKGROUND)
 }

@@ -1,12 +1,12 @@
 import type { Statement } from '../server/database.ts'
-import type { Known } from './book.ts'
-import type { Look } from './claim-sql.ts'
+import { CLAIM_SETTING } from './claim-settings.ts'
+import type { ScanStart } from './claim-sql.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { isKept, isSuspect } from './ledger-sql.ts'
-import { SAID } from './said.ts'
 import { turnKey } from './turn.ts'
 
 /** What an exchange has to know, asked together with whatever else it asks. Locks no row. */
-export interface Outlook {
+export interface RowPreconditions {
   live: boolean
   now: number
   everythingPaused: boolean
@@ -34,9 +34,9 @@ export interface Outlook {
 export type Depth = 'glance' | 'thorough'
 
 /** A claim that follows in the same transaction. */
-export interface Intent {
-  known: Known
-  look: Look
+export interface IntendedClaim {
+  known: KnownDiscovery
+  look: ScanStart
   /** Not while suspects wait. */
   suspectsFirst: boolean
   /** Only in the life of the server in which what the session holds was compared. */
@@ -44,14 +44,14 @@ export interface Intent {
 }
 
 /** Statements that go with what is handed in, and what their answers say. */
-export interface Along {
+export interface FirstBatch {
   depth: Depth
   statements: readonly Statement[]
-  take(answers: readonly any[][][]): Outlook
+  take(answers: readonly any[][][]): RowPreconditions
 }
 
 /** For who wants nothing: whether it is still alive. */
-export function liveness(schema: string, session: string): Along {
+export function liveness(schema: string, session: string): FirstBatch {
   const text = `SELECT ended_at IS NULL FROM "${schema}".sessions WHERE id = $1`
   return {
     depth: 'thorough',
@@ -64,12 +64,12 @@ export function liveness(schema: string, session: string): Along {
 const texts = new Map<string, string>()
 
 /** Of these discoveries. */
-export function outlook(
+export function preconditions(
   schema: string,
   session: string,
   discoveries: readonly string[],
   clockMs: number | null,
-  intent: Intent | null,
+  intent: IntendedClaim | null,
   depth: Depth = 'thorough',
 ): Statement {
   const text = texts.get(`${schema} ${depth}`) ?? textFor(`"${schema}"`, LEDGER[depth](`"${schema}"`))
@@ -77,7 +77,7 @@ export function outlook(
   return { text, values: [session, discoveries, clockMs, ...valuesOf(intent)] }
 }
 
-function valuesOf(intent: Intent | null): unknown[] {
+function valuesOf(intent: IntendedClaim | null): unknown[] {
   if (intent === null) return [null, null, null, null, null, null, null, null, null]
   const { known, look, suspectsFirst, life } = intent
   const { oid, attributes } = known.source
@@ -136,8 +136,8 @@ function textFor(schema: string, ledger: LedgerSql): string {
   const isOpen = `live AND NOT everything AND ${mine} <> ALL(paused) AND version = $5::bigint AND life = $12::bigint AND NOT ($8::boolean AND ${ledger.suspects})
     AND EXISTS (SELECT 1 FROM pg_class WHERE oid = $6::int8::oid AND relnatts = $7::int)`
   return `SELECT live, now, everything, paused, coalesce(first <= now, false), ${ledger.says}, position, life,
-  pg_catalog.set_config('${SAID.turn}', CASE WHEN ${isOpen} AND pg_catalog.pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
-  pg_catalog.set_config('${SAID.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
+  pg_catalog.set_config('${CLAIM_SETTING.turn}', CASE WHEN ${isOpen} AND pg_catalog.pg_try_advisory_xact_lock(${turnKey(schema, mine)}) THEN now::text ELSE '' END, true) <> '',
+  pg_catalog.set_config('${CLAIM_SETTING.place}', coalesce(CASE WHEN $10::boolean THEN nullif(position, $11::text) END, $9::text, ''), true)
 FROM (
   SELECT s.ended_at IS NULL AS live, ${ledger.columns},
     (SELECT value <> 0 FROM ${schema}.settings WHERE key = 'paused') AS everything,
@@ -150,7 +150,7 @@ FROM (
 ) seen`
 }
 
-const NO_SESSION: Outlook = {
+const NO_SESSION: RowPreconditions = {
   live: false,
   now: 0,
   everythingPaused: false,
@@ -164,7 +164,7 @@ const NO_SESSION: Outlook = {
   life: null,
 }
 
-export function readOutlook([row]: readonly any[][]): Outlook {
+export function readPreconditions([row]: readonly any[][]): RowPreconditions {
   if (row === undefined) return NO_SESSION
   const [live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn] = row
   return { live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn }

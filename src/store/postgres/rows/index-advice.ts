@@ -2,7 +2,7 @@ import type { DiscoverySource } from '../../ports/rows.ts'
 import { isFixed, orderOf } from '../../source.ts'
 import type { Ask } from '../server/database.ts'
 import { quoted, type Shape } from './shape.ts'
-import type { RowSource, Way } from './source.ts'
+import type { RowSource, ScanMethod } from './source.ts'
 
 interface Plan {
   'Node Type': string
@@ -18,13 +18,13 @@ const SMALL_PAGES = 1_000
 /** Whatever could serve is preferred to reading the table, however small it is now. */
 const NOT_PREFERRED = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort']
 
-export interface Advice {
-  way: Way
+export interface IndexAdvice {
+  way: ScanMethod
   createIndex: string | null
 }
 
 /** Whether an index leads from one eligible row to the next, and which one would if not. Nothing of it is run. */
-export async function adviceFor(ask: Ask, source: RowSource, shape: Shape): Promise<Advice> {
+export async function adviceFor(ask: Ask, source: RowSource, shape: Shape): Promise<IndexAdvice> {
   for (const setting of NOT_PREFERRED) await ask(`SET LOCAL ${setting} = off`)
   const [row] = await ask(
     `EXPLAIN (FORMAT JSON) SELECT 1 FROM ${source.from} WHERE ${source.eligible} ORDER BY ${source.order} LIMIT 100`,

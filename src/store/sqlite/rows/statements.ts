@@ -3,7 +3,7 @@ import type { Statements } from '../file/statements.ts'
 import { type From, quoted, type RowSource } from './source-sql.ts'
 
 /** The statements of a discovery, put together once: a text that is built anew each time costs more than what it asks. */
-export class Wording {
+export class DiscoveryStatements {
   readonly #rows: RowSource
   readonly #texts = new Map<string, string>()
   readonly #together = new Map<string, InSlots>()
@@ -114,7 +114,7 @@ export class Wording {
   }
 
   /** The same for many: the key of each, and what is its own. Only the key leads to a row, no index of the condition. */
-  updateTogether(columns: readonly string[], own: Own): InSlots {
+  updateTogether(columns: readonly string[], own: OwnValues): InSlots {
     const { table, isRow, eligible, version } = this.#rows
     const name = JSON.stringify([own.fence, own.values, columns])
     const fence = own.fence ? 'gleaner_done.column2' : '@fence'
@@ -167,13 +167,13 @@ export class Wording {
 }
 
 /** What each of many rows that are handed in has to itself; the rest is the same for all. */
-export interface Own {
+export interface OwnValues {
   fence: boolean
   values: boolean
 }
 
 /** Of a slot: key, fence and values, as far as they are its own. */
-export function widthOf(columns: readonly string[], own: Own): number {
+export function widthOf(columns: readonly string[], own: OwnValues): number {
   return 1 + (own.fence ? 1 : 0) + (own.values ? columns.length : 0)
 }
 

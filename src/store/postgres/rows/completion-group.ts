@@ -1,23 +1,23 @@
 import type { RowOutcome } from '../../../model/row.ts'
 import { messageOf, property } from '../../../thrown.ts'
 import type { Statement } from '../server/database.ts'
-import type { DiscoveryBook, Known } from './book.ts'
+import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
 import { faultOf } from './faults.ts'
-import { type Answers, failureOf, type HandedIn, type Judged } from './handing-in.ts'
 import { type EndedClaim, heldRow } from './ledger.ts'
+import { type EndedRow, errorFailure, type RowAnswers, type RowToSettle } from './row-to-settle.ts'
 import { REFUSED } from './settle-sql.ts'
 import type { Column } from './shape.ts'
 import { asText } from './values.ts'
 
 /** Rows that were completed with values for the same columns: one statement writes them. */
 export interface Group {
-  known: Known
+  known: KnownDiscovery
   columns: Column[]
-  rows: HandedIn[]
+  rows: RowToSettle[]
 }
 
 /** Why these columns cannot be written whatever the row: a mistake in the code. Null: they can. */
-export function wrongColumns({ declared, source }: Known, names: readonly string[]): string | null {
+export function wrongColumns({ declared, source }: KnownDiscovery, names: readonly string[]): string | null {
   const columns = source.columns.map(({ name }) => name)
   const unknown = names.find((name) => !columns.includes(name))
   if (unknown !== undefined)
@@ -28,11 +28,11 @@ export function wrongColumns({ declared, source }: Known, names: readonly string
 
 /** What is known of a discovery of which these columns are to be written. A text: why no row of it can be written so. */
 export async function knownFor(
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   discovery: string,
   names: readonly string[],
   again = false,
-): Promise<Known | string> {
+): Promise<KnownDiscovery | string> {
   const known = await book.getOrProblem(discovery, again)
   if (known instanceof Error) return known.message
   const wrong = wrongColumns(known, names)
@@ -41,7 +41,7 @@ export async function knownFor(
   return wrong ?? known
 }
 
-export function groupOf(known: Known, names: readonly string[]): Group {
+export function groupOf(known: KnownDiscovery, names: readonly string[]): Group {
   return { known, columns: names.map((name) => known.column(name)!), rows: [] }
 }
 
@@ -52,14 +52,14 @@ export function settleStatement({ known, columns, rows }: Group, session: string
   return { text: known.settleText(columns), values: [session, keys, fences, ...values] }
 }
 
-export function valuesOf({ outcome }: HandedIn) {
+export function valuesOf({ outcome }: RowToSettle) {
   return (outcome as Extract<RowOutcome, { kind: 'completed' }>).values
 }
 
 type Unwritten = [place: number, version: string | null, hash: string | null, attempt: number]
 
 /** What the statement says became of them; it answers those that were ended without being written. */
-export function readSettled(group: Group, [row]: readonly any[][], answers: Answers): Judged[] {
+export function readSettled(group: Group, [row]: readonly any[][], answers: RowAnswers): EndedRow[] {
   const [, ours, unwritten] = row as [null, number[] | null, Unwritten[] | null]
   const isOurs = ours === null ? null : new Set(ours)
   for (const [at, handedIn] of group.rows.entries()) {
@@ -75,12 +75,12 @@ export function readSettled(group: Group, [row]: readonly any[][], answers: Answ
 }
 
 /** What a row that could not be written alone is handed in as. */
-export function asFailed(row: HandedIn, error: unknown, known: Known): HandedIn {
+export function asFailed(row: RowToSettle, error: unknown, known: KnownDiscovery): RowToSettle {
   const { retryAfterMs } = row.outcome as Extract<RowOutcome, { kind: 'completed' }>
   const words = messageOf(property(error, 'cause') ?? error)
   const message =
     faultOf(error) === REFUSED
       ? `what done returned leaves the row eligible (${known.declared.where}): it would be found again and again`
       : `what done returned could not be written: ${words}`
-  return { ...row, outcome: { kind: 'failed', failure: failureOf(message), retryAfterMs } }
+  return { ...row, outcome: { kind: 'failed', failure: errorFailure(message), retryAfterMs } }
 }

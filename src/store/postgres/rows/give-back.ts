@@ -3,9 +3,9 @@ import { readRowId } from '../../../model/row.ts'
 import type { GiveBack } from '../../../model/session.ts'
 import type { DiscoverySource } from '../../ports/rows.ts'
 import type { Sql } from '../server/sql.ts'
-import type { DiscoveryBook } from './book.ts'
-import { lookAt } from './handing-in.ts'
+import type { DiscoveryCache } from './discovery-cache.ts'
 import { type EndedClaim, endClaims, heldRow, type Remembered, readEntries, remember } from './ledger.ts'
+import { readRowStates } from './row-to-settle.ts'
 
 /** In a transaction: ends all claims of these sessions, and answers what they were, for the verdict. */
 export async function takeRowsFrom(sql: Sql, sessions: readonly number[]): Promise<EndedClaim[]> {
@@ -33,7 +33,7 @@ export async function takeRowsFrom(sql: Sql, sessions: readonly number[]): Promi
 /** In a transaction: executes the verdict. Answers how many of them are not to be had again. */
 export async function giveRowsBack(
   sql: Sql,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   claims: readonly EndedClaim[],
   transitions: GiveBack['transitions'],
   now: number,
@@ -57,7 +57,7 @@ export async function giveRowsBack(
 /** The ledger speaks of the row as it is now: what its handler wrote before it died must not make it look edited. */
 async function rememberedNow(
   sql: Sql,
-  book: DiscoveryBook,
+  book: DiscoveryCache,
   name: string,
   rows: readonly { claim: EndedClaim; transition: RowTransition }[],
   now: number,
@@ -77,14 +77,14 @@ async function rememberedNow(
 }
 
 /** A table that is not what it was must not keep a session from ending: whatever comes of it is a new row. */
-async function seenNow(sql: Sql, book: DiscoveryBook, name: string, claims: readonly EndedClaim[]) {
+async function seenNow(sql: Sql, book: DiscoveryCache, name: string, claims: readonly EndedClaim[]) {
   await sql.run('SAVEPOINT look')
   try {
     return await book.reading(name, async ({ source }) => {
       await sql.run('ROLLBACK TO look')
       // It contains SQL of the user. The rollback below sets it back.
       await sql.run('SET LOCAL search_path TO DEFAULT')
-      return lookAt(sql, source, claims)
+      return readRowStates(sql, source, claims)
     })
   } catch {
     return new Map<string, { version: string | null; hash: string | null }>()

@@ -1,14 +1,17 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { badDiscovery, checkCondition, realColumns } from '../../source.ts'
 import type { Database } from '../server/database.ts'
-import { adviceFor } from './advice.ts'
-import type { LookedOver } from './looked-over.ts'
+import { adviceFor } from './index-advice.ts'
 import { quoted, type Shape, shapeOf } from './shape.ts'
 import { type RowSource, rowSource } from './source.ts'
+import type { ValidatedSource } from './validated-source.ts'
 import { hasWakeTrigger } from './wake-trigger.ts'
 
 /** Looks a declaration over, and leaves no trace. Throws what is wrong with it. */
-export async function lookOver(database: Database, declared: DiscoverySource): Promise<LookedOver> {
+export async function validateSource(
+  database: Database,
+  declared: DiscoverySource,
+): Promise<ValidatedSource> {
   checkCondition(declared, PARAMETER)
   const shape = await shapeOf(database, declared)
   const source = rowSource(declared, shape, 'index')

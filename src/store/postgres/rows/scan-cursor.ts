@@ -10,7 +10,7 @@ const ROUND_EVERY_MS = 1_000
 const COSTLY_ROUND_STEPS = 5
 const REST_FACTOR = 4
 
-export interface Step {
+export interface ScanStep {
   /** Behind which place; null: from the beginning. */
   behind: string | null
   /** What was last heard of where others are: should they have gone on, behind that. Absent: wherever they are. */
@@ -21,7 +21,7 @@ export interface Step {
 }
 
 /** What a step brought. */
-export interface Stepped {
+export interface ScannedStep {
   found: number
   /** Of the last one that was found. */
   place: string | null
@@ -31,13 +31,13 @@ export interface Stepped {
   told: string | null
 }
 
-export type Walked =
+export type ScanResult =
   | 'enough'
   /** Everything there is was looked at, and nothing is free. */
   | 'over'
   | 'unfinished'
 
-export interface Wish {
+export interface ScanRequest {
   count: number
   thorough: boolean
   /** How often something was told of that may be there now. */
@@ -59,7 +59,7 @@ interface Round {
  * head is not walked over each time, and what comes in at the end is found at once. When nothing is there it goes round from
  * the beginning, in bounded steps. Where the user gave an order, the head is looked at first: something more urgent may be there.
  */
-export class Walk {
+export class ScanCursor {
   readonly #rows: number
   readonly #headFirst: boolean
   #front: string | null = null
@@ -80,7 +80,7 @@ export class Walk {
   }
 
   /** One look: step by step, each answered with what it brought. */
-  *look(wish: Wish): Generator<Step, Walked, Stepped> {
+  *look(wish: ScanRequest): Generator<ScanStep, ScanResult, ScannedStep> {
     let left = wish.count
     const nowMs = wish.nowMs()
     if (this.#front !== null && nowMs - this.#roundAtMs > ROUND_EVERY_MS && this.restsMs(nowMs) === 0) {
@@ -94,7 +94,10 @@ export class Walk {
     return 'enough'
   }
 
-  *#walkFront({ thorough, wakes, nowMs }: Wish, count: number): Generator<Step, Walked | 'round', Stepped> {
+  *#walkFront(
+    { thorough, wakes, nowMs }: ScanRequest,
+    count: number,
+  ): Generator<ScanStep, ScanResult | 'round', ScannedStep> {
     if (this.#headFirst && !thorough && nowMs() < this.#headIsKeptBackUntilMs) return 'round'
     let fromBeginning = this.#front === null
     for (let step = 0; step < STEPS_MAX || thorough; step++) {
@@ -128,7 +131,7 @@ export class Walk {
     this.#round ??= { at: last, steps: 1, found: 0, beganMs: nowMs, wakes }
   }
 
-  *#walkRound(wish: Wish, count: number): Generator<Step, Walked, Stepped> {
+  *#walkRound(wish: ScanRequest, count: number): Generator<ScanStep, ScanResult, ScannedStep> {
     if (!wish.thorough && this.restsMs(wish.nowMs()) > 0) return 'over'
     if (wish.thorough) this.#round = null
     for (let step = 0; step < STEPS_MAX || wish.thorough; step++) {
@@ -141,10 +144,10 @@ export class Walk {
   }
 
   *#roundStep(
-    wish: Wish,
+    wish: ScanRequest,
     count: number,
     tells: boolean,
-  ): Generator<Step, { found: number; isOver: boolean }, Stepped> {
+  ): Generator<ScanStep, { found: number; isOver: boolean }, ScannedStep> {
     this.#round ??= { at: null, steps: 0, found: 0, beganMs: wish.nowMs(), wakes: wish.wakes }
     const round = this.#round
     const { found, place, last } = yield { behind: round.at, tells, rows: this.#rows + count }

@@ -2,20 +2,20 @@ import { readRowId, rowId } from '../../../model/row.ts'
 import type { Run } from '../../ports/exchange.ts'
 import type { RowExchange } from '../../ports/rows.ts'
 import type { Sql } from '../server/sql.ts'
-import { type Answers, endOurs, type HandedIn } from './handing-in.ts'
-import { judgeAll, lockSession, settling } from './judging.ts'
 import { endClaims } from './ledger.ts'
-import { pause } from './pausing.ts'
+import { pauseDiscovery } from './pausing.ts'
+import { endOurs, type RowAnswers, type RowToSettle } from './row-to-settle.ts'
 import type { RowServices } from './services.ts'
+import { inSettlingTransaction, lockSession, settleEndedByDiscovery } from './settle-ended.ts'
 
 /** A row that was handed in with values that no row can take. */
-export interface Wrong {
-  row: HandedIn
+export interface InvalidCompletion {
+  row: RowToSettle
   reason: string
 }
 
 /** What came of everything but completions. */
-export interface Told {
+export interface SettledApart {
   live: boolean
   /** What was started, or is believed to be held, and is not ours any more. */
   refused: string[]
@@ -25,33 +25,33 @@ export interface Told {
   life: number | null
 }
 
-export const NOTHING_TOLD: Told = { live: true, refused: [], unknown: false, life: null }
+export const NOTHING_SETTLED: SettledApart = { live: true, refused: [], unknown: false, life: null }
 
 /** One transaction, which asks nothing of rows that others might have locked. */
-export async function handInApart(
+export async function settleApart(
   services: RowServices,
   exchange: RowExchange,
-  others: readonly (HandedIn | Wrong)[],
-  answers: Answers,
-): Promise<Told> {
+  others: readonly (RowToSettle | InvalidCompletion)[],
+  answers: RowAnswers,
+): Promise<SettledApart> {
   const { session, starts } = exchange
   const wrong = others.filter((one) => 'reason' in one)
   const rows = others.map((one) => ('reason' in one ? one.row : one))
-  return settling(services, async (sql, again) => {
+  return inSettlingTransaction(services, async (sql, again) => {
     for (const row of rows) answers.delete(row)
     const moment = await lockSession(sql, session, services.clockMs())
-    if (!moment.live) return { ...NOTHING_TOLD, live: false }
+    if (!moment.live) return { ...NOTHING_SETTLED, live: false }
     const ended = await endOurs(sql, session, rows, answers)
     for (const { row, reason } of wrong) {
       if (answers.has(row)) continue
-      await pause(sql, row.discovery, reason)
+      await pauseDiscovery(sql, row.discovery, reason)
       answers.set(row, { kind: 'paused', reason })
     }
     for (const { row } of ended) {
       if (row.outcome.kind === 'returned') answers.set(row, { kind: 'returned', afterMs: 0 })
     }
     const left = ended.filter(({ row }) => !answers.has(row))
-    await judgeAll(services, sql, left, { answers, now: moment.now, again })
+    await settleEndedByDiscovery(services, sql, left, { answers, now: moment.now, again })
     const { unknown, lost } = await compareHeld(sql, exchange)
     const refused = [...lost, ...(await noteStarts(sql, session, starts))]
     return { live: true, unknown, refused, life: moment.life }
