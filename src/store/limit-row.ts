@@ -14,7 +14,7 @@ export function limitOf({ concurrency, rate_count, rate_per_ms }: LimitRow): Lim
 }
 
 /** The gate of a key: names hold no slash. */
-export function gateScope({ queue, name }: { queue: string; name: string }, key: string): string {
+export function limitScope({ queue, name }: { queue: string; name: string }, key: string): string {
   return `key/${queue}/${name}/${key}`
 }
 

@@ -1,4 +1,4 @@
-import type { Gate } from './gate.ts'
+import type { LimitCounter } from './limit-counter.ts'
 import type { ClaimRequest } from './ports/exchange.ts'
 import { inTurn } from './turns.ts'
 
@@ -46,11 +46,11 @@ export function oneLine<Item extends Placed>(
 export function startWithinLimits<Item>(
   lines: readonly (readonly Item[])[],
   { start, ahead }: ClaimRequest,
-  gatesOf: (item: Item) => readonly Gate[],
+  gatesOf: (item: Item) => readonly LimitCounter[],
   now: number,
 ): Item[] {
   const next = inTurn(lines, start + ahead)
-  const left = new Map<Gate, number>()
+  const left = new Map<LimitCounter, number>()
   for (const item of next.slice(0, start))
     for (const gate of gatesOf(item)) left.set(gate, (left.get(gate) ?? 0) - 1)
   for (const gate of new Set(next.slice(start).flatMap(gatesOf)))

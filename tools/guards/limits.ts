@@ -6,8 +6,8 @@ const STORES = [
   {
     store: 'sqlite',
     conformance: 'test/store/sqlite.conformance.test.ts',
-    gates: 'src/store/sqlite/limits/gates.ts',
-    turnstiles: 'src/store/sqlite/limits/turnstiles.ts',
+    gates: 'src/store/sqlite/limits/counters.ts',
+    turnstiles: 'src/store/sqlite/limits/ready-keys.ts',
     opens: ['if (was_full === 1) full.push(id)', 'if (was_full === 2) full.push(id)'],
     turn: [
       'UPDATE gleaner_turnstiles SET turn = ? WHERE lane IN',
@@ -24,8 +24,8 @@ const STORES = [
   {
     store: 'postgres',
     conformance: 'test/store/postgres.conformance.test.ts',
-    gates: 'src/store/postgres/limits/gates.ts',
-    turnstiles: 'src/store/postgres/limits/turnstiles.ts',
+    gates: 'src/store/postgres/limits/counters.ts',
+    turnstiles: 'src/store/postgres/limits/ready-keys.ts',
     opens: ['       OR gate IN (SELECT id FROM lowered WHERE was_full))`', '       OR false)`'],
     turn: [
       "`UPDATE gleaner.turnstiles SET turn = pg_catalog.nextval('gleaner.turns') WHERE lane = ANY($1::int[])`",
@@ -42,7 +42,7 @@ const STORES = [
 ] as const
 
 /** What both stores do alike. */
-const GATE = 'src/store/gate.ts'
+const GATE = 'src/store/limit-counter.ts'
 const ENTERS: Change = ['    this.#held += count\n', '']
 const COUNTS: Change = ['    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)\n', '']
 

@@ -309,8 +309,8 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/sqlite/file/opening.ts',
-    find: '  if (paused !== 0) return { ...NOTHING_OPEN, paused: true }\n',
+    file: 'src/store/sqlite/limits/claim-scope.ts',
+    find: '  if (paused !== 0) return { ...EMPTY_SCOPE, paused: true }\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -320,7 +320,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/sqlite/file/opening.ts',
+    file: 'src/store/sqlite/limits/claim-scope.ts',
     find: 'return !pausedQueues.has(queue) && (',
     replace: 'return pausedQueues.size >= 0 && (',
     test: {
@@ -1178,7 +1178,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: a session lives until the commit',
     promise: 'A session that is ended while it claims leaves no task in the hands of nobody.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find: ' FOR KEY SHARE OF sessions',
     replace: '',
     test: {
@@ -1244,7 +1244,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of everything',
     promise: 'While everything is paused nobody claims anything.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find: 'want === null || row.everything',
     replace: 'want === null',
     test: {
@@ -1255,7 +1255,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: the pause of a queue',
     promise: 'A paused queue gives nothing.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find: 'lanes.open(want.able, row.queues)',
     replace: 'lanes.open(want.able)',
     test: {
@@ -1622,7 +1622,7 @@ export const GUARDS: readonly Guard[] = [
   {
     name: 'postgres: what a look has seen is claimed',
     promise: 'A task that was committed late does not wait for ever behind a mark.',
-    file: 'src/store/postgres/tasks/look-ahead.ts',
+    file: 'src/store/postgres/tasks/peek.ts',
     find: '  if (!ready) lowWater.walked(',
     replace: '  lowWater.walked(',
     test: {

@@ -26,7 +26,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   ...CONDITIONS.map(([what, find, replace, title]) => ({
     name: `postgres: an exchange in one journey asks first: ${what}`,
     promise: 'What has changed since the last exchange counts from the next one on.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find,
     replace,
     test: { file: OWN, title: `what has changed since the last exchange counts all the same > ${title}` },
@@ -50,7 +50,7 @@ export const PLAIN_EXCHANGE: readonly Guard[] = [
   {
     name: 'postgres: who ends a session waits for an exchange in one journey',
     promise: 'What was claimed while the session was ended goes back with it.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find: ' FOR KEY SHARE) o',
     replace: ') o',
     test: {

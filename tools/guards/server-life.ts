@@ -8,7 +8,7 @@ export const SERVER_LIFE: readonly Guard[] = [
   {
     name: 'postgres: the usual exchange sees that the server has lost something',
     promise: 'Nothing held is out of reach of the end of its session.',
-    file: 'src/store/postgres/tasks/outlook.ts',
+    file: 'src/store/postgres/tasks/preconditions.ts',
     find: ' AND life = $5::bigint',
     replace: ' AND ($5::bigint IS NULL OR true)',
     test: {

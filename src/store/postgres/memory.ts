@@ -5,19 +5,19 @@ import { QueueCache } from './order/queue-cache.ts'
 import { DiscoveryCache } from './rows/discovery-cache.ts'
 import type { Database } from './server/database.ts'
 import { ServerLife } from './server/server-life.ts'
-import { BatchBook } from './tasks/batches.ts'
-import { LaneBook } from './tasks/lanes.ts'
+import { HeldBatches } from './tasks/batches.ts'
+import { LaneCache } from './tasks/lanes.ts'
 import { LowWater } from './tasks/low-water.ts'
 import { ReadyLanes } from './tasks/route.ts'
 import { UsualSessions } from './tasks/usual.ts'
 
 /** What a store keeps in memory of its database and of its workers. */
 export interface Memory {
-  lanes: LaneBook
+  lanes: LaneCache
   queues: QueueCache
   lowWater: LowWater
   ready: ReadyLanes
-  batches: BatchBook
+  batches: HeldBatches
   turns: Turns
   weightedEntries: WeightedEntries
   discoveries: DiscoveryCache
@@ -39,11 +39,11 @@ export function emptyMemory(
 ): Memory {
   const { sql } = database
   return {
-    lanes: new LaneBook(sql),
+    lanes: new LaneCache(sql),
     queues: new QueueCache(sql, random, onOutdated),
     lowWater: new LowWater(clock),
     ready: new ReadyLanes(() => clock.monotonicMs()),
-    batches: new BatchBook(),
+    batches: new HeldBatches(),
     turns: new Turns(),
     weightedEntries: new WeightedEntries(),
     discoveries: new DiscoveryCache(database),

@@ -17,7 +17,7 @@ import { endSession, insertSession, readLiveSessions } from '../scripts/sessions
 import { stepStore } from '../scripts/steps.ts'
 import { supervision } from '../scripts/supervision.ts'
 import { native } from '../sql/script.ts'
-import { countingLimits, freeSlot } from './limits/gates.ts'
+import { countingLimits, freeSlot } from './limits/counters.ts'
 import { postgresMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
 import { giveBackUnreachable } from './maintenance/unreachable.ts'
@@ -50,7 +50,7 @@ import { noteCompared } from './sessions/comparing.ts'
 import { postgresHoldings } from './sessions/holdings.ts'
 import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/live.ts'
 import { insertTasks } from './tasks/enqueue.ts'
-import { complete, exchangeTasks, lookOnly } from './tasks/exchange.ts'
+import { complete, exchangeTasks, precheck } from './tasks/exchange.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
 import { rowid } from './tasks/rowid.ts'
 import { withinTransaction } from './tasks/within.ts'
@@ -167,7 +167,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         const exchange = { ...asked, session: rowid(asked.session) }
         const expected = exchange.want !== null && listeners.expected()
         if (!hasChanges(exchange) && !expected) {
-          const answer = await read(() => lookOnly(database.between, memory, exchange, clockMs()))
+          const answer = await read(() => precheck(database.between, memory, exchange, clockMs()))
           if (answer !== null) return answer
         }
         folding.worked()

@@ -59,7 +59,7 @@ export interface Decided {
 }
 
 /** What a worker hands in, and what follows. */
-export interface HandedIn {
+export interface DecidedOutcomes {
   decided: Decided[]
   /** The worker does not hold them. */
   refused: string[]
@@ -69,11 +69,11 @@ export interface HandedIn {
 }
 
 /** `heldAs`: the task, if the worker holds it under this fence. */
-export function decideHandedIn(
+export function decideOutcomes(
   outcomes: readonly (Run & { outcome: Outcome })[],
   heldAs: (proof: ClaimProof) => HeldTask | null,
-): HandedIn {
-  const answer: HandedIn = { decided: [], refused: [], ended: [], requeued: false }
+): DecidedOutcomes {
+  const answer: DecidedOutcomes = { decided: [], refused: [], ended: [], requeued: false }
   const seen = new Set<string>()
   for (const { id, fence, outcome, startedAt } of outcomes) {
     const task = seen.has(id) ? null : heldAs({ id, fence })

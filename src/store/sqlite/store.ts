@@ -26,7 +26,7 @@ import { migrate } from './file/migrate.ts'
 import { driveOn, sqliteScripts } from './file/scripts.ts'
 import { Waking } from './file/waking.ts'
 import { Writer } from './file/writer.ts'
-import { countingLimits } from './limits/gates.ts'
+import { countingLimits } from './limits/counters.ts'
 import { sqliteMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
 import { sqliteChanging } from './manage/changing.ts'
@@ -40,7 +40,7 @@ import { advanceVirtualTimes, reserveFences } from './tasks/claim.ts'
 import { complete } from './tasks/complete.ts'
 import { runEffects } from './tasks/effects.ts'
 import { type Intended, insertTasks } from './tasks/enqueue.ts'
-import { exchangeTasks, lookOnly } from './tasks/exchange.ts'
+import { exchangeTasks, precheck } from './tasks/exchange.ts'
 import { Intake } from './tasks/intake.ts'
 import { Tally } from './tasks/tally.ts'
 import { type OurDatabase, withinTransaction } from './tasks/within.ts'
@@ -172,7 +172,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         const looks = !hasChanges(exchange)
         if (looks) {
           heed(exchange.session, exchange.want, 0)
-          const answer = await read(() => lookOnly(db, memory, exchange, clock.now()))
+          const answer = await read(() => precheck(db, memory, exchange, clock.now()))
           if (answer !== null) return answer
         }
         const { answer, ended, requeued } = await write('normal', () => {

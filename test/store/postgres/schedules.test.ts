@@ -7,9 +7,9 @@ import { Database } from '../../../src/store/postgres/server/database.ts'
 import { driveOn, postgresDialect } from '../../../src/store/postgres/server/scripts.ts'
 import { ServerLife } from '../../../src/store/postgres/server/server-life.ts'
 import type { Sql } from '../../../src/store/postgres/server/sql.ts'
-import { BatchBook } from '../../../src/store/postgres/tasks/batches.ts'
+import { HeldBatches } from '../../../src/store/postgres/tasks/batches.ts'
 import { insertTasks } from '../../../src/store/postgres/tasks/enqueue.ts'
-import { LaneBook } from '../../../src/store/postgres/tasks/lanes.ts'
+import { LaneCache } from '../../../src/store/postgres/tasks/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
 import { ReadyLanes } from '../../../src/store/postgres/tasks/route.ts'
 import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
@@ -84,7 +84,7 @@ async function scene(place: Place) {
   await dueAt(place)
   const store = await place.store()
   const database = openDatabase(place)
-  const lanes = new LaneBook(database.sql)
+  const lanes = new LaneCache(database.sql)
   const queues = new QueueCache(database.sql, Math.random, () => {})
   const lowWater = new LowWater(systemClock)
   const memory = {
@@ -94,7 +94,7 @@ async function scene(place: Place) {
     ready: new ReadyLanes(() => systemClock.monotonicMs()),
     turns: new Turns(),
     weightedEntries: new WeightedEntries(),
-    batches: new BatchBook(),
+    batches: new HeldBatches(),
     discoveries: new DiscoveryCache(database),
     usual: new UsualSessions(),
     life: new ServerLife(database, () => {}),

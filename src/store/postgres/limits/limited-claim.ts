@@ -1,24 +1,24 @@
-import type { Gate } from '../../gate.ts'
 import type { Lane } from '../../lane.ts'
+import type { LimitCounter } from '../../limit-counter.ts'
 import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
 import { inTurn } from '../../turns.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
 import type { OpenLanes } from '../tasks/open-lanes.ts'
-import type { Outlook } from '../tasks/outlook.ts'
-import { type Claimer, READY, suspectsBut, type TakenRow } from '../tasks/take.ts'
-import { type LimitBook, lockQueueGates, shutQueues, writeGates } from './gates.ts'
+import type { TaskPreconditions } from '../tasks/preconditions.ts'
+import { type ClaimedTaskRow, type Claimer, READY, suspectsBut } from '../tasks/take.ts'
+import { type LimitCache, lockQueueCounters, shutQueues, writeCounters } from './counters.ts'
 import {
   keysInTurn,
   keysWithSuspects,
-  lookAtTurnstiles,
   passKeys,
-  refreshTurnstiles,
-  type Turnstile,
-} from './turnstiles.ts'
+  peekReadyKeys,
+  type ReadyKey,
+  refreshReadyKeys,
+} from './ready-keys.ts'
 
 /** What limits leave of where a worker may take from. */
-export interface Opening {
+export interface ClaimScope {
   lanes: OpenLanes
   /** When a limit lets something through that it does not now. Infinity: not by itself. */
   opensAt: number
@@ -29,15 +29,15 @@ export interface Opening {
 }
 
 /** Where nothing is limited. */
-export function unlimited(lanes: OpenLanes): Opening {
+export function unlimited(lanes: OpenLanes): ClaimScope {
   return { lanes, opensAt: Number.POSITIVE_INFINITY, contended: false, isPart: false }
 }
 
 export interface LimitedClaim {
-  rows: TakenRow[]
+  rows: ClaimedTaskRow[]
   /** By the lane that is in their row. */
   laneOf: (lane: number) => Lane
-  opening: Opening
+  opening: ClaimScope
 }
 
 /** A waiting task whose row is locked. */
@@ -46,7 +46,7 @@ interface Candidate {
   id: number
   rank: number
   base: Lane
-  key: Turnstile | null
+  key: ReadyKey | null
 }
 
 /** Where to look for some: a lane, or the lane of a key. */
@@ -54,10 +54,10 @@ interface Source {
   lane: number
   most: number
   base: Lane
-  key: Turnstile | null
+  key: ReadyKey | null
 }
 
-type Queues = ReadonlyMap<string, Gate>
+type Queues = ReadonlyMap<string, LimitCounter>
 
 /**
  * In a transaction: takes the next items as far as the limits of their queues and keys go. Their gates are locked until its
@@ -66,15 +66,15 @@ type Queues = ReadonlyMap<string, Gate>
 export async function claimWithinLimits(
   sql: Sql,
   memory: Memory,
-  { open, keyed }: Outlook,
+  { open, keyed }: TaskPreconditions,
   alone: boolean,
   { now: askedAt, ...who }: Claimer,
 ): Promise<LimitedClaim> {
   const { limits } = memory.lanes
   const limited = limits.limitedAmong(open.queues.keys())
   const [, queues] = await Promise.all([
-    refreshTurnstiles(sql, askedAt),
-    lockQueueGates(sql, limits, limited, askedAt),
+    refreshReadyKeys(sql, askedAt),
+    lockQueueCounters(sql, limits, limited, askedAt),
   ])
   const now = Math.max(askedAt, ...[...queues.values()].map((gate) => gate.momentOf(askedAt)))
   const asked = { ...who, now }
@@ -89,9 +89,9 @@ export async function claimWithinLimits(
   const stillOpen = lanes.without(new Set(full))
   const [rows, , , { wakeAt, ready, changed }] = await Promise.all([
     next.length === 0 ? [] : hold(sql, next, asked),
-    writeGates(sql, entered.gates),
+    writeCounters(sql, entered.gates),
     passKeys(sql, entered.keys, now),
-    lookAtTurnstiles(sql, stillOpen.lanes),
+    peekReadyKeys(sql, stillOpen.lanes),
   ])
   const opensAt = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
   const baseOf = new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base]))
@@ -109,7 +109,7 @@ export async function claimWithinLimits(
 
 async function firstSuspect(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   lanes: readonly Lane[],
   { want, now }: Claimer,
 ): Promise<Candidate[]> {
@@ -151,7 +151,7 @@ async function nextWithinLimits(
 /** The next tasks of those keys whose turn it is, in the order of turns. */
 async function keyedHeads(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   bases: readonly Lane[],
   lastFirst: boolean,
   count: number,
@@ -160,8 +160,8 @@ async function keyedHeads(
   const keys = await keysInTurn(sql, limits, bases, count, now)
   if (keys.length === 0) return []
   const share = Math.ceil(count / keys.length)
-  const room = ({ gate }: Turnstile) => gate.admission(now).room
-  const read = (among: readonly Turnstile[], most: number) =>
+  const room = ({ gate }: ReadyKey) => gate.admission(now).room
+  const read = (among: readonly ReadyKey[], most: number) =>
     lockHeads(
       sql,
       READY,
@@ -198,8 +198,8 @@ function enter(
   next: readonly Candidate[],
   queues: Queues,
   now: number,
-): { gates: Gate[]; keys: Turnstile[] } {
-  const counts = new Map<Gate, number>()
+): { gates: LimitCounter[]; keys: ReadyKey[] } {
+  const counts = new Map<LimitCounter, number>()
   for (const { base, key } of next) {
     for (const gate of [queues.get(base.queue), key?.gate]) {
       if (gate !== undefined) counts.set(gate, (counts.get(gate) ?? 0) + 1)
@@ -214,8 +214,8 @@ async function hold(
   sql: Sql,
   next: readonly Candidate[],
   { session, want, now }: Claimer,
-): Promise<TakenRow[]> {
-  const rows = await sql.rows<TakenRow>(
+): Promise<ClaimedTaskRow[]> {
+  const rows = await sql.rows<ClaimedTaskRow>(
     `WITH fence AS MATERIALIZED (SELECT pg_catalog.nextval('gleaner.fence') AS value), batch AS (
        INSERT INTO gleaner.batches (fence, session, tasks) SELECT value, $1, $5::bigint[] FROM fence
      )
@@ -234,7 +234,7 @@ function plain(base: Lane, most: number): Source {
   return { lane: base.id, most, base, key: null }
 }
 
-function keyed(key: Turnstile, most: number): Source {
+function keyed(key: ReadyKey, most: number): Source {
   return { lane: key.lane, most, base: key.base, key }
 }
 
@@ -262,16 +262,16 @@ async function lockHeads(
 }
 
 /** Without a lock: what limits leave, and whether that is worth a transaction. */
-export async function lookWithinLimits(
+export async function peekWithinLimits(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   open: OpenLanes,
   now: number,
-): Promise<Opening & { worthIt: boolean }> {
+): Promise<ClaimScope & { worthIt: boolean }> {
   const limited = limits.limitedAmong(open.queues.keys())
   const { shut, opensAt } = await shutQueues(sql, limits, limited, now)
   const lanes = open.without(shut)
-  const { ready, changed, wakeAt } = await lookAtTurnstiles(sql, lanes.lanes)
+  const { ready, changed, wakeAt } = await peekReadyKeys(sql, lanes.lanes)
   const worthIt = ready || changed || wakeAt <= now
   return { lanes, opensAt: Math.min(opensAt, wakeAt), contended: false, isPart: false, worthIt }
 }
@@ -281,7 +281,7 @@ export async function suspectsAmongKeys(
   sql: Sql,
   { lanes }: Memory,
   { limited, suspects }: { limited: boolean; suspects: boolean },
-  opening: Opening,
+  opening: ClaimScope,
   now: number,
 ): Promise<boolean> {
   if (!limited || !suspects) return false

@@ -4,7 +4,7 @@ import type { Queue } from '../../queue-row.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
 import { HELD } from '../tasks/batches.ts'
-import type { LaneBook } from '../tasks/lanes.ts'
+import type { LaneCache } from '../tasks/lanes.ts'
 import { READY, SUSPECT } from '../tasks/take.ts'
 import type { QueueCache } from './queue-cache.ts'
 import { readVirtualTimes } from './virtual-times.ts'
@@ -73,7 +73,7 @@ async function noteChange(sql: Sql): Promise<void> {
 }
 
 /** Which nobody is left of. */
-async function nextEra(sql: Sql, lanes: LaneBook, queue: Queue): Promise<number | null> {
+async function nextEra(sql: Sql, lanes: LaneCache, queue: Queue): Promise<number | null> {
   const among = (await lanes.matching({ queue: queue.name }, sql)).map((lane) => lane.id)
   for (let further = 1; further < ERAS; further++) {
     const era = (queue.era + further) % ERAS
@@ -175,7 +175,7 @@ async function overlong(sql: Sql, book: QueueCache): Promise<Queue[]> {
 }
 
 /** Its ranks would leave their era some day. False: somebody else has done so, or something of each other era is left. */
-async function beginRaceAnew(sql: Sql, lanes: LaneBook, queue: Queue): Promise<boolean> {
+async function beginRaceAnew(sql: Sql, lanes: LaneCache, queue: Queue): Promise<boolean> {
   await lockSettings(sql)
   const row = await sql.row<{ era: number }>('SELECT era FROM gleaner.queues WHERE name = $1', [queue.name])
   if (row?.era !== queue.era) return false

@@ -1,10 +1,10 @@
 import type { Claim, Exchange, Exchanged } from '../../ports/exchange.ts'
-import { type Opening, suspectsAmongKeys } from '../limits/limited-claim.ts'
+import { type ClaimScope, suspectsAmongKeys } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
-import { type Ahead, lookAhead } from './look-ahead.ts'
 import type { LowWater } from './low-water.ts'
-import type { Outlook } from './outlook.ts'
+import { type PeekAnswer, peek } from './peek.ts'
+import type { TaskPreconditions } from './preconditions.ts'
 
 /** Others are just taking what there is: look again soon, for they may leave some of it. */
 const LOCKED_AGAIN_MS = 5
@@ -16,8 +16,8 @@ export async function answered(
   { want, outcomes }: Exchange,
   claims: Claim[],
   refused: string[],
-  outlook: Outlook,
-  opening: Opening,
+  outlook: TaskPreconditions,
+  opening: ClaimScope,
   requeued: boolean,
   now: number,
 ): Promise<Exchanged> {
@@ -29,7 +29,7 @@ export async function answered(
   const left =
     !yields && (satisfied || tookAll)
       ? leftOf(outlook)
-      : await lookAhead(sql, memory, opening.lanes, { ...want!, thorough: false })
+      : await peek(sql, memory, opening.lanes, { ...want!, thorough: false })
   const suspects = yields && (left.suspects || (await suspectsAmongKeys(sql, memory, outlook, opening, now)))
   // Asked for before they were handed in.
   const over = new Set(outlook.cancels.length === 0 ? [] : outcomes.map(({ id }) => id))
@@ -50,12 +50,17 @@ export async function answered(
   }
 }
 
-function leftOf({ dueAt }: Outlook): Ahead {
+function leftOf({ dueAt }: TaskPreconditions): PeekAnswer {
   return { ready: false, suspects: false, nextDueAt: dueAt ?? Number.POSITIVE_INFINITY }
 }
 
 /** When it is worth while to ask again, should nobody wake us; null: never. */
-function lookAgainInMs(ahead: Ahead, opening: Opening, lowWater: LowWater, now: number): number | null {
+function lookAgainInMs(
+  ahead: PeekAnswer,
+  opening: ClaimScope,
+  lowWater: LowWater,
+  now: number,
+): number | null {
   if (ahead.ready || opening.contended) return LOCKED_AGAIN_MS
   const dueInMs = Math.max(0, Math.min(ahead.nextDueAt, opening.opensAt) - now)
   const walkInMs = lowWater.walkAgainInMs() || Number.POSITIVE_INFINITY

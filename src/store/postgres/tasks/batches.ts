@@ -10,7 +10,7 @@ export const HELD =
  * and a row that goes too early would leave a task in the hands of nobody. Should the book not know (an answer was lost),
  * the row stays for as long as the session lives, and is in nobody's way: the task's own row says who holds it.
  */
-export class BatchBook {
+export class HeldBatches {
   /** By session and fence: the tasks that are still in its hands. */
   readonly #unsettled = new Map<string, Map<number, Set<string>>>()
 

@@ -3,17 +3,25 @@ import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
 import { userKey } from '../../task-row.ts'
 import type { WeightedEntry } from '../../weighted-entries.ts'
-import { claimWithinLimits, type LimitedClaim, type Opening, unlimited } from '../limits/limited-claim.ts'
+import { type ClaimScope, claimWithinLimits, type LimitedClaim, unlimited } from '../limits/limited-claim.ts'
 import type { Memory } from '../memory.ts'
 import type { Newcomer } from '../order/queue-cache.ts'
 import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import type { Sql } from '../server/sql.ts'
-import { lanesOf } from './look-ahead.ts'
-import type { Walk } from './low-water.ts'
+import type { WalkedPath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
-import type { Outlook } from './outlook.ts'
+import { lanesOf } from './peek.ts'
+import type { TaskPreconditions } from './preconditions.ts'
 import { isWhole, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
-import { type Asked, type Claimer, READY, SUSPECT, suspectsBut, type TakenRow, take } from './take.ts'
+import {
+  type ClaimedTaskRow,
+  type Claimer,
+  READY,
+  SUSPECT,
+  suspectsBut,
+  type TakeRequest,
+  take,
+} from './take.ts'
 import { Tally } from './tally.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
@@ -23,11 +31,11 @@ const PROMOTE_MAX = 1_000
 export async function claimTasks(
   sql: Sql,
   memory: Memory,
-  outlook: Outlook,
+  outlook: TaskPreconditions,
   session: string,
   want: ClaimRequest,
   now: number,
-): Promise<{ claims: Claim[]; opening: Opening }> {
+): Promise<{ claims: Claim[]; opening: ClaimScope }> {
   const { open, dueAt, limited } = outlook
   const due = dueAt !== null && dueAt <= now
   if (due) await promoteDue(sql, memory, limited, now)
@@ -46,7 +54,7 @@ export async function claimTasks(
 async function claimUnlimited(
   sql: Sql,
   memory: Memory,
-  outlook: Outlook,
+  outlook: TaskPreconditions,
   alone: boolean,
   who: Claimer,
 ): Promise<LimitedClaim> {
@@ -56,7 +64,12 @@ async function claimUnlimited(
   return { rows, laneOf: (id) => open.lane(id)!, opening: unlimited(open) }
 }
 
-async function takeSuspect(sql: Sql, memory: Memory, open: OpenLanes, who: Claimer): Promise<TakenRow[]> {
+async function takeSuspect(
+  sql: Sql,
+  memory: Memory,
+  open: OpenLanes,
+  who: Claimer,
+): Promise<ClaimedTaskRow[]> {
   const lanes = await lanesOf(sql, SUSPECT, open)
   if (lanes.size === 0) return []
   const route = routeThrough(memory, who.want, open, lanes)
@@ -66,9 +79,9 @@ async function takeSuspect(sql: Sql, memory: Memory, open: OpenLanes, who: Claim
 async function takeReady(
   sql: Sql,
   memory: Memory,
-  { open, entriesBefore }: Outlook,
-  asked: Asked,
-): Promise<TakenRow[]> {
+  { open, entriesBefore }: TaskPreconditions,
+  asked: TakeRequest,
+): Promise<ClaimedTaskRow[]> {
   const { want } = asked
   const along = async (route: Route) => {
     const taken = await take(sql, READY, route, asked, want.start + want.ahead)
@@ -87,9 +100,9 @@ async function takeReady(
 export function walkOf(
   open: OpenLanes,
   { path }: Route,
-  rows: readonly TakenRow[],
+  rows: readonly ClaimedTaskRow[],
   entriesBefore: number,
-): Walk {
+): WalkedPath {
   const read = new Set(path.lanes)
   const taken = rows.map(({ lane, rank }) => ({
     lane: read.has(lane) ? lane : -open.lane(lane)!.line!,
@@ -101,7 +114,7 @@ export function walkOf(
 /** Of weighted queues those that start at once, which moves the race on. One that is prefetched does when it is started. */
 export function startedOf(
   { queues, weightedEntries }: Memory,
-  rows: readonly TakenRow[],
+  rows: readonly ClaimedTaskRow[],
   laneOf: (lane: number) => Lane,
 ): WeightedEntry[] {
   const started: WeightedEntry[] = []
@@ -151,7 +164,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
   if (limited) await tally.slots.write(sql)
 }
 
-export function claimOf(lane: Lane, row: TakenRow): Claim {
+export function claimOf(lane: Lane, row: ClaimedTaskRow): Claim {
   return {
     id: String(row.id),
     fence: row.fence,

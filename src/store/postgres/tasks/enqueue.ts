@@ -1,12 +1,12 @@
 import { type Follows, followerKey, withoutMark } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
-import { Slots } from '../limits/gates.ts'
+import { Slots } from '../limits/counters.ts'
 import type { Memory } from '../memory.ts'
 import type { QueueCache } from '../order/queue-cache.ts'
 import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
-import { insertWithWishes } from './held-key.ts'
+import { insertWithKeys } from './held-key.ts'
 import type { LanePlace } from './lanes.ts'
 
 /** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
@@ -19,7 +19,7 @@ export async function insertTasks(
 ): Promise<Enqueued[]> {
   if (tasks.some((task) => task.whenHeld !== null)) {
     await lockKeys(sql, [...new Set(tasks.map(storedKey).filter((key) => key !== null))])
-    return insertWithWishes(sql, tasks, clockMs, {
+    return insertWithKeys(sql, tasks, clockMs, {
       withoutWish: (some) => insertTasks(sql, memory, some, clockMs, saying),
       asTheyAre: (some) => insert(sql, memory, some, clockMs, saying),
     })

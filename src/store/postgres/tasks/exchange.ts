@@ -1,6 +1,6 @@
 import type { ClaimProof, Exchange, Exchanged, Run } from '../../ports/exchange.ts'
-import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
-import { lookWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
+import { decideOutcomes, giveBackUnknown } from '../../scripts/transitions.ts'
+import { peekWithinLimits, suspectsAmongKeys, unlimited } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
 import { advanceVirtualTimes } from '../order/virtual-times.ts'
@@ -8,10 +8,10 @@ import { numberList, type Sql, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/live.ts'
 import { answered, ended } from './answer.ts'
 import { claimTasks } from './claim.ts'
-import { lookAhead } from './look-ahead.ts'
 import { momentOf } from './moment.ts'
 import { NO_LANES } from './open-lanes.ts'
-import { lookOut } from './outlook.ts'
+import { peek } from './peek.ts'
+import { readPreconditions } from './preconditions.ts'
 import { rowid } from './rowid.ts'
 import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
 import { Tally } from './tally.ts'
@@ -37,7 +37,7 @@ export async function exchangeTasks(
   clockMs: number | null,
 ): Promise<Effect> {
   const { session, holding } = exchange
-  const outlook = await lookOut(sql, memory, session, exchange.want, { locked: true })
+  const outlook = await readPreconditions(sql, memory, session, exchange.want, { locked: true })
   if (!outlook?.live) {
     memory.usual.note(session, false, false)
     return { answer: ended(exchange), ended: [], requeued: false, isAwaited: false }
@@ -82,23 +82,23 @@ export async function exchangeTasks(
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
-export async function lookOnly(
+export async function precheck(
   sql: Sql,
   memory: Memory,
   exchange: Exchange,
   clockMs: number | null,
 ): Promise<Exchanged | null> {
   const { session, want } = exchange
-  const outlook = await lookOut(sql, memory, session, want, { locked: false })
+  const outlook = await readPreconditions(sql, memory, session, want, { locked: false })
   if (!outlook?.live) return ended(exchange)
   if (!memory.life.isCompared('tasks', session, outlook.life)) return null
   const now = clockMs ?? outlook.now
   if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited(NO_LANES), false, now)
   const opening = outlook.limited
-    ? await lookWithinLimits(sql, memory.lanes.limits, outlook.open, now)
+    ? await peekWithinLimits(sql, memory.lanes.limits, outlook.open, now)
     : { ...unlimited(outlook.open), worthIt: false }
   if (opening.worthIt) return null
-  const ahead = await lookAhead(sql, memory, opening.lanes, want)
+  const ahead = await peek(sql, memory, opening.lanes, want)
   if (ahead.ready || (want.empty && ahead.suspects) || ahead.nextDueAt <= now) return null
   if (want.empty && (await suspectsAmongKeys(sql, memory, outlook, opening, now))) return null
   return answered(sql, memory, exchange, [], [], outlook, opening, false, now)
@@ -130,7 +130,7 @@ async function settle(
     const task = held.get(id)
     return task?.fence === fence ? task : null
   }
-  const { decided, ...handedIn } = decideHandedIn(others, heldAs)
+  const { decided, ...handedIn } = decideOutcomes(others, heldAs)
   refused.push(...handedIn.refused)
   ended.push(...handedIn.ended)
   await applyAll(sql, memory, decided, now, tally)

@@ -28,7 +28,7 @@ interface Inserting {
 }
 
 /** In a transaction that has locked the keys: tasks of which some say what is to happen when their key is held. */
-export async function insertWithWishes(
+export async function insertWithKeys(
   sql: Sql,
   tasks: readonly NewTask[],
   clockMs: number | null,

@@ -1,7 +1,7 @@
 import { scopeWords } from '../../../model/limit.ts'
 import type { Requires } from '../../../model/task.ts'
 import { requirementWords } from '../../lane.ts'
-import { gateScope, IDLE_KEY_MS } from '../../limit-row.ts'
+import { IDLE_KEY_MS, limitScope } from '../../limit-row.ts'
 import type { Sql } from '../server/sql.ts'
 
 /** A lane with a key, beside the one without: by that one workers see whether they may take from it. */
@@ -22,7 +22,7 @@ export function keyedWords(base: number, limitKey: string): string {
  * and it goes. The lock on the gate keeps those who forget keys from it.
  */
 export async function makeKeyedLanes(sql: Sql, given: readonly KeyedLane[]): Promise<void> {
-  const scopes = given.map((lane) => gateScope(lane, lane.limitKey))
+  const scopes = given.map((lane) => limitScope(lane, lane.limitKey))
   await sql.run(
     `INSERT INTO gleaner.gates (scope, limit_scope) SELECT * FROM unnest($1::text[], $2::text[]) g(scope, limit_scope)
      ORDER BY scope ON CONFLICT DO NOTHING`,

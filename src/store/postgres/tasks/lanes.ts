@@ -2,7 +2,7 @@ import { satisfies } from '../../../model/capabilities.ts'
 import { isMatch, type Lane, OWN_LINES_MAX, readRequirement, requirementWords } from '../../lane.ts'
 import type { ClaimAbilities } from '../../ports/exchange.ts'
 import type { LaneFilter } from '../../ports/tasks.ts'
-import { LimitBook } from '../limits/gates.ts'
+import { LimitCache } from '../limits/counters.ts'
 import type { Sql } from '../server/sql.ts'
 import { findKeyedLanes, type KeyedLane, keyedWords, makeKeyedLanes } from './keyed-lanes.ts'
 import { OpenLanes } from './open-lanes.ts'
@@ -27,8 +27,8 @@ function laneOf(row: LaneRow): Lane {
  * The lanes as last seen, but for those with a key: there may be many, and they go. The others are only ever added, each
  * in a transaction of its own.
  */
-export class LaneBook {
-  readonly limits = new LimitBook()
+export class LaneCache {
+  readonly limits = new LimitCache()
   readonly #sql: Sql
   #lanes = new Map<number, Lane>()
   #highest = 0

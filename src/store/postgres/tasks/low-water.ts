@@ -12,7 +12,7 @@ const REST_MAX_MS = 1_000
 const MARKS_MAX = 16
 
 /** A lane or a line to walk, and which way: a queue whose last is first is walked backwards. */
-export interface Way {
+export interface LanePath {
   /** Below 0: a line. */
   lane: number
   lastFirst: boolean
@@ -38,7 +38,7 @@ interface Gap {
 }
 
 /** What a walk came upon. */
-export interface Walk {
+export interface WalkedPath {
   /** Entries of the index it read, dead or alive. Always 0 where the server does not count (`track_counts`). */
   entries: number
   taken: readonly { lane: number; rank: number }[]
@@ -68,7 +68,7 @@ export class LowWater {
     return Math.max(0, this.#walkAgainMs - this.#clock.monotonicMs())
   }
 
-  pathOf(ways: readonly Way[]): Path {
+  pathOf(ways: readonly LanePath[]): Path {
     if (this.walkAgainInMs() === 0) return wholePath(ways)
     const path = emptyPath(false)
     for (const way of ways) {
@@ -91,7 +91,7 @@ export class LowWater {
     return (this.#gaps.get(lane) ?? []).toSorted((a, b) => a.from - b.from)
   }
 
-  walked(path: Path, { entries, taken }: Walk): void {
+  walked(path: Path, { entries, taken }: WalkedPath): void {
     const backwards = new Set(path.lanes.filter((_, i) => path.lastFirst[i]))
     this.#mark(taken.filter(({ lane }) => !backwards.has(lane)))
     for (const lane of backwards)
@@ -116,7 +116,7 @@ export class LowWater {
   }
 
   /** Nothing that is committed waits before the first that was taken of a priority: it would have been taken. */
-  #mark(taken: Walk['taken']): void {
+  #mark(taken: WalkedPath['taken']): void {
     for (const [lane, lowest] of lowestOf(taken)) {
       const others = [...(this.#marks.get(lane) ?? [])].filter(([priority]) => !lowest.has(priority))
       this.#marks.set(lane, new Map([...others, ...lowest].slice(-MARKS_MAX)))
@@ -124,7 +124,7 @@ export class LowWater {
   }
 }
 
-export function wholePath(ways: readonly Way[]): Path {
+export function wholePath(ways: readonly LanePath[]): Path {
   const path = emptyPath(true)
   for (const way of ways) add(path, way, RANK_MIN, RANK_END)
   return path
@@ -134,7 +134,7 @@ function emptyPath(whole: boolean): Path {
   return { whole, lanes: [], from: [], to: [], lastFirst: [], turn: [] }
 }
 
-function add(path: Path, { lane, lastFirst, turn }: Way, from: number, to: number): void {
+function add(path: Path, { lane, lastFirst, turn }: LanePath, from: number, to: number): void {
   if (from >= to) return
   path.lanes.push(lane)
   path.from.push(from)
@@ -144,7 +144,7 @@ function add(path: Path, { lane, lastFirst, turn }: Way, from: number, to: numbe
 }
 
 /** By lane and priority. */
-function lowestOf(taken: Walk['taken']): Map<number, Map<number, number>> {
+function lowestOf(taken: WalkedPath['taken']): Map<number, Map<number, number>> {
   const lanes = new Map<number, Map<number, number>>()
   for (const { lane, rank } of taken) {
     const lowest = lanes.get(lane) ?? new Map<number, number>()

@@ -10,10 +10,10 @@ import { answered } from './answer.ts'
 import { claimOf, startedOf, walkOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
 import { NO_LANES, type OpenLanes } from './open-lanes.ts'
-import { lookAlong, type Outlook } from './outlook.ts'
+import { checkAsKnown, type TaskPreconditions } from './preconditions.ts'
 import { isWhole, type Route, routeOf } from './route.ts'
 import { noteProgress, noteStarts } from './run-reports.ts'
-import { READY, type TakenRow, take } from './take.ts'
+import { type ClaimedTaskRow, READY, take } from './take.ts'
 
 /** So many that are handed in together are worth a connection of their own. */
 const APART_MIN = 100
@@ -35,8 +35,8 @@ interface Claiming {
 }
 
 interface Claimed {
-  outlook: Outlook
-  rows: TakenRow[]
+  outlook: TaskPreconditions
+  rows: ClaimedTaskRow[]
   claims: Claim[]
 }
 
@@ -161,8 +161,12 @@ async function inTwoJourneys(
   return Promise.all([claiming, handingIn])
 }
 
-function look(sql: Sql, memory: Memory, { exchange, claiming, clockMs }: Plan): Promise<Outlook | null> {
-  return lookAlong(sql, memory, exchange.session, claiming?.open ?? NO_LANES, clockMs)
+function look(
+  sql: Sql,
+  memory: Memory,
+  { exchange, claiming, clockMs }: Plan,
+): Promise<TaskPreconditions | null> {
+  return checkAsKnown(sql, memory, exchange.session, claiming?.open ?? NO_LANES, clockMs)
 }
 
 async function claim(
@@ -193,7 +197,7 @@ function claimsOf(
   { turns }: Memory,
   want: ClaimRequest,
   open: OpenLanes,
-  rows: readonly TakenRow[],
+  rows: readonly ClaimedTaskRow[],
 ): Claim[] {
   const last = rows.at(-1)
   if (last !== undefined) turns.served(want.able, open.lane(last.lane)!.queue)
@@ -226,7 +230,7 @@ async function moveRacesOn(
   memory: Memory,
   exchange: Exchange,
   claiming: Claiming | null,
-  rows: readonly TakenRow[],
+  rows: readonly ClaimedTaskRow[],
 ): Promise<void> {
   const begun = memory.weightedEntries.begun(exchange)
   const laneOf = (lane: number) => claiming!.open.lane(lane)!

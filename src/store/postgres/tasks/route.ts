@@ -1,6 +1,6 @@
 import type { ClaimRequest } from '../../ports/exchange.ts'
 import type { Memory } from '../memory.ts'
-import { type Path, type Way, wholePath } from './low-water.ts'
+import { type LanePath, type Path, wholePath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
 
 /** Of so many queues a claim reads those whose turn it is. The others are asked only if these have too little. */
@@ -88,7 +88,7 @@ function routeAlong(
   { lanes, lowWater }: Memory,
   want: ClaimRequest,
   open: OpenLanes,
-  ways: readonly Way[],
+  ways: readonly LanePath[],
 ): Route {
   const queues = (ways.at(-1)?.turn ?? 0) + 1
   const isEnough = !open.areFew && queues >= want.start + want.ahead
@@ -101,7 +101,7 @@ function routeAlong(
   }
 }
 
-function mineAmong(open: OpenLanes, ways: readonly Way[]): number[] | null {
+function mineAmong(open: OpenLanes, ways: readonly LanePath[]): number[] | null {
   if (open.areWhole) return null
   const read = new Set(ways.map(({ lane }) => lane))
   const shared = [...open.queues.values()].filter(({ line }) => line !== null && read.has(-line))
@@ -109,9 +109,9 @@ function mineAmong(open: OpenLanes, ways: readonly Way[]): number[] | null {
 }
 
 /** Of those queues whose turn it is the lanes, and the line. */
-function waysInTurn({ queues, turns }: Memory, want: ClaimRequest, open: OpenLanes): Way[] {
+function waysInTurn({ queues, turns }: Memory, want: ClaimRequest, open: OpenLanes): LanePath[] {
   const most = Math.max(QUEUES_MIN, want.start + want.ahead)
-  const ways: Way[] = []
+  const ways: LanePath[] = []
   let turn = 0
   for (const queue of turns.of(want.able)) {
     const one = open.queues.get(queue)
@@ -131,7 +131,7 @@ function readyWays(
   want: ClaimRequest,
   open: OpenLanes,
   places: ReadonlySet<number>,
-): Way[] {
+): LanePath[] {
   const byQueue = Map.groupBy(places, (id) => open.queueOf(id))
   const inTurn = turns.among(want.able, byQueue.keys()).slice(0, want.start + want.ahead)
   return inTurn.flatMap((queue, turn) => {

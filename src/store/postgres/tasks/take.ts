@@ -24,12 +24,12 @@ export interface Claimer {
 }
 
 /** What is asked of a walk. */
-export interface Asked extends Omit<Claimer, 'now'> {
+export interface TakeRequest extends Omit<Claimer, 'now'> {
   /** Null: as its transaction keeps it. */
   now: number | null
 }
 
-export interface TakenRow {
+export interface ClaimedTaskRow {
   id: number
   fence: number
   rank: number
@@ -54,11 +54,11 @@ export async function take(
   sql: Sql,
   which: string,
   route: Route,
-  { session, want, now }: Asked,
+  { session, want, now }: TakeRequest,
   count: number,
-): Promise<TakenRow[]> {
+): Promise<ClaimedTaskRow[]> {
   const { path, mine, highest } = route
-  const rows = await sql.rows<TakenRow>(textOf(which, route), [
+  const rows = await sql.rows<ClaimedTaskRow>(textOf(which, route), [
     path.lanes,
     count,
     session,

@@ -1,5 +1,5 @@
 import type { FinishedStatus } from '../../../model/task.ts'
-import { Slots } from '../limits/gates.ts'
+import { Slots } from '../limits/counters.ts'
 import type { Sql } from '../server/sql.ts'
 
 type Counter = 'created' | 'scheduled' | FinishedStatus

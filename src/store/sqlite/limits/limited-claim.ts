@@ -1,9 +1,9 @@
-import type { Gate } from '../../gate.ts'
-import type { Opening } from '../file/opening.ts'
+import type { LimitCounter } from '../../limit-counter.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Head } from '../tasks/heads.ts'
-import { enterGates } from './gates.ts'
-import { type KeyedHead, nextWakeAt, passKeys } from './turnstiles.ts'
+import type { ClaimScope } from './claim-scope.ts'
+import { enterCounters } from './counters.ts'
+import { type KeyedHead, nextWakeAt, passKeys } from './ready-keys.ts'
 
 /** What has a key tells of its lane and its gate, too. */
 export type Candidate = Head & Partial<Pick<KeyedHead, 'lane' | 'base' | 'gate'>>
@@ -11,7 +11,7 @@ export type Candidate = Head & Partial<Pick<KeyedHead, 'lane' | 'base' | 'gate'>
 /** They are claimed: their limits count them from now on. */
 export function enter(
   db: Statements,
-  open: Opening,
+  open: ClaimScope,
   next: readonly Candidate[],
   fence: number,
   now: number,
@@ -23,16 +23,16 @@ export function enter(
     now,
   )
   if (open.limits === null) return
-  const entering = new Map<Gate, number>()
+  const entering = new Map<LimitCounter, number>()
   for (const { queue } of next) {
     const gate = open.limits.gateOf(queue)
     if (gate !== null) entering.set(gate, (entering.get(gate) ?? 0) + 1)
   }
-  if (entering.size > 0) enterGates(db, entering, now)
+  if (entering.size > 0) enterCounters(db, entering, now)
 }
 
 /** When a limit will let something through that it does not now. Infinity: not by itself. */
-export function opensAt(db: Statements, { keyed, limits }: Opening): number {
+export function opensAt(db: Statements, { keyed, limits }: ClaimScope): number {
   const queues = limits?.opensAt() ?? Number.POSITIVE_INFINITY
   return Math.min(queues, keyed ? nextWakeAt(db) : Number.POSITIVE_INFINITY)
 }

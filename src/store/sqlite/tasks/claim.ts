@@ -4,10 +4,10 @@ import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
 import { userKey } from '../../task-row.ts'
 import { virtualTimes, type WeightedEntry } from '../../weighted-entries.ts'
-import { isLimited, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
+import { type ClaimScope, isLimited } from '../limits/claim-scope.ts'
 import { enter } from '../limits/limited-claim.ts'
-import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/turnstiles.ts'
+import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/ready-keys.ts'
 import type { Memory } from '../memory.ts'
 import type { QueueCache } from '../order/queue-cache.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
@@ -23,7 +23,7 @@ const PROMOTE_MAX = 1_000
 export function somethingToClaim(
   db: Statements,
   memory: Memory,
-  open: Opening,
+  open: ClaimScope,
   want: ClaimRequest,
   now: number,
 ): boolean {
@@ -37,7 +37,7 @@ export function somethingToClaim(
 export function claimTasks(
   db: Statements,
   memory: Memory,
-  open: Opening,
+  open: ClaimScope,
   session: number,
   want: ClaimRequest,
   now: number,
@@ -62,7 +62,7 @@ export function claimTasks(
 }
 
 /** Those whom no limit keeps back: others must not wait for them. */
-export function suspectsWaiting(db: Statements, { lanes }: Memory, open: Opening, now: number): boolean {
+export function suspectsWaiting(db: Statements, { lanes }: Memory, open: ClaimScope, now: number): boolean {
   return isAnySuspect(db, open) || (open.keyed && keyedSuspect(db, lanes.limits, open, now) !== null)
 }
 
@@ -73,7 +73,7 @@ export function nextDueAt(db: Statements): number {
 }
 
 /** Most claims have one lane to read: it is in order already. */
-function onlyLane(db: Statements, open: Opening, want: ClaimRequest): Lane | null {
+function onlyLane(db: Statements, open: ClaimScope, want: ClaimRequest): Lane | null {
   if (open.lanes.ids.length !== 1 || isLimited(open) || (want.empty && isAnySuspect(db, open))) return null
   const only = open.lanes.lane(open.lanes.ids[0]!)!
   return open.pausedQueues.has(only.queue) ? null : only

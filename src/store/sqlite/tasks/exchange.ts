@@ -1,7 +1,7 @@
 import type { Claim, ClaimProof, ClaimRequest, Exchange, Exchanged } from '../../ports/exchange.ts'
-import { decideHandedIn, giveBackUnknown } from '../../scripts/transitions.ts'
-import { NOTHING_OPEN, type Opening, openLanes } from '../file/opening.ts'
+import { decideOutcomes, giveBackUnknown } from '../../scripts/transitions.ts'
 import type { Statements } from '../file/statements.ts'
+import { type ClaimScope, EMPTY_SCOPE, openLanes } from '../limits/claim-scope.ts'
 import { opensAt } from '../limits/limited-claim.ts'
 import { appendLogs } from '../manage/logs.ts'
 import type { Memory } from '../memory.ts'
@@ -19,11 +19,11 @@ export interface Effect {
 }
 
 /** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
-export function lookOnly(db: Statements, memory: Memory, exchange: Exchange, now: number): Exchanged | null {
+export function precheck(db: Statements, memory: Memory, exchange: Exchange, now: number): Exchanged | null {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return ended(exchange)
   const { want } = exchange
-  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
+  const open = want === null ? EMPTY_SCOPE : openLanes(db, memory, want, now)
   if (want !== null && somethingToClaim(db, memory, open, want, now)) return null
   return answered(db, memory, session, [], [], want, open, now)
 }
@@ -41,7 +41,7 @@ export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange
   appendLogs(db, session, exchange.logs)
 
   const { want } = exchange
-  const open = want === null ? NOTHING_OPEN : openLanes(db, memory, want, now)
+  const open = want === null ? EMPTY_SCOPE : openLanes(db, memory, want, now)
   const claims = want === null ? [] : claimTasks(db, memory, open, session, want, now)
   const answer = answered(db, memory, session, claims, settled.refused, want, open, now)
   return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
@@ -52,7 +52,7 @@ function settle(db: Statements, memory: Memory, session: number, exchange: Excha
   const completions = exchange.outcomes.filter(isCompletion)
   const others = exchange.outcomes.filter((handedIn) => !isCompletion(handedIn))
   const heldAs = ({ id, fence }: ClaimProof) => heldBy(db, session, Number(id), fence)
-  const { decided, refused, ended, ...handedIn } = decideHandedIn(others, heldAs)
+  const { decided, refused, ended, ...handedIn } = decideOutcomes(others, heldAs)
   applyAll(db, memory, decided, now, tally)
   let { requeued } = handedIn
   const completed = completeAll(db, session, completions, now)
@@ -127,7 +127,7 @@ function answered(
   claims: Claim[],
   refused: string[],
   want: ClaimRequest | null,
-  open: Opening,
+  open: ClaimScope,
   now: number,
 ): Exchanged {
   const cancels = db

@@ -1,11 +1,11 @@
 import { scopeWords } from '../../../model/limit.ts'
 import { ClaimableLanes } from '../../claimable.ts'
 import { isMatch, type Lane, OWN_LINES_MAX, readRequirement, requirementWords } from '../../lane.ts'
-import { gateScope } from '../../limit-row.ts'
+import { limitScope } from '../../limit-row.ts'
 import type { ClaimAbilities, ClaimProof } from '../../ports/exchange.ts'
 import type { LaneFilter } from '../../ports/tasks.ts'
 import type { Statements } from '../file/statements.ts'
-import { LimitBook } from '../limits/gates.ts'
+import { LimitCache } from '../limits/counters.ts'
 import type { Tally } from './tally.ts'
 
 /** Batches, of which few have anything left that runs. Of the others the rows tell. */
@@ -75,7 +75,7 @@ function newKeyedLane(db: Statements, task: LaneWords, limitKey: string): number
 
 /** The same key with other requirements counts for the same limit. */
 function keyGateId(db: Statements, task: LaneWords, limitKey: string): number {
-  const scope = gateScope(task, limitKey)
+  const scope = limitScope(task, limitKey)
   const found = db.scalar('SELECT id FROM gleaner_gates WHERE scope = ?').get(scope) as number | undefined
   return (
     found ??
@@ -94,7 +94,7 @@ function laneOfTask(db: Statements, id: number): number {
  * what was committed once stays true.
  */
 export class LaneCache {
-  readonly limits: LimitBook
+  readonly limits: LimitCache
   readonly #db: Statements
   readonly #lanes = new Map<number, Lane>()
   /** The same, in the order of their ids. */
@@ -106,7 +106,7 @@ export class LaneCache {
 
   constructor(db: Statements) {
     this.#db = db
-    this.limits = new LimitBook(db)
+    this.limits = new LimitCache(db)
   }
 
   /** A rolled back transaction may have added lanes, and tasks, that do not exist. */

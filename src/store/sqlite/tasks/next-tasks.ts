@@ -1,12 +1,12 @@
 import { isLastFirst } from '../../../model/rank.ts'
-import { Gate } from '../../gate.ts'
+import { LimitCounter } from '../../limit-counter.ts'
 import { oneLine, startWithinLimits } from '../../lines.ts'
 import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
 import { inTurn } from '../../turns.ts'
-import { isLimited, isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
+import { type ClaimScope, isLimited, isOpen } from '../limits/claim-scope.ts'
 import type { Candidate } from '../limits/limited-claim.ts'
-import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/turnstiles.ts'
+import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/ready-keys.ts'
 import type { Memory } from '../memory.ts'
 import { firstOfQueues, type Head, headsOf, suspectsOf } from './heads.ts'
 import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from './non-empty.ts'
@@ -27,7 +27,7 @@ interface QueueHead {
 export function nextTasks(
   db: Statements,
   memory: Memory,
-  open: Opening,
+  open: ClaimScope,
   want: ClaimRequest,
   now: number,
 ): Candidate[] {
@@ -41,23 +41,23 @@ export function nextTasks(
   return next
 }
 
-function gatesOf({ limits }: Opening, { queue, gate }: Candidate): Gate[] {
-  return [limits?.gateOf(queue), gate].filter((one) => one instanceof Gate)
+function gatesOf({ limits }: ClaimScope, { queue, gate }: Candidate): LimitCounter[] {
+  return [limits?.gateOf(queue), gate].filter((one) => one instanceof LimitCounter)
 }
 
 /** Whether a queue of these has something: a look that takes no lock. */
-export function isAnyReady(db: Statements, open: Opening): boolean {
+export function isAnyReady(db: Statements, open: ClaimScope): boolean {
   for (const queue of readyQueues(db, open)) if (isOpen(open, queue)) return true
   return false
 }
 
-export function isAnySuspect(db: Statements, open: Opening): boolean {
+export function isAnySuspect(db: Statements, open: ClaimScope): boolean {
   for (const lane of nonEmpty(db, SUSPECT_LANE, open.lanes.ids))
     if (isOpen(open, open.lanes.queueOf(lane))) return true
   return false
 }
 
-function* readyQueues(db: Statements, { lanes, keyed }: Opening): Generator<string> {
+function* readyQueues(db: Statements, { lanes, keyed }: ClaimScope): Generator<string> {
   for (const lane of nonEmpty(db, READY_LANE, lanes.ownIds)) yield lanes.queueOf(lane)
   for (const line of nonEmpty(db, READY_LINE, lanes.lines)) yield lanes.queueOfLine(line)
   if (keyed) yield* queuesWithKeys(db, lanes)
@@ -66,7 +66,7 @@ function* readyQueues(db: Statements, { lanes, keyed }: Opening): Generator<stri
 function nextSuspect(
   db: Statements,
   memory: Memory,
-  open: Opening,
+  open: ClaimScope,
   { able, avoid = [] }: ClaimRequest,
   now: number,
 ): Candidate | null {
@@ -88,7 +88,7 @@ function nextSuspect(
 function headsInTurn(
   db: Statements,
   memory: Memory,
-  open: Opening,
+  open: ClaimScope,
   want: ClaimRequest,
   now: number,
 ): QueueHead[] {
@@ -122,13 +122,13 @@ function headsInTurn(
 class QueuesInTurn {
   readonly #db: Statements
   readonly #memory: Memory
-  readonly #open: Opening
+  readonly #open: ClaimScope
   readonly #able: ClaimAbilities
   readonly #seen = new Set<string>()
   #queues: Iterator<string>
   #missed = 0
 
-  constructor(db: Statements, memory: Memory, open: Opening, able: ClaimAbilities) {
+  constructor(db: Statements, memory: Memory, open: ClaimScope, able: ClaimAbilities) {
     this.#db = db
     this.#memory = memory
     this.#open = open
@@ -160,7 +160,12 @@ class QueuesInTurn {
 }
 
 /** Without limits. */
-function firstOfEach(db: Statements, { queues }: Memory, open: Opening, names: readonly string[]): Head[][] {
+function firstOfEach(
+  db: Statements,
+  { queues }: Memory,
+  open: ClaimScope,
+  names: readonly string[],
+): Head[][] {
   const heads = new Map<string, Head[]>()
   const unpaused = names.filter((queue) => !open.pausedQueues.has(queue))
   for (const [lastFirst, alike] of Map.groupBy(unpaused, (queue) => isLastFirst(queues.of(queue)))) {
@@ -174,7 +179,7 @@ function firstOfEach(db: Statements, { queues }: Memory, open: Opening, names: r
 function headsOfQueue(
   db: Statements,
   { lanes, queues }: Memory,
-  open: Opening,
+  open: ClaimScope,
   queue: string,
   most: number,
   now: number,

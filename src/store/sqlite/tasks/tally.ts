@@ -1,7 +1,7 @@
 import type { FinishedStatus } from '../../../model/task.ts'
 import type { Statements } from '../file/statements.ts'
-import { release } from '../limits/gates.ts'
-import { arrive } from '../limits/turnstiles.ts'
+import { release } from '../limits/counters.ts'
+import { arrive } from '../limits/ready-keys.ts'
 
 type Counter = 'created' | 'scheduled' | FinishedStatus
 

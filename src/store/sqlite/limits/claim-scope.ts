@@ -1,14 +1,14 @@
 import { ClaimableLanes } from '../../claimable.ts'
-import type { Gate } from '../../gate.ts'
+import type { LimitCounter } from '../../limit-counter.ts'
 import type { ClaimRequest } from '../../ports/exchange.ts'
-import { gateOfQueue, type LimitBook } from '../limits/gates.ts'
+import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../memory.ts'
-import type { Statements } from './statements.ts'
+import { counterOfQueue, type LimitCache } from './counters.ts'
 
 const NO_LANES = new ClaimableLanes({ queues: [], names: [], capabilities: {} }, () => 0)
 
 /** Where a worker may take from now. The limit of a queue is read when a claim comes to that queue. */
-export interface Opening {
+export interface ClaimScope {
   lanes: ClaimableLanes
   pausedQueues: ReadonlySet<string>
   /** Queues that have or had a limit; null: none. */
@@ -19,7 +19,7 @@ export interface Opening {
   paused: boolean
 }
 
-export const NOTHING_OPEN: Opening = {
+export const EMPTY_SCOPE: ClaimScope = {
   lanes: NO_LANES,
   pausedQueues: new Set(),
   limits: null,
@@ -30,21 +30,21 @@ export const NOTHING_OPEN: Opening = {
 /** The limits of queues, as one exchange sees them. */
 export class QueueLimits {
   readonly #db: Statements
-  readonly #book: LimitBook
+  readonly #book: LimitCache
   readonly #now: number
-  readonly #gates = new Map<string, Gate>()
+  readonly #gates = new Map<string, LimitCounter>()
 
-  constructor(db: Statements, book: LimitBook, now: number) {
+  constructor(db: Statements, book: LimitCache, now: number) {
     this.#db = db
     this.#book = book
     this.#now = now
   }
 
-  gateOf(queue: string): Gate | null {
+  gateOf(queue: string): LimitCounter | null {
     if (!this.#book.queues.has(queue)) return null
     let gate = this.#gates.get(queue)
     if (gate === undefined) {
-      gate = gateOfQueue(this.#db, this.#book, queue)
+      gate = counterOfQueue(this.#db, this.#book, queue)
       this.#gates.set(queue, gate)
     }
     return gate
@@ -62,11 +62,11 @@ export class QueueLimits {
 }
 
 /** Most have none, and are served without looking for any. */
-export function isLimited({ keyed, limits }: Opening): boolean {
+export function isLimited({ keyed, limits }: ClaimScope): boolean {
   return keyed || limits !== null
 }
 
-export function isOpen({ pausedQueues, limits }: Opening, queue: string): boolean {
+export function isOpen({ pausedQueues, limits }: ClaimScope, queue: string): boolean {
   return !pausedQueues.has(queue) && (limits === null || limits.roomOf(queue) > 0)
 }
 
@@ -75,9 +75,9 @@ export function openLanes(
   { lanes, queues }: Memory,
   want: ClaimRequest,
   now: number,
-): Opening {
+): ClaimScope {
   const { paused, version, limits, keyed } = settingsOf(db)
-  if (paused !== 0) return { ...NOTHING_OPEN, paused: true }
+  if (paused !== 0) return { ...EMPTY_SCOPE, paused: true }
   queues.knowing(version)
   lanes.limits.knowing(limits)
   return {

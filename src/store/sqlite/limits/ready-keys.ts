@@ -1,13 +1,13 @@
 import type { ClaimableLanes } from '../../claimable.ts'
-import { Gate, type GateRow } from '../../gate.ts'
 import type { Lane } from '../../lane.ts'
+import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
 import { inTurn } from '../../turns.ts'
-import { isOpen, type Opening } from '../file/opening.ts'
 import type { Statements } from '../file/statements.ts'
 import { inOrder, READY, SUSPECT } from '../tasks/heads.ts'
 import { nonEmpty, READY_KEYS } from '../tasks/non-empty.ts'
-import { enterGates, gateById, type LimitBook } from './gates.ts'
+import { type ClaimScope, isOpen } from './claim-scope.ts'
+import { counterById, enterCounters, type LimitCache } from './counters.ts'
 
 /** A waiting task that its key's limit lets through. */
 export interface KeyedHead {
@@ -16,7 +16,7 @@ export interface KeyedHead {
   queue: string
   base: Lane
   lane: number
-  gate: Gate
+  gate: LimitCounter
 }
 
 /** The turnstile of a key that may be served now. */
@@ -24,12 +24,12 @@ interface Turnstile {
   lane: number
   turn: number
   base: Lane
-  gate: Gate
+  gate: LimitCounter
   first: KeyedHead
 }
 
 /** A key that may be served, with its limit and the first task that waits; `task` is null: none does. */
-type KeyRow = GateRow & { lane: number; turn: number; rank: number; task: number | null }
+type KeyRow = LimitCounterRow & { lane: number; turn: number; rank: number; task: number | null }
 
 /** Something waits in these lanes with a key: their turn comes after those that wait already. */
 export function arrive(db: Statements, lanes: readonly number[]): void {
@@ -49,7 +49,7 @@ export function* queuesWithKeys(db: Statements, lanes: ClaimableLanes): Generato
   for (const base of nonEmpty(db, READY_KEYS, lanes.ids)) yield lanes.queueOf(base)
 }
 
-export function isAnyKeyReady(db: Statements, open: Opening): boolean {
+export function isAnyKeyReady(db: Statements, open: ClaimScope): boolean {
   for (const queue of queuesWithKeys(db, open.lanes)) if (isOpen(open, queue)) return true
   return false
 }
@@ -66,14 +66,14 @@ export function wakeKeys(db: Statements, now: number): void {
 /** The next tasks of those keys whose turn it is, in the order of turns: fair among keys, whatever each has waiting. */
 export function keyedHeads(
   db: Statements,
-  limits: LimitBook,
+  limits: LimitCache,
   lanes: ClaimableLanes,
   queue: string,
   lastFirst: boolean,
   count: number,
   now: number,
 ): KeyedHead[] {
-  const gates = new Map<number, Gate>()
+  const gates = new Map<number, LimitCounter>()
   const bases = [...nonEmpty(db, READY_KEYS, lanes.queues.get(queue)!.ids)]
   if (bases.length === 0) return []
   const keys = bases
@@ -105,8 +105,8 @@ function withinKeys(heads: readonly KeyedHead[], now: number): KeyedHead[] {
 /** Of one lane's keys, by their turn; those without work, or at their limit, are shut on the way, and not met again. */
 function openOf(
   db: Statements,
-  limits: LimitBook,
-  gates: Map<number, Gate>,
+  limits: LimitCache,
+  gates: Map<number, LimitCounter>,
   base: Lane,
   lastFirst: boolean,
   count: number,
@@ -126,7 +126,7 @@ function openOf(
       .all(base.id, after.turn, after.turn, after.lane, count) as KeyRow[]
     for (const row of rows) {
       const { lane, turn, task, rank } = row
-      const gate = gates.get(row.id) ?? new Gate(row, limits)
+      const gate = gates.get(row.id) ?? new LimitCounter(row, limits)
       gates.set(row.id, gate)
       if (shutIfClosed(db, gate, now)) continue
       const key = { lane, turn, base, gate }
@@ -159,7 +159,7 @@ function headsOf(
 }
 
 /** Until somebody of this key ends, or its rate lets the next one through. */
-function shutIfClosed(db: Statements, gate: Gate, now: number): boolean {
+function shutIfClosed(db: Statements, gate: LimitCounter, now: number): boolean {
   const { room, opensAt } = gate.admission(now)
   if (room > 0) return false
   db.sql('UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE gate = ?').run(opensAt, gate.id)
@@ -167,7 +167,7 @@ function shutIfClosed(db: Statements, gate: Gate, now: number): boolean {
 }
 
 /** Nothing waits there now. What is not used for long is looked at again, and goes. */
-function rest(db: Statements, lane: number, gate: Gate, now: number): void {
+function rest(db: Statements, lane: number, gate: LimitCounter, now: number): void {
   if (gate.isIdle(now) && isUnused(db, lane)) return drop(db, lane, gate.id)
   db.sql('UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE lane = ?').run(now + IDLE_KEY_MS, lane)
 }
@@ -194,7 +194,7 @@ function drop(db: Statements, lane: number, gate: number): void {
 /** They were claimed under this fence: each of their keys has had its turn. */
 export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: number, now: number): void {
   if (passing.length === 0) return
-  const gates = new Map<Gate, number>()
+  const gates = new Map<LimitCounter, number>()
   for (const { gate } of passing) gates.set(gate, (gates.get(gate) ?? 0) + 1)
   const lanes = JSON.stringify([...new Set(passing.map((head) => head.lane))])
   db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane IN (SELECT value FROM json_each(?))').run(
@@ -205,15 +205,15 @@ export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: n
   db.sql(`UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE lane IN (SELECT value FROM json_each(?))
             AND NOT EXISTS (SELECT 1 FROM gleaner_tasks w WHERE w.lane = gleaner_turnstiles.lane AND w.status = 'queued'
                               AND w.fence IS NULL AND w.suspect = 0)`).run(now + IDLE_KEY_MS, lanes)
-  enterGates(db, gates, now)
+  enterCounters(db, gates, now)
   for (const gate of gates.keys()) shutIfClosed(db, gate, now)
 }
 
 /** The first suspect of those keys that may be served now. There are few: a crash leaves what one process had in hand. */
 export function keyedSuspect(
   db: Statements,
-  limits: LimitBook,
-  open: Opening,
+  limits: LimitCache,
+  open: ClaimScope,
   now: number,
 ): KeyedHead | null {
   let lane = 0
@@ -229,7 +229,7 @@ export function keyedSuspect(
       | undefined
     const base = row === undefined ? undefined : open.lanes.lane(row.base)
     if (row === undefined || base === undefined || !isOpen(open, base.queue)) continue
-    const gate = gateById(db, limits, row.gate)
+    const gate = counterById(db, limits, row.gate)
     if (gate.room(now) > 0) return { ...head, queue: base.queue, base, gate }
   }
   return null

@@ -8,7 +8,7 @@ import { NO_LANES, type OpenLanes } from './open-lanes.ts'
 import { ENTRIES_READ, SUSPECT } from './take.ts'
 
 /** What an exchange has to know first, in one round trip. */
-export interface Outlook {
+export interface TaskPreconditions {
   live: boolean
   /** The session has finished something before. */
   useful: boolean
@@ -39,7 +39,7 @@ export interface Outlook {
   life: number | null
 }
 
-interface OutlookRow extends Omit<Outlook, 'open' | 'limited' | 'usual'> {
+interface OutlookRow extends Omit<TaskPreconditions, 'open' | 'limited' | 'usual'> {
   limits: number
   version: number
   queues: string[]
@@ -66,13 +66,13 @@ const OUTLOOK = `
  * Null: there is no such session. `locked`, in a transaction: whoever wants to end the session waits for our commit, and
  * then finds what we claimed under it. That does not hold up the keeper, which changes no key.
  */
-export async function lookOut(
+export async function readPreconditions(
   sql: Sql,
   { lanes, queues }: Memory,
   session: string,
   want: ClaimRequest | null,
   { locked }: { locked: boolean },
-): Promise<Outlook | null> {
+): Promise<TaskPreconditions | null> {
   const row = await sql.row<OutlookRow>(locked ? `${OUTLOOK} FOR KEY SHARE OF sessions` : OUTLOOK, [session])
   if (row === undefined) return null
   await queues.knowing(row.version, sql)
@@ -97,13 +97,13 @@ const LOOK_ALONG = `
  * For statements that are on their way already: keeps the time for them if everything is as we know it, and makes them do
  * nothing otherwise. The session is locked before that is decided. Null: it is not so.
  */
-export async function lookAlong(
+export async function checkAsKnown(
   sql: Sql,
   { lanes, queues, life }: Memory,
   session: string,
   open: OpenLanes,
   clockMs: number | null,
-): Promise<Outlook | null> {
+): Promise<TaskPreconditions | null> {
   const values = [session, queues.version, lanes.highest, clockMs, life.of('tasks', session)]
   const row = await sql.row<OutlookRow & { kept: boolean }>(LOOK_ALONG, values)
   return row?.kept ? { ...row, limited: false, usual: true, open } : null

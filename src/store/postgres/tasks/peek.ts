@@ -6,19 +6,19 @@ import { isWhole, type Route, routeOf, wholeRoute } from './route.ts'
 import { ENTRIES_READ, READY, SUSPECT } from './take.ts'
 
 /** What waits. Infinity: nothing is scheduled. */
-export interface Ahead {
+export interface PeekAnswer {
   ready: boolean
   suspects: boolean
   nextDueAt: number
 }
 
 /** Without a lock. */
-export async function lookAhead(
+export async function peek(
   sql: Sql,
   memory: Memory,
   open: OpenLanes,
   want: ClaimRequest,
-): Promise<Ahead> {
+): Promise<PeekAnswer> {
   if (!open.areFew) return lookAtMany(sql, memory, open)
   const route = routeOf(memory, want, open)
   const ahead = await look(sql, memory, open, route)
@@ -29,7 +29,7 @@ export async function lookAhead(
 
 const NEXT_DUE = '(SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed)'
 
-async function look(sql: Sql, { lowWater }: Memory, open: OpenLanes, { path }: Route): Promise<Ahead> {
+async function look(sql: Sql, { lowWater }: Memory, open: OpenLanes, { path }: Route): Promise<PeekAnswer> {
   type Row = { before: number; ready: boolean; suspects: boolean; due: number | null; after: number }
   const isThere = (place: string) => `EXISTS (
     SELECT 1 FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (
@@ -47,7 +47,7 @@ async function look(sql: Sql, { lowWater }: Memory, open: OpenLanes, { path }: R
   return { ready, suspects, nextDueAt: due ?? Number.POSITIVE_INFINITY }
 }
 
-async function lookAtMany(sql: Sql, { ready }: Memory, open: OpenLanes): Promise<Ahead> {
+async function lookAtMany(sql: Sql, { ready }: Memory, open: OpenLanes): Promise<PeekAnswer> {
   const row = await sql.row<{ ready: number[]; suspects: number[]; due: number | null }>(
     `SELECT ARRAY(${lanesWith(READY)}) AS ready, ARRAY(${lanesWith(SUSPECT)}) AS suspects, ${NEXT_DUE} AS due`,
   )

@@ -1,5 +1,5 @@
 import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
-import { Gate, type GateRow } from '../../gate.ts'
+import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
 import type { CountingLimits } from '../../scripts/limits.ts'
 import { change, native } from '../../sql/script.ts'
@@ -9,7 +9,7 @@ import type { Statements } from '../file/statements.ts'
 const QUEUES_WITH_GATE = `SELECT substr(scope, 7) FROM gleaner_gates WHERE scope >= 'queue/' AND scope < 'queue0'`
 
 /** The numbers of all limits, as last read: they change with the code. */
-export class LimitBook {
+export class LimitCache {
   readonly #db: Statements
   #version = 0
   #limits = new Map<string, Limit>()
@@ -45,7 +45,11 @@ export class LimitBook {
 }
 
 /** So many were let through by each. */
-export function enterGates(db: Statements, entering: ReadonlyMap<Gate, number>, now: number): void {
+export function enterCounters(
+  db: Statements,
+  entering: ReadonlyMap<LimitCounter, number>,
+  now: number,
+): void {
   for (const [gate, count] of entering) gate.enter(count, now)
   db.sql(`UPDATE gleaner_gates SET held = one.value ->> 1, starts = one.value ->> 2 FROM json_each(?) one
           WHERE gleaner_gates.id = one.value ->> 0`).run(
@@ -53,15 +57,18 @@ export function enterGates(db: Statements, entering: ReadonlyMap<Gate, number>, 
   )
 }
 
-export function gateById(db: Statements, limits: LimitBook, id: number): Gate {
-  const row = db.sql('SELECT * FROM gleaner_gates WHERE id = ?').get(id) as GateRow
-  return new Gate(row, limits)
+export function counterById(db: Statements, limits: LimitCache, id: number): LimitCounter {
+  const row = db.sql('SELECT * FROM gleaner_gates WHERE id = ?').get(id) as LimitCounterRow
+  return new LimitCounter(row, limits)
 }
 
 /** Of a queue that has or had a limit. */
-export function gateOfQueue(db: Statements, limits: LimitBook, queue: string): Gate {
+export function counterOfQueue(db: Statements, limits: LimitCache, queue: string): LimitCounter {
   const scope = scopeWords({ queue })
-  return new Gate(db.sql('SELECT * FROM gleaner_gates WHERE scope = ?').get(scope) as GateRow, limits)
+  return new LimitCounter(
+    db.sql('SELECT * FROM gleaner_gates WHERE scope = ?').get(scope) as LimitCounterRow,
+    limits,
+  )
 }
 
 /** So many are held no more, by the ids of gates. Whether something may have waited for that. */

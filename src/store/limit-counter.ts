@@ -11,7 +11,7 @@ import {
 } from '../model/limit.ts'
 
 /** A gate's row, in either store. */
-export interface GateRow {
+export interface LimitCounterRow {
   id: number
   limit_scope: string
   held: number
@@ -19,7 +19,7 @@ export interface GateRow {
 }
 
 /** What a limit counts, as it stands while nobody else can change it. Whoever lets something through writes it down. */
-export class Gate {
+export class LimitCounter {
   readonly id: number
   readonly #limit: Limit
   #held: number
@@ -27,7 +27,7 @@ export class Gate {
   /** What is about to be let through. */
   promised = 0
 
-  constructor(row: GateRow, limits: { of(scope: string): Limit }) {
+  constructor(row: LimitCounterRow, limits: { of(scope: string): Limit }) {
     this.id = row.id
     this.#limit = limits.of(row.limit_scope)
     this.#held = row.held

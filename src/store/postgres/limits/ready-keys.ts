@@ -1,25 +1,25 @@
-import { Gate, type GateRow } from '../../gate.ts'
 import type { Lane } from '../../lane.ts'
+import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
 import type { Sql } from '../server/sql.ts'
 import { READY, SUSPECT } from '../tasks/take.ts'
-import type { LimitBook } from './gates.ts'
+import type { LimitCache } from './counters.ts'
 
 /** Changes that one claim takes into account, at most; the next one goes on: no claim waits for those of thousands of keys. */
 const NEWS_MAX = 500
 
 /** The turnstile of a key that may be served now. We have its gate's lock. */
-export interface Turnstile {
+export interface ReadyKey {
   lane: number
   base: Lane
-  gate: Gate
+  gate: LimitCounter
 }
 
 /**
  * Takes the news into account, and wakes the keys whose rate lets them through again: of those gates that nobody else
  * has locked just now. Whoever has, has read the news before, or we will.
  */
-export async function refreshTurnstiles(sql: Sql, now: number): Promise<void> {
+export async function refreshReadyKeys(sql: Sql, now: number): Promise<void> {
   await Promise.all([lockNoted(sql, now), openTurnstiles(sql, now)])
 }
 
@@ -69,15 +69,15 @@ async function openTurnstiles(sql: Sql, now: number): Promise<void> {
 }
 
 /** `changed`: what a claim has not taken into account yet. */
-interface Turnstiles {
+interface ReadyKeys {
   ready: boolean
   changed: boolean
   wakeAt: number
 }
 
 /** Without a lock: whether the keys of these lanes may have something to give, and when the next one wakes. */
-export async function lookAtTurnstiles(sql: Sql, bases: readonly Lane[]): Promise<Turnstiles> {
-  const row = await sql.row<Omit<Turnstiles, 'wakeAt'> & { wakeAt: number | null }>(
+export async function peekReadyKeys(sql: Sql, bases: readonly Lane[]): Promise<ReadyKeys> {
+  const row = await sql.row<Omit<ReadyKeys, 'wakeAt'> & { wakeAt: number | null }>(
     `SELECT EXISTS (SELECT 1 FROM gleaner.turnstiles WHERE base = ANY($1::int[]) AND ready) AS ready,
             EXISTS (SELECT 1 FROM gleaner.gate_news) AS changed,
             (SELECT pg_catalog.min(wake_at) FROM gleaner.turnstiles WHERE wake_at IS NOT NULL) AS "wakeAt"`,
@@ -86,7 +86,7 @@ export async function lookAtTurnstiles(sql: Sql, bases: readonly Lane[]): Promis
   return { ...row!, wakeAt: row!.wakeAt ?? Number.POSITIVE_INFINITY }
 }
 
-type TurnRow = GateRow & { lane: number; base: number }
+type TurnRow = LimitCounterRow & { lane: number; base: number }
 
 /**
  * The keys of these lanes whose turn it is, each with its gate locked; who is served longest ago comes first. Those
@@ -94,14 +94,14 @@ type TurnRow = GateRow & { lane: number; base: number }
  */
 export async function keysInTurn(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   bases: readonly Lane[],
   count: number,
   now: number,
-): Promise<Turnstile[]> {
+): Promise<ReadyKey[]> {
   const baseOf = new Map(bases.map((base) => [base.id, base]))
-  const gates = new Map<number, Gate>()
-  const open: Turnstile[] = []
+  const gates = new Map<number, LimitCounter>()
+  const open: ReadyKey[] = []
   const seen: number[] = []
   while (seen.length < TURNS_MAX && open.length < count) {
     const rows = await sql.rows<TurnRow & { locked: boolean; waits: boolean }>(
@@ -119,11 +119,11 @@ export async function keysInTurn(
       [bases.map((base) => base.id), count, seen],
     )
     seen.push(...rows.map((row) => row.lane))
-    const shut: Gate[] = []
-    const empty: Turnstile[] = []
+    const shut: LimitCounter[] = []
+    const empty: ReadyKey[] = []
     for (const row of rows) {
       if (!row.locked) continue
-      const gate = gates.get(row.id) ?? new Gate(row, limits)
+      const gate = gates.get(row.id) ?? new LimitCounter(row, limits)
       gates.set(row.id, gate)
       const one = { lane: row.lane, base: baseOf.get(row.base)!, gate }
       if (gate.admission(now).room === 0) shut.push(gate)
@@ -138,7 +138,7 @@ export async function keysInTurn(
 }
 
 /** Until somebody of their key ends, or its rate lets the next one through. */
-async function shutKeys(sql: Sql, gates: readonly Gate[], now: number): Promise<void> {
+async function shutKeys(sql: Sql, gates: readonly LimitCounter[], now: number): Promise<void> {
   if (gates.length === 0) return
   await sql.run(
     `UPDATE gleaner.turnstiles SET ready = false, wake_at = given.wake_at
@@ -148,7 +148,7 @@ async function shutKeys(sql: Sql, gates: readonly Gate[], now: number): Promise<
 }
 
 /** Those whose tasks were claimed have had their turn. Their gates have counted them. */
-export async function passKeys(sql: Sql, passed: readonly Turnstile[], now: number): Promise<void> {
+export async function passKeys(sql: Sql, passed: readonly ReadyKey[], now: number): Promise<void> {
   if (passed.length === 0) return
   const gates = [...new Set(passed.map(({ gate }) => gate))]
   await Promise.all([
@@ -165,7 +165,7 @@ export async function passKeys(sql: Sql, passed: readonly Turnstile[], now: numb
 }
 
 /** Nothing waits there now; what comes will be news. What is not used for long is looked at again, and goes. */
-async function restKeys(sql: Sql, empty: readonly Turnstile[], now: number): Promise<void> {
+async function restKeys(sql: Sql, empty: readonly ReadyKey[], now: number): Promise<void> {
   if (empty.length === 0) return
   const rows = await sql.rows<{ lane: number; unused: boolean }>(
     `UPDATE gleaner.turnstiles SET ready = false, wake_at = $2 WHERE lane = ANY($1::int[]) AND NOT EXISTS (
@@ -180,7 +180,7 @@ async function restKeys(sql: Sql, empty: readonly Turnstile[], now: number): Pro
 }
 
 /** No task refers to them. Who is just about to enqueue one has locked its lane. */
-async function forgetKeys(sql: Sql, idle: readonly Turnstile[]): Promise<void> {
+async function forgetKeys(sql: Sql, idle: readonly ReadyKey[]): Promise<void> {
   const locked = await sql.rows<{ id: number }>(
     'SELECT id FROM gleaner.lanes WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE SKIP LOCKED',
     [idle.map(({ lane }) => lane)],
@@ -210,11 +210,11 @@ async function forgetKeys(sql: Sql, idle: readonly Turnstile[]): Promise<void> {
 /** The keys of these lanes that have a suspect and may be served now, each with its gate locked. There are few. */
 export async function keysWithSuspects(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   bases: readonly Lane[],
   now: number,
   { locked }: { locked: boolean },
-): Promise<Turnstile[]> {
+): Promise<ReadyKey[]> {
   const baseOf = new Map(bases.map((base) => [base.id, base]))
   const rows = await sql.rows<TurnRow>(
     `WITH RECURSIVE suspected (lane) AS (
@@ -229,6 +229,6 @@ export async function keysWithSuspects(
     [bases.map((base) => base.id)],
   )
   return rows
-    .map((row) => ({ lane: row.lane, base: baseOf.get(row.base)!, gate: new Gate(row, limits) }))
+    .map((row) => ({ lane: row.lane, base: baseOf.get(row.base)!, gate: new LimitCounter(row, limits) }))
     .filter(({ gate }) => gate.room(now) > 0)
 }

@@ -1,5 +1,5 @@
 import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
-import { Gate, type GateRow } from '../../gate.ts'
+import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
 import type { CountingLimits } from '../../scripts/limits.ts'
 import { change } from '../../sql/script.ts'
@@ -11,7 +11,7 @@ import { HELD } from '../tasks/batches.ts'
 const RECOUNT_MS = 10_000
 
 /** The numbers of all limits, as last read: they change with the code. */
-export class LimitBook {
+export class LimitCache {
   #version = 0
   #limits = new Map<string, Limit>()
 
@@ -33,12 +33,12 @@ export class LimitBook {
   }
 }
 
-interface CountedRow extends GateRow {
+interface CountedRow extends LimitCounterRow {
   scope: string
   counted_at: number
 }
 
-export async function writeGates(sql: Sql, gates: readonly Gate[]): Promise<void> {
+export async function writeCounters(sql: Sql, gates: readonly LimitCounter[]): Promise<void> {
   if (gates.length === 0) return
   const columns = gates.map((gate) => gate.columns)
   await sql.run(
@@ -49,22 +49,22 @@ export async function writeGates(sql: Sql, gates: readonly Gate[]): Promise<void
 }
 
 /** The limits of queues, each locked, or left out when somebody else has it. */
-export async function lockQueueGates(
+export async function lockQueueCounters(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   queues: readonly string[],
   now: number,
-): Promise<Map<string, Gate>> {
+): Promise<Map<string, LimitCounter>> {
   if (queues.length === 0) return new Map()
   const scopes = new Map(queues.map((queue) => [scopeWords({ queue }), queue]))
   const rows = await sql.rows<CountedRow>(
     'SELECT * FROM gleaner.gates WHERE scope = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED',
     [[...scopes.keys()]],
   )
-  const gates = new Map<string, Gate>()
+  const gates = new Map<string, LimitCounter>()
   for (const row of rows) {
     const held = now - row.counted_at < RECOUNT_MS ? row.held : await recount(sql, row, now)
-    gates.set(scopes.get(row.scope)!, new Gate({ ...row, held }, limits))
+    gates.set(scopes.get(row.scope)!, new LimitCounter({ ...row, held }, limits))
   }
   return gates
 }
@@ -84,7 +84,7 @@ async function recount(sql: Sql, { id, scope }: CountedRow, now: number): Promis
 /** Without a lock: those of these queues that are shut, and when the first of them opens by itself. */
 export async function shutQueues(
   sql: Sql,
-  limits: LimitBook,
+  limits: LimitCache,
   queues: readonly string[],
   now: number,
 ): Promise<{ shut: Set<string>; opensAt: number }> {
@@ -96,7 +96,7 @@ export async function shutQueues(
     [...scopes.keys()],
   ])
   for (const row of rows) {
-    const admitted = new Gate(row, limits).admission(now)
+    const admitted = new LimitCounter(row, limits).admission(now)
     if (admitted.room > 0) continue
     shut.add(scopes.get(row.scope)!)
     opensAt = Math.min(opensAt, admitted.opensAt ?? Number.POSITIVE_INFINITY)
