@@ -1,7 +1,7 @@
 import { TASK_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { TaskQuery } from '../queue/task-query.ts'
 import { type Option, text, type Values } from './command.ts'
-import { aTime, timeOf } from './values.ts'
+import { aDuration, aTime, durationOf, timeOf } from './values.ts'
 
 const time = (about: string): Option => ({ type: 'string', value: 'time', check: aTime, about })
 
@@ -20,6 +20,13 @@ export const FILTER_OPTIONS = {
   error: { type: 'string', value: 'text', about: 'Only tasks whose last error contains this text.' },
   'created-after': time('Enqueued since this date (2026-11-15T20:00Z), or since this long ago (2h).'),
   'created-before': time('Enqueued before this time.'),
+  'started-before': time('Running or finished tasks whose last attempt started before this time.'),
+  'running-longer-than': {
+    type: 'string',
+    value: 'duration',
+    check: aDuration,
+    about: 'Only tasks that have run for longer than this (10m) in their current attempt.',
+  },
   'finished-after': time('Finished since this time.'),
   'finished-before': time('Finished before this time.'),
 } satisfies Record<string, Option>
@@ -33,6 +40,8 @@ export function filterOf(values: Values, now: number): TaskQuery {
     error: text(values.error),
     createdAfter: timeOf('created-after', values, now),
     createdBefore: timeOf('created-before', values, now),
+    startedBefore: timeOf('started-before', values, now),
+    runningLongerThan: durationOf('running-longer-than', values),
     finishedAfter: timeOf('finished-after', values, now),
     finishedBefore: timeOf('finished-before', values, now),
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Duration } from '../duration.ts'
 import { COMPONENT_ID } from '../health/status.ts'
 import { RANGES, type Range } from '../model/metrics-history.ts'
 import { FINISHED_STATUSES, type FinishedStatus, LOG_LEVELS, TASK_STATUSES } from '../model/task.ts'
@@ -53,6 +54,21 @@ export const flag = fromQuery(flagIn, z.boolean())
 const time = z.int().min(0).max(TIME_MAX_MS).describe('Milliseconds since 1970')
 /** In a query. */
 export const timeQuery = fromQuery(wholeIn, time)
+/** The pattern is stricter than what TypeScript knows of a text. */
+export const duration = z.union([
+  z.number().min(0),
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)
+    .max(30),
+]) as z.ZodType as z.ZodType<Duration, Duration>
+const durationIn = (text: string) => (/^\d+$/.test(text) ? Number(text) : text)
+const dateOrTime = z
+  .union([z.int().min(0).max(TIME_MAX_MS), z.string().min(1).max(40)])
+  .describe('Milliseconds since 1970, or an ISO 8601 date with its time zone: 2026-11-15T20:00:00Z')
+const longerThan = duration.describe(
+  "Only tasks whose current attempt has run for longer than this, e.g. '10m'. It implies the status `running`",
+)
 const conditions = {
   status: z.enum(TASK_STATUSES).optional(),
   queue: name.optional(),
@@ -60,12 +76,16 @@ const conditions = {
   key: plain(KEY_MAX).optional(),
   error: plain(TEXT_MAX).optional().describe('Text in the message of the last error'),
 }
-const times = ['createdAfter', 'createdBefore', 'finishedAfter', 'finishedBefore'] as const
+const times = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore'] as const
 const allTimes = <T extends z.ZodType>(schema: T) =>
   Object.fromEntries(times.map((one) => [one, schema])) as Record<(typeof times)[number], T>
 
 /** Which tasks, in a body. */
-export const taskFilter = z.strictObject({ ...conditions, ...allTimes(time.optional()) })
+export const taskFilter = z.strictObject({
+  ...conditions,
+  ...allTimes(dateOrTime.optional()),
+  runningLongerThan: longerThan.optional(),
+})
 
 export const page = {
   limit: fromQuery(wholeIn, z.int().min(1).max(PAGE_MAX).default(50)),
@@ -83,21 +103,13 @@ export const logQuery = z.strictObject({
 /** Which tasks, in a query. */
 export const taskQuery = z.strictObject({
   ...conditions,
-  ...allTimes(fromQuery(wholeIn, time.optional())),
+  ...allTimes(fromQuery(wholeIn, dateOrTime.optional())),
+  runningLongerThan: fromQuery(durationIn, longerThan.optional()),
   ...page,
 })
 
-export const duration = z.union([
-  z.number().min(0),
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)
-    .max(30),
-])
 export const windowQuery = z.strictObject({
-  window: fromQuery((text) => (/^\d+$/.test(text) ? Number(text) : text), duration.optional()).describe(
-    "The window of rates: '1m' to '1d'",
-  ),
+  window: fromQuery(durationIn, duration.optional()).describe("The window of rates: '1m' to '1d'"),
 })
 
 const keep = z

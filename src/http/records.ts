@@ -151,6 +151,9 @@ export const action: z.ZodType<ActionRecord> = z
 export const bulkAnswer: z.ZodType<BulkAnswer> = z
   .object({
     changed: whole,
+    statuses: z
+      .partialRecord(z.enum(TASK_STATUSES), whole)
+      .describe('How many of them were in each status before'),
     refused: whole,
     refusals: z.array(
       z.object({ id: z.string(), reason: z.enum(['key-held', 'running']), by: maybe(z.string()) }),

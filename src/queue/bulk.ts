@@ -2,7 +2,7 @@ import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { FINISHED_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { BulkChange, BulkStepDone, Refusal, TaskFilter, TaskStore } from '../store/ports/tasks.ts'
-import { checkQuery, type TaskQuery } from './task-query.ts'
+import { checkQuery, refuseContradictions, type TaskQuery } from './task-query.ts'
 
 /** How to change many tasks. */
 export interface BulkOptions {
@@ -18,6 +18,8 @@ export interface BulkOptions {
 export interface BulkAnswer {
   /** Tasks that were retried, cancelled or removed; in a dry run, that would be. */
   changed: number
+  /** How many of `changed` were in each status before. Statuses with none are left out. */
+  statuses: Partial<Record<TaskStatus, number>>
   /** Tasks that were left unchanged: another task holds their key, or a worker holds them. */
   refused: number
   /** The first hundred of these tasks, with the reason. */
@@ -31,6 +33,8 @@ const STEP_TASKS = 250
 const REFUSALS_MAX = 100
 /** Tasks change while we go through them: as long as a round finds something, another one follows. */
 const ROUNDS_MAX = 20
+
+const WAITING: readonly TaskStatus[] = ['scheduled', 'queued']
 
 /** What a change applies to; the first are meant when no status is given. */
 const STATUSES: Record<BulkChange, { meant: readonly TaskStatus[]; possible: readonly TaskStatus[] }> = {
@@ -52,7 +56,7 @@ export async function changeAll(
   const filters = filtersOf(change, query, options)
   const { dryRun = false } = options
   const taken = dryRun ? { taken: new Map<string, string>() } : null
-  const answer: BulkAnswer = { changed: 0, refused: 0, refusals: [], dryRun }
+  const answer: BulkAnswer = { changed: 0, statuses: {}, refused: 0, refusals: [], dryRun }
   let upTo: string | null = null
 
   /** True: something slipped through, or may have. */
@@ -66,7 +70,8 @@ export async function changeAll(
       do {
         const page = { limit: STEP_TASKS, cursor }
         const done: BulkStepDone = await store.changeTasks({ change, filter, page, upTo, dryRun: taken })
-        if (add(answer, done)) options.onProgress?.({ changed: answer.changed, refused: answer.refused })
+        if (add(answer, done, filter.status))
+          options.onProgress?.({ changed: answer.changed, refused: answer.refused })
         if (done.passedOver > 0 || (change === 'cancel' && done.changed > 0)) again = true
         upTo = done.upTo
         cursor = done.next
@@ -80,8 +85,9 @@ export async function changeAll(
   return answer
 }
 
-function add(answer: BulkAnswer, { changed, refused }: BulkStepDone): boolean {
+function add(answer: BulkAnswer, { changed, refused }: BulkStepDone, status: TaskStatus): boolean {
   answer.changed += changed
+  if (changed > 0) answer.statuses[status] = (answer.statuses[status] ?? 0) + changed
   answer.refused += refused.length
   answer.refusals.push(...refused.slice(0, REFUSALS_MAX - answer.refusals.length))
   return changed + refused.length > 0
@@ -108,12 +114,19 @@ function filtersOf(
       `It is possible for: ${possible.join(', ')}.`,
     )
   }
-  return (status === undefined ? meant : [status]).map((one) => checked({ ...filter, status: one }))
+  return (status === undefined ? meantOf(meant, filter) : [status]).map((one) =>
+    checked({ ...filter, status: one }),
+  )
+}
+
+/** What waits has no start. */
+function meantOf(meant: readonly TaskStatus[], { startedBefore }: TaskFilter): readonly TaskStatus[] {
+  return startedBefore === undefined ? meant : meant.filter((status) => !WAITING.includes(status))
 }
 
 /** The status that is meant may contradict the times. */
 function checked<F extends TaskFilter>(filter: F): F {
-  checkQuery(filter)
+  refuseContradictions(filter)
   return filter
 }
 

@@ -1,4 +1,5 @@
 import { checkKey, checkName, shown } from '../define/names.ts'
+import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { isFinished, TASK_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { TaskFilter } from '../store/ports/tasks.ts'
@@ -13,20 +14,27 @@ export interface TaskQuery {
   name?: string
   /** Only tasks with this key. */
   key?: string
-  /** From then on. */
-  createdAfter?: Date | number
-  /** Until just before then. */
-  createdBefore?: Date | number
+  /** Only tasks that were enqueued at this time or later. */
+  createdAfter?: Time
+  /** Only tasks that were enqueued before this time. */
+  createdBefore?: Time
+  /** Only tasks whose last attempt started before this time: running and finished tasks. */
+  startedBefore?: Time
+  /** Only tasks whose current attempt has run for longer than this. It implies the status `running`. */
+  runningLongerThan?: Duration
   /** Only tasks that finished at this time or later. */
-  finishedAfter?: Date | number
+  finishedAfter?: Time
   /** Only tasks that finished before this time. */
-  finishedBefore?: Date | number
+  finishedBefore?: Time
   /** Text in the message of the last error; `a` to `z` match `A` to `Z`. */
   error?: string
 }
 
-const TIMES = ['createdAfter', 'createdBefore', 'finishedAfter', 'finishedBefore'] as const
-const CONDITIONS = ['status', 'queue', 'name', 'key', ...TIMES, 'error'] as const
+/** A `Date`, milliseconds since 1970, or an ISO 8601 date. A date with a time needs its time zone: `2026-11-15T20:00Z`. */
+export type Time = Date | number | string
+
+const TIMES = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore'] as const
+const CONDITIONS = ['status', 'queue', 'name', 'key', ...TIMES, 'runningLongerThan', 'error'] as const
 const ERROR_TEXT_MAX = 1_000
 const TIME_MAX_MS = 8_640_000_000_000_000
 
@@ -39,6 +47,10 @@ export function checkQuery(query: TaskQuery, allowed: readonly (keyof TaskQuery)
   if (query.name !== undefined) filter.name = checkName(query.name, 'name', 'BAD_OPTION')
   if (query.key !== undefined) filter.key = checkKey(query.key)
   for (const time of TIMES) if (query[time] !== undefined) filter[time] = checkTime(time, query[time])
+  if (query.runningLongerThan !== undefined) {
+    filter.runningLongerThanMs = durationMs(query.runningLongerThan, 'runningLongerThan')
+    if (filter.status === undefined) filter.status = 'running'
+  }
   if (query.error !== undefined) filter.error = checkErrorText(query.error)
   refuseContradictions(filter)
   return filter
@@ -58,13 +70,28 @@ function checkStatus(status: unknown): TaskStatus {
   throw bad(`status: ${shown(status)} is not a status`, `There are: ${TASK_STATUSES.join(', ')}.`)
 }
 
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(?<zone>Z|[+-]\d\d:\d\d)?)?$/
+
 function checkTime(what: string, time: unknown): number {
-  const ms = time instanceof Date ? time.getTime() : time
+  const ms = typeof time === 'string' ? isoMs(what, time) : time instanceof Date ? time.getTime() : time
   if (typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= TIME_MAX_MS) return ms
-  throw new InputError(`${what}: ${shown(time)} is not a time`, {
-    code: 'BAD_DATE',
-    hint: 'Use a valid Date, or whole milliseconds since 1970.',
-  })
+  throw noTime(
+    `${what}: ${shown(time)} is not a time`,
+    'Use a Date, whole milliseconds since 1970, or an ISO date: 2026-11-15T20:00:00Z.',
+  )
+}
+
+/** A time without a zone would mean another moment on every machine. */
+function isoMs(what: string, time: string): number {
+  const parts = ISO_DATE.exec(time)
+  if (parts === null) return Number.NaN
+  if (time.includes('T') && parts.groups?.zone === undefined)
+    throw noTime(`${what}: ${shown(time)} has no time zone`, `Add one, for example ${time}Z for UTC.`)
+  return Date.parse(time)
+}
+
+function noTime(message: string, hint: string): InputError {
+  return new InputError(message, { code: 'BAD_DATE', hint })
 }
 
 function checkErrorText(text: unknown): string {
@@ -73,11 +100,12 @@ function checkErrorText(text: unknown): string {
 }
 
 /** What can name no task is a mistake, and an empty answer would hide it. */
-function refuseContradictions(filter: TaskFilter): void {
+export function refuseContradictions(filter: TaskFilter): void {
   const { status, createdAfter = 0, finishedAfter = 0 } = filter
   const { createdBefore = Number.POSITIVE_INFINITY, finishedBefore = Number.POSITIVE_INFINITY } = filter
   if (createdAfter >= createdBefore) throw nothingBetween('createdAfter', 'createdBefore')
   if (finishedAfter >= finishedBefore) throw nothingBetween('finishedAfter', 'finishedBefore')
+  refuseOtherStatus(filter)
   const finished = filter.finishedAfter ?? filter.finishedBefore
   if (finished !== undefined && status !== undefined && !isFinished(status)) {
     throw bad(
@@ -85,6 +113,24 @@ function refuseContradictions(filter: TaskFilter): void {
       'Leave finishedAfter and finishedBefore out, or ask for completed, failed or cancelled.',
     )
   }
+}
+
+function refuseOtherStatus({ status, runningLongerThanMs, startedBefore, ...filter }: TaskFilter): void {
+  if (runningLongerThanMs !== undefined && status !== 'running') {
+    throw bad(
+      `a task that is ${status} does not run`,
+      "Leave runningLongerThan out, or leave out the status: it implies 'running'.",
+    )
+  }
+  if (startedBefore === undefined) return
+  if (status !== undefined && status !== 'running' && !isFinished(status)) {
+    throw bad(
+      `a task that is ${status} has not started`,
+      'Leave startedBefore out, or ask for running, completed, failed or cancelled. createdBefore finds tasks that wait for long.',
+    )
+  }
+  if (filter.createdAfter !== undefined && filter.createdAfter >= startedBefore)
+    throw nothingBetween('createdAfter', 'startedBefore')
 }
 
 function nothingBetween(after: string, before: string): InputError {

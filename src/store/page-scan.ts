@@ -4,7 +4,7 @@ import { PageBytes } from './page-bytes.ts'
 import type { PageRequest } from './ports/page.ts'
 
 /** Rows that one page looks at, at most, when its filter has no index: it may be short and still have a `next`. */
-const SCAN_MAX = 10_000
+const SCAN_MAX = 5_000
 /** Rows of one look, when not every one of them fits. */
 const LOOK_ROWS = 1_000
 

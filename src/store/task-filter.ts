@@ -29,6 +29,8 @@ export function isSelective(filter: TaskFilter, { by }: Route): boolean {
     filter.error !== undefined ||
     filter.createdAfter !== undefined ||
     filter.createdBefore !== undefined ||
+    filter.startedBefore !== undefined ||
+    filter.runningLongerThanMs !== undefined ||
     (acrossLanes && (filter.queue !== undefined || filter.name !== undefined))
   )
 }
@@ -44,6 +46,14 @@ export function finishedRange({ finishedAfter, finishedBefore }: TaskFilter): { 
 
 export function createdRange({ createdAfter, createdBefore }: TaskFilter): { from: number; to: number } {
   return { from: createdAfter ?? 0, to: createdBefore ?? Number.MAX_SAFE_INTEGER }
+}
+
+/** Only what started before this. Null: whether and when it started does not matter. */
+export function startedBefore(filter: TaskFilter, now: number): number | null {
+  const { startedBefore, runningLongerThanMs } = filter
+  if (startedBefore === undefined && runningLongerThanMs === undefined) return null
+  const since = runningLongerThanMs === undefined ? Number.MAX_SAFE_INTEGER : now - runningLongerThanMs
+  return Math.min(startedBefore ?? Number.MAX_SAFE_INTEGER, since)
 }
 
 /** The key as it is stored, for each task name it may belong to. Null: any key, or none. */

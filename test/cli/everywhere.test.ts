@@ -238,7 +238,7 @@ const PROOFS: Record<string, Proof> = {
     await until('it has failed again', async () => (await world.status(id)) === 'failed')
     const text = 'there is nobody'
     expect(await world.said('tasks', 'retry', '--error', text, '--dry-run')).toMatch(
-      /^\d+ tasks? would be retried\n$/,
+      /^(\d+) tasks? would be retried: \1 failed\n$/,
     )
     expect(await world.said('tasks', 'retry', '--error', text, '--yes')).toMatch(/^\d+ tasks? retried\n$/)
     await until('it has failed again', async () => (await world.status(id)) === 'failed')
@@ -253,17 +253,17 @@ const PROOFS: Record<string, Proof> = {
       code: 2,
       stdout: '',
       stderr:
-        'error: Cancel 2 tasks: the command cannot ask without a terminal\nNothing was changed. Pass --yes to confirm.\n',
+        'error: Cancel 2 tasks: 2 queued: the command cannot ask without a terminal\nNothing was changed. Pass --yes to confirm.\n',
     })
     const asked = (answer: string) =>
       gleaner({ ...world.estate.place(world.way), answer }, 'tasks', 'cancel', '--queue', queue)
     expect(await asked('n')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'Cancel 2 tasks? [y/N] \nnothing was changed\n',
+      stderr: 'Cancel 2 tasks: 2 queued? [y/N] \nnothing was changed\n',
     })
     expect(await world.status(ids[1]!)).toBe('queued')
-    expect(await asked('y')).toMatchObject({ code: 0, stdout: '2 tasks cancelled\n' })
+    expect(await asked('y')).toMatchObject({ code: 0, stdout: '2 tasks cancelled: 2 queued\n' })
     expect(await world.status(ids[1]!)).toBe('cancelled')
     expect(await world.said('tasks', 'cancel', '--queue', queue)).toBe('0 tasks would be cancelled\n')
   },
@@ -277,8 +277,25 @@ const PROOFS: Record<string, Proof> = {
       stderr: 'error: there is no task 999999\n',
     })
     const removed = await world.json('tasks', 'remove', '--queue', queue, '--status', 'queued', '--yes')
-    expect(removed).toEqual({ changed: 2, refused: 0, refusals: [], dryRun: false })
+    expect(removed).toEqual({
+      changed: 2,
+      statuses: { queued: 2 },
+      refused: 0,
+      refusals: [],
+      dryRun: false,
+    })
     expect(await world.status(ids[1]!)).toBeUndefined()
+    const stays = await world.waiting(1)
+    expect(await world.said('tasks', 'remove', '--queue', stays.queue, '--yes')).toBe(
+      '0 tasks would be removed\n1 unfinished task stays: 1 queued\n',
+    )
+    expect((await world.json('tasks', 'list', '--running-longer-than', '10d')).items).toEqual([])
+    expect(
+      await world.run('tasks', 'list', '--status', 'failed', '--running-longer-than', '1m'),
+    ).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('a task that is failed does not run'),
+    })
   },
 
   async 'queues list'(world) {

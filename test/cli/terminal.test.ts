@@ -137,7 +137,7 @@ describe('prompts', () => {
   ])('answered with %j (%s) destroy nothing', async (keys) => {
     const { folder, app } = await project()
     const remove = ask(folder)
-    await remove.shows(/^Remove 3 tasks\? \[y\/N\]$/m)
+    await remove.shows(/^Remove 3 tasks: 3 failed\? \[y\/N\]$/m)
     remove.type(keys)
     expect(await remove.ended).toEqual({ code: 1, restored: true })
     expect(remove.screen.text).toMatch(/nothing was changed$/)
@@ -147,10 +147,10 @@ describe('prompts', () => {
   test('answered with yes do it', async () => {
     const { folder, app } = await project()
     const remove = ask(folder)
-    await remove.shows(/^Remove 3 tasks\? \[y\/N\]$/m)
+    await remove.shows(/^Remove 3 tasks: 3 failed\? \[y\/N\]$/m)
     remove.type('y\r')
     expect(await remove.ended).toEqual({ code: 0, restored: true })
-    expect(remove.screen.text).toMatch(/\n3 tasks removed$/)
+    expect(remove.screen.text).toMatch(/\n3 tasks removed: 3 failed$/)
     expect((await app.tasks.counts()).failed).toBe(0)
   })
 })

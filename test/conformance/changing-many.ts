@@ -6,8 +6,12 @@ import type { Theme } from './theme.ts'
 import { counts, idsOf, newTask, type World } from './world.ts'
 
 export const changingMany: Theme = (specify, expect) => {
-  const all = ({ store }: World, change: BulkChange, query: TaskQuery, options?: BulkOptions) =>
-    changeAll(store.tasks, change, query, options)
+  const all = async ({ store }: World, change: BulkChange, query: TaskQuery, options?: BulkOptions) => {
+    const { statuses, ...answer } = await changeAll(store.tasks, change, query, options)
+    const ofAll = Object.values(statuses).reduce((sum, count) => sum + count, 0)
+    expect(ofAll).toBe(answer.changed)
+    return answer
+  }
   const done = (changed: number, dryRun = false) => ({ changed, refused: 0, refusals: [], dryRun })
 
   specify('all that failed are retried, and nobody else', async (world) => {
@@ -54,6 +58,38 @@ export const changingMany: Theme = (specify, expect) => {
       expect(await world.counts()).toEqual(counts({ failed: 2, queued: 1, scheduled: 1 }))
     },
   )
+
+  specify('a change says of which statuses the tasks were that it changed', async (world) => {
+    await finished(world, 'failed', 3)
+    await finished(world, 'completed', 2)
+    await world.enqueue()
+    const statuses = { completed: 2, failed: 3 }
+    const { tasks } = world.store
+    expect(await changeAll(tasks, 'remove', {}, { all: true, dryRun: true })).toMatchObject({ statuses })
+    expect(await changeAll(tasks, 'remove', {}, { all: true })).toMatchObject({ statuses })
+    expect(await changeAll(tasks, 'remove', {}, { all: true })).toMatchObject({ changed: 0, statuses: {} })
+    expect(await changeAll(tasks, 'cancel', { status: 'queued' })).toMatchObject({ statuses: { queued: 1 } })
+  })
+
+  specify('what has run for too long is cancelled, and what started just now runs on', async (world) => {
+    const worker = await world.worker()
+    await world.enqueueMany(2)
+    const slow = await worker.claimOne()
+    world.clock.advance(60_001)
+    const fresh = await worker.claimOne()
+    const [waiting] = await world.enqueueMany(1)
+    expect(await all(world, 'cancel', { runningLongerThan: '1m' })).toEqual(done(1))
+    expect((await worker.exchange({})).cancels).toEqual([slow.id])
+    await worker.settle(slow, { kind: 'cancelled' })
+    // Its time of starting is read in the same step that changes it.
+    expect(await all(world, 'cancel', { startedBefore: world.clock.now() })).toEqual(done(0))
+    world.clock.advance(1)
+    expect(await all(world, 'cancel', { startedBefore: world.clock.now() }, { dryRun: true })).toEqual(
+      done(1, true),
+    )
+    expect(await world.task(fresh.id)).toMatchObject({ status: 'running' })
+    expect(await world.task(waiting!)).toMatchObject({ status: 'queued' })
+  })
 
   specify('all that is unfinished is cancelled, and who runs it is asked to stop', async (world) => {
     const crashing = await world.worker()

@@ -37,6 +37,34 @@ export const filtering: Theme = (specify, expect) => {
     expect(await world.list({ createdAfter: world.clock.now() })).toEqual([])
   })
 
+  specify('tasks are found by how long their attempt has run, and by when it started', async (world) => {
+    const start = world.clock.now()
+    const worker = await world.worker()
+    const ids: string[] = []
+    for (let i = 0; i < 4; i++) {
+      await world.enqueue()
+      const claim = await worker.claimOne()
+      ids.push(claim.id)
+      if (i === 0) await worker.complete(claim)
+      world.clock.advance(100)
+    }
+    await world.enqueue()
+    const [done, oldest, older] = ids
+    const running = { status: 'running' } as const
+    expect(idsOf(await world.list({ ...running, runningLongerThanMs: 100 }, 1))).toEqual([oldest, older])
+    expect(idsOf(await world.list({ ...running, runningLongerThanMs: 200 }, 1))).toEqual([oldest])
+    expect(await world.list({ ...running, runningLongerThanMs: 300 })).toEqual([])
+    expect(idsOf(await world.list({ ...running, startedBefore: start + 200 }))).toEqual([oldest])
+    expect(idsOf(await world.list({ startedBefore: start + 200 }, 1))).toEqual([oldest, done])
+    expect(idsOf(await world.list({ startedBefore: start + 200, status: 'completed' }))).toEqual([done])
+    expect(idsOf(await world.list({ startedBefore: start + 300, name: 'job' }, 1))).toEqual([
+      older,
+      oldest,
+      done,
+    ])
+    expect(await world.list({ startedBefore: start })).toEqual([])
+  })
+
   specify(
     'tasks are found by when they finished, the last first, with a status and without',
     async (world) => {
@@ -89,7 +117,7 @@ export const filtering: Theme = (specify, expect) => {
 
   specify('a page looks at a bounded number of tasks, and its next goes on from there', async (world) => {
     const wanted = await world.enqueue({ key: 'needle' })
-    await world.enqueueMany(10_500)
+    await world.enqueueMany(5_500)
     for (const filter of [{ key: 'needle' }, { createdBefore: world.clock.now() + 1, key: 'needle' }]) {
       const first = await world.store.tasks.listTasks(filter, { limit: 5, cursor: null })
       expect(first.items).toEqual([])

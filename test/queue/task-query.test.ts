@@ -17,7 +17,19 @@ describe('a filter of tasks is refused, with a hint:', () => {
     [{ error: /x/ }, 'BAD_OPTION'],
     [{ error: 'x'.repeat(1_001) }, 'BAD_OPTION'],
     [{ createdAfter: new Date('never') }, 'BAD_DATE'],
-    [{ createdBefore: '2026-01-01' }, 'BAD_DATE'],
+    [{ createdBefore: '2026-13-01' }, 'BAD_DATE'],
+    [{ createdBefore: '2026-01-01T10:00' }, 'BAD_DATE'],
+    [{ createdBefore: 'yesterday' }, 'BAD_DATE'],
+    [{ createdBefore: '1' }, 'BAD_DATE'],
+    [{ startedBefore: '2026' }, 'BAD_DATE'],
+    [{ startedBefore: {} }, 'BAD_DATE'],
+    [{ runningLongerThan: '10 minutes' }, 'BAD_DURATION'],
+    [{ runningLongerThan: -1 }, 'BAD_DURATION'],
+    [{ status: 'failed', runningLongerThan: '10m' }, 'BAD_OPTION'],
+    [{ status: 'queued', startedBefore: 10 }, 'BAD_OPTION'],
+    [{ status: 'scheduled', startedBefore: 10 }, 'BAD_OPTION'],
+    [{ createdAfter: 10, startedBefore: 10 }, 'BAD_OPTION'],
+    [{ runningLongerThan: '1m', finishedAfter: 10 }, 'BAD_OPTION'],
     [{ finishedAfter: -1 }, 'BAD_DATE'],
     [{ finishedBefore: 1.5 }, 'BAD_DATE'],
     [{ createdAfter: 10, createdBefore: 10 }, 'BAD_OPTION'],
@@ -42,11 +54,22 @@ test('counts know queues and names alone', async () => {
   })
 })
 
-test('a time may be a Date or milliseconds', async () => {
+test('a change that cannot apply to what runs is refused', async () => {
+  const gleaner = await openTemp({})
+  for (const change of ['retryAll', 'removeAll'] as const)
+    await expect(gleaner.tasks[change]({ runningLongerThan: '1m' })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: expect.stringContaining(`${change}: tasks that are running cannot be`),
+    })
+})
+
+test('a time may be a Date, milliseconds or an ISO date', async () => {
   const gleaner = await openTemp({ tasks: [job] })
   const { id } = await gleaner.enqueue(job)
   const { createdAt } = (await gleaner.tasks.get(id))!
-  for (const createdAfter of [createdAt, new Date(createdAt)]) {
+  const iso = new Date(createdAt).toISOString()
+  const elsewhere = iso.replace('Z', '+00:00')
+  for (const createdAfter of [createdAt, new Date(createdAt), iso, elsewhere, iso.slice(0, 10)]) {
     expect((await gleaner.tasks.list({ createdAfter })).items.map((task) => task.id)).toEqual([id])
   }
   expect((await gleaner.tasks.list({ createdBefore: createdAt })).items).toEqual([])

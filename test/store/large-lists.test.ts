@@ -19,20 +19,23 @@ const INDEXED: TaskFilter[] = [
   { status: 'queued' },
   { status: 'scheduled' },
   { status: 'running' },
+  { status: 'running', runningLongerThanMs: 60_000 },
+  { status: 'running', startedBefore: START },
   { status: 'completed' },
   { status: 'failed', queue: 'default', name: 'job' },
   { status: 'cancelled', finishedBefore: START + 500, finishedAfter: START + 100 },
   { finishedBefore: START + TASKS / 2 },
   { status: 'queued', key: 'k1000' },
 ]
-/** They have no index: a page passes over ten thousand tasks, at most. Both tables have so many. */
+/** They have no index: a page passes over five thousand tasks, at most. Both tables have so many. */
 const SCANNED: TaskFilter[] = [
   { key: 'k1000' },
   { error: 'nobody ever failed with this' },
   { createdBefore: START + 1 },
+  { startedBefore: START + 1 },
   { queue: 'empty' },
 ]
-/** Only the large table has ten thousand of such a status. They lie far apart. */
+/** Only the large table has five thousand of such a status. They lie far apart. */
 const SCANNED_BY_STATUS: TaskFilter[] = [
   { status: 'failed', error: 'nobody ever failed with this' },
   { status: 'scheduled', queue: 'empty' },

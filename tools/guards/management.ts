@@ -15,6 +15,14 @@ function onBoth(guard: Omit<Guard, 'test'> & { title: string }): Guard[] {
 
 const SHARED: Guard[] = [
   ...onBoth({
+    name: 'a change of what runs too long spares what started just now',
+    promise: 'What started just now is not cancelled for what ran too long.',
+    file: 'src/store/task-filter.ts',
+    find: 'return Math.min(startedBefore ?? Number.MAX_SAFE_INTEGER, since)',
+    replace: 'return Number.MAX_SAFE_INTEGER',
+    title: 'what has run for too long is cancelled, and what started just now runs on',
+  }),
+  ...onBoth({
     name: 'a page looks at so many tasks and no more',
     promise: 'A filter without an index costs a bounded look, however many tasks there are.',
     file: 'src/store/page-scan.ts',

@@ -151,6 +151,7 @@ function FilterDialog({
       ) : (
         <p>
           <strong className="num">{plural(preview.changed, 'task')}</strong> would be {done}
+          {ofWhichStatus(preview)}
           {preview.refused > 0 && `, ${preview.refused} would be refused`}.
         </p>
       )}
@@ -165,11 +166,19 @@ function FilterDialog({
   )
 }
 
-const TIMES = ['createdAfter', 'createdBefore', 'finishedAfter', 'finishedBefore']
+function ofWhichStatus({ statuses }: BulkAnswer): string {
+  const parts = Object.entries(statuses).map(([status, count]) => `${count} ${status}`)
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+const TIMES = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore']
 
 function changeAll(change: Change, filter: Record<string, string>, dryRun: boolean): Promise<BulkAnswer> {
   const typed = Object.fromEntries(
-    Object.entries(filter).map(([name, value]) => [name, TIMES.includes(name) ? Number(value) : value]),
+    Object.entries(filter).map(([name, value]) => [
+      name,
+      TIMES.includes(name) && /^\d+$/.test(value) ? Number(value) : value,
+    ]),
   )
   return ask<BulkAnswer>(`/tasks/${change}`, 'POST', {
     filter: typed,

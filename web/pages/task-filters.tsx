@@ -8,6 +8,7 @@ import { go, useFilters } from '../router.tsx'
 import { count } from '../text/format.ts'
 
 const STATUSES = ['queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled'] as const
+const RUN_TIMES = ['1m', '10m', '1h', '1d']
 const SEARCHES = { error: 'Error text', key: 'Key', id: 'ID' } as const
 type Search = keyof typeof SEARCHES
 
@@ -21,6 +22,8 @@ export function filterOf(filters: URLSearchParams): Record<string, string> {
     'error',
     'createdAfter',
     'createdBefore',
+    'startedBefore',
+    'runningLongerThan',
     'finishedAfter',
     'finishedBefore',
   ]
@@ -50,7 +53,9 @@ export function StatusTabs() {
           type="button"
           data-tone={toneOf(one)}
           aria-pressed={status === one}
-          onClick={() => setFilters({ status: one })}
+          onClick={() =>
+            setFilters({ status: one, ...(one === 'running' ? {} : { runningLongerThan: null }) })
+          }
         >
           {one}
           <span className="num tab-count">{counts === undefined ? '' : count(counts[one])}</span>
@@ -70,14 +75,23 @@ export function TaskFilters() {
       <Choice
         label="Queue"
         value={filters.get('queue')}
-        options={(queues ?? []).map(({ name }) => name)}
+        options={(queues ?? []).map(({ name }) => name).sort()}
         onChange={(queue) => setFilters({ queue })}
       />
       <Choice
         label="Task"
         value={filters.get('name')}
-        options={names}
+        options={names.sort()}
         onChange={(name) => setFilters({ name })}
+      />
+      <Choice
+        label="Running longer than"
+        value={filters.get('runningLongerThan')}
+        options={RUN_TIMES}
+        // Only a running task has run for a time.
+        onChange={(time) =>
+          setFilters({ runningLongerThan: time, ...(time === null ? {} : { status: 'running' }) })
+        }
       />
       <SearchBox />
     </div>
@@ -96,7 +110,7 @@ function Choice({
   options: string[]
   onChange: (value: string | null) => void
 }) {
-  const all = [...new Set([...options, ...(value === null ? [] : [value])])].sort()
+  const all = [...new Set([...options, ...(value === null ? [] : [value])])]
   return (
     <label className="choice">
       <span>{label}</span>

@@ -1,3 +1,4 @@
+import { FINISHED_STATUSES, TASK_STATUSES, type TaskStatus } from '../../model/task.ts'
 import type { BulkAnswer } from '../../queue/bulk.ts'
 import type { TaskQuery } from '../../queue/task-query.ts'
 import {
@@ -49,6 +50,7 @@ const WORDS = {
       'running task gets its ctx.signal aborted, in any process.',
     examples: [
       ['gleaner tasks cancel 4711 4712', 'Cancel two tasks.'],
+      ['gleaner tasks cancel --running-longer-than 1h', 'Cancel what has run for more than an hour.'],
       [
         'gleaner tasks cancel --name report.build --yes',
         'Cancel all unfinished tasks of this name, without asking.',
@@ -61,10 +63,13 @@ const WORDS = {
     doing: 'removing',
     summary: 'Remove tasks, with their results and logs.',
     about:
-      'Removes the named tasks, or all tasks that match the filters. Without --status it removes finished tasks. A ' +
-      'running task is not removed: cancel it first. A key with the scope `forever` becomes free with its task.',
+      'Removes the named tasks, or all tasks that match the filters. Without --status it removes finished tasks only, ' +
+      'also with --all: tasks that wait or run stay, and the output says how many. To remove waiting tasks, pass ' +
+      '--status queued or --status scheduled. A running task is not removed: cancel it first. A key with the scope ' +
+      '`forever` becomes free with its task.',
     examples: [
       ['gleaner tasks remove 4711', 'Remove one task.'],
+      ['gleaner tasks remove --all --dry-run', 'Count all finished tasks, and what would stay.'],
       ['gleaner tasks remove --status failed --dry-run', 'Count the tasks that would be removed.'],
     ],
   },
@@ -72,7 +77,7 @@ const WORDS = {
 
 const BULK_OPTIONS = {
   ...FILTER_OPTIONS,
-  all: { type: 'boolean', about: 'All tasks, without any filter.' },
+  all: { type: 'boolean', about: 'Without any filter: all tasks that the command applies to.' },
   'dry-run': { type: 'boolean', about: 'Only count the tasks. Change nothing.' },
   yes: YES_OPTION,
 } satisfies Record<string, Option>
@@ -137,10 +142,11 @@ function eachNamed(
 async function allMatching(
   change: Change,
   filter: TaskQuery,
-  { tasks }: Operations,
+  operations: Operations,
   values: Values,
   terminal: Terminal,
 ): Promise<number> {
+  const { tasks } = operations
   const { verb, doing } = WORDS[change]
   const all = values.all === true
   const changeAll = tasks[`${change}All`]
@@ -151,8 +157,11 @@ async function allMatching(
       onProgress: ({ changed }) => tell({ detail: plural(changed, 'task') }),
     }),
   )
-  if (values['dry-run'] === true || would.changed === 0) return told(change, would, values, terminal)
-  if (!(await confirmed(`${verb} ${plural(would.changed, 'task')}`, values, terminal))) return 1
+  const tell = async (answer: BulkAnswer) =>
+    told(change, { answer, left: await leftBy(change, filter, operations) }, values, terminal)
+  if (values['dry-run'] === true || would.changed === 0) return tell(would)
+  const tasksOfWhat = `${plural(would.changed, 'task')}${byStatus(would.statuses)}`
+  if (!(await confirmed(`${verb} ${tasksOfWhat}`, values, terminal))) return 1
   const answer = await withProgress(terminal, doing, (tell) =>
     changeAll(filter, {
       all,
@@ -160,14 +169,46 @@ async function allMatching(
         tell({ fraction: changed / would.changed, detail: `${changed} of ${would.changed}` }),
     }),
   )
-  return told(change, answer, values, terminal)
+  return tell(answer)
 }
 
-function told(change: Change, answer: BulkAnswer, values: Values, terminal: Terminal): number {
+/** What a removal without a status does not touch. Null: nothing can be said of it, or nothing is left. */
+async function leftBy(change: Change, filter: TaskQuery, { queues }: Operations): Promise<string | null> {
+  if (change !== 'remove' || filter.status !== undefined) return null
+  // Only the counters of queues tell it at any number of tasks.
+  if (Object.keys(filter).some((name) => name !== 'queue')) return 'tasks that wait or run stay'
+  const those = (await queues.list()).filter(({ name }) => name === (filter.queue ?? name))
+  const unfinished = TASK_STATUSES.filter((status) => !FINISHED_STATUSES.includes(status as never))
+  const left = Object.fromEntries(
+    unfinished.map((status) => [status, those.reduce((sum, queue) => sum + (queue[status] ?? 0), 0)]),
+  )
+  const total = Object.values(left).reduce((sum, count) => sum + count, 0)
+  return total === 0
+    ? null
+    : `${plural(total, 'unfinished task')} ${total === 1 ? 'stays' : 'stay'}${byStatus(left)}`
+}
+
+/** `: 3 failed, 1 cancelled`. */
+function byStatus(statuses: Partial<Record<TaskStatus, number>> = {}): string {
+  const parts = Object.entries(statuses).flatMap(([status, count]) =>
+    count > 0 ? [`${count} ${status}`] : [],
+  )
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`
+}
+
+function told(
+  change: Change,
+  { answer, left }: { answer: BulkAnswer; left: string | null },
+  values: Values,
+  terminal: Terminal,
+): number {
   if (values.json === true) printJson(answer, terminal)
   else {
-    const { changed, refused, refusals, dryRun } = answer
-    terminal.print(`${plural(changed, 'task')} ${dryRun ? 'would be ' : ''}${WORDS[change].done}`)
+    const { changed, statuses, refused, refusals, dryRun } = answer
+    terminal.print(
+      `${plural(changed, 'task')} ${dryRun ? 'would be ' : ''}${WORDS[change].done}${byStatus(statuses)}`,
+    )
+    if (left !== null) terminal.print(left)
     if (refused > 0) terminal.print(`${plural(refused, 'task')} ${dryRun ? 'would be ' : ''}left unchanged:`)
     for (const { id, reason, by } of refusals)
       terminal.print(

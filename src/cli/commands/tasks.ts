@@ -26,6 +26,7 @@ const list: Command = {
     ['gleaner tasks', 'List the newest tasks.'],
     ['gleaner tasks --status failed --queue mail -n 10', 'List the last ten failures in this queue.'],
     ['gleaner tasks list --error ECONNREFUSED --finished-after 2h', 'List recent failures with this error.'],
+    ['gleaner tasks list --running-longer-than 10m', 'List what has run for more than ten minutes.'],
     ["gleaner tasks --status running --json | jq -r '.items[].id'", 'Print ids, for a script.'],
   ],
   run: (_operands, values, terminal) =>

@@ -59,6 +59,10 @@ export interface TaskFilter extends LaneFilter {
   createdBefore?: number
   finishedAfter?: number
   finishedBefore?: number
+  /** Only tasks that started: those that run, and those that finished. */
+  startedBefore?: number
+  /** By the time of the store. Only with the status `running`. */
+  runningLongerThanMs?: number
   /** Text in the message of the error; a to z and A to Z are the same. */
   error?: string
 }

@@ -12,6 +12,7 @@ import type {
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
+import { startedBefore } from '../task-filter.ts'
 import { statusOf } from '../task-row.ts'
 import { removeStepsOf } from './steps.ts'
 import { scanTasks } from './task-list.ts'
@@ -48,6 +49,7 @@ export interface ChangedTask extends Changeable {
   readonly lane: number
   readonly priority: number
   readonly runAfter: number | null
+  readonly startedAt: number | null
   readonly finishedAt: number | null
   readonly key: string | null
 }
@@ -106,7 +108,11 @@ export function* changeTasks(db: Dialect, changing: ChangingTasks, step: BulkSte
   const ids = scan.rows.map(({ id }) => id).filter((id) => id <= Number(upTo))
   const found = yield* readInOrder(db, ids, dryRun === null ? sql`${db.forUpdate} ${db.skipLocked}` : sql``)
   // Another process may have moved it on before it was locked.
-  const tasks = found.filter((task) => statusNow(task, now) === filter.status)
+  const started = startedBefore(filter, now)
+  const tasks = found.filter(
+    (task) =>
+      statusNow(task, now) === filter.status && (started === null || (task.startedAt ?? started) < started),
+  )
   const choice = yield* chosen(changing, step, tasks)
   const { toDo, refused } = choice
   const answer = {
@@ -258,13 +264,14 @@ interface ChangedRow {
   priority: number
   status: TaskStatus
   run_after: number | null
+  started_at: number | null
   finished_at: number | null
   key: string | null
   held: boolean | number
   cancel_requested: boolean | number
 }
 
-const COLUMNS = sql`id, lane, priority, status, run_after, finished_at, key, fence IS NOT NULL AS held, cancel_requested`
+const COLUMNS = sql`id, lane, priority, status, run_after, started_at, finished_at, key, fence IS NOT NULL AS held, cancel_requested`
 
 function* lockTask(db: Dialect, id: number): Script<ChangedTask | undefined> {
   const row = yield* one<ChangedRow>(
@@ -293,6 +300,7 @@ function changedTask(row: ChangedRow): ChangedTask {
     priority: row.priority,
     status: row.status,
     runAfter: row.run_after,
+    startedAt: row.started_at,
     finishedAt: row.finished_at,
     key: row.key,
     held: Boolean(row.held),

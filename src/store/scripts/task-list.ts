@@ -17,6 +17,7 @@ import {
   isSelective,
   type Route,
   routeOf,
+  startedBefore,
   storedKeys,
 } from '../task-filter.ts'
 import { type TaskRow, taskRecord } from '../task-row.ts'
@@ -78,8 +79,7 @@ export function* scanTasks<Row extends Pick<TaskRow, 'error'>>(
 ): Script<PageScan<Row>> {
   const route = routeOf(filter)
   const queues = route.by === 'queued' ? yield* known.queues() : undefined
-  // Errors can be long, so they are carried along only if their text decides.
-  const passed = errorNeedle(filter) === null ? PASSED : sql`${PASSED}, t.error`
+  const passed = passedColumns(filter, now)
   const ranking = (queue: string) => queues?.of(queue) ?? plainQueue(queue)
   const listing = { db, filter, lanes, now, ranking, passed }
   const walk = walkOf(listing, route)
@@ -119,7 +119,7 @@ const BEGINNING: Place = [-1, 0]
 const END: Place = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
 
 function* passedBy<Row extends Pick<TaskRow, 'error'>>(
-  { db, filter, lanes }: Listing,
+  listing: Listing,
   { first, descending = false, sources }: Walk,
   { after, count }: Look,
   columns: Fragment,
@@ -130,24 +130,26 @@ function* passedBy<Row extends Pick<TaskRow, 'error'>>(
   // Whole rows only of those that fit: the others may be large, and many.
   const found = yield* rows<Row & { passed_place: number; passed_tie: number; fits: number | boolean }>(sql`
     SELECT p.place AS passed_place, p.tie AS passed_tie, p.fits, w.* FROM (
-      SELECT u.id, u.place, u.tie, ${fits(db, filter, lanes)} AS fits
+      SELECT u.id, u.place, u.tie, ${fits(listing)} AS fits
       FROM (${joined(union, ' UNION ALL ')}) AS u ORDER BY u.place ${down}, u.tie ${down} LIMIT ${count}) AS p
     LEFT JOIN (SELECT ${columns} FROM gleaner.tasks AS t) AS w ON w.id = p.id AND p.fits
     ORDER BY p.place ${down}, p.tie ${down}`)
   return found.map((row) => ({
     at: [row.passed_place, row.passed_tie],
-    row: row.fits && hasText(row.error, filter) ? row : null,
+    row: row.fits && hasText(row.error, listing.filter) ? row : null,
   }))
 }
 
 /** As far as SQL can tell; `hasText` decides about the text of an error. */
-function fits(db: Dialect, filter: TaskFilter, lanes: readonly Lane[]): Fragment {
+function fits({ db, filter, lanes, now }: Listing): Fragment {
   const { from, to } = createdRange(filter)
   const keys = storedKeys(filter, lanes)
   const needle = errorNeedle(filter)
+  const started = startedBefore(filter, now)
   const conditions = [
     sql`u.lane ${db.oneOf(lanes.map(({ id }) => id))}`,
     sql`u.created_at >= ${from} AND u.created_at < ${to}`,
+    ...(started === null ? [] : [sql`coalesce(u.started_at < ${started}, ${FALSE})`]),
     ...(keys === null ? [] : [sql`coalesce(u.key ${db.oneOf(keys)}, ${FALSE})`]),
     ...(needle === null ? [] : [sql`coalesce(${db.holds(sql`u.error`, needle)}, ${FALSE})`]),
   ]
@@ -156,7 +158,15 @@ function fits(db: Dialect, filter: TaskFilter, lanes: readonly Lane[]): Fragment
 
 const FALSE = verbatim('false')
 
-const PASSED = sql`t.id, t.lane, t.created_at, t.key`
+/** Errors can be long, so they are carried along only if their text decides. */
+function passedColumns(filter: TaskFilter, now: number): Fragment {
+  const columns = [
+    sql`t.id, t.lane, t.created_at, t.key`,
+    ...(startedBefore(filter, now) === null ? [] : [sql`t.started_at`]),
+    ...(errorNeedle(filter) === null ? [] : [sql`t.error`]),
+  ]
+  return joined(columns, ', ')
+}
 
 function walkOf(listing: Listing, route: Route): Walk {
   switch (route.by) {
