@@ -41,38 +41,39 @@ function firstOf(heads: Head[], lastFirst: boolean, count: number): Head[] {
   return heads.sort(byRank(lastFirst)).slice(0, count)
 }
 
-/** The first task of each of these queues, in one statement for all lanes and one for all lines; null: it has none. */
-export function firstOfQueues(
+/** So many of each of these queues, in one statement for all lanes and one for all lines. */
+export function headsOfQueues(
   db: Statements,
   claimable: ClaimableLanes,
   queues: readonly QueueLanes[],
   lastFirst: boolean,
-): (Head | null)[] {
+  count: number,
+): Head[][] {
   const own = queues.flatMap((lanes) => lanes.own.map(({ id }) => id))
   const lines = queues.flatMap((lanes) => (claimable.isWhole(lanes) ? [lanes.line!] : []))
-  const ofLane = firstBy('lane', db, own, lastFirst)
-  const ofLine = firstBy('line', db, lines, lastFirst)
+  const ofLane = headsBy('lane', db, own, lastFirst, count)
+  const ofLine = headsBy('line', db, lines, lastFirst, count)
   return queues.map((lanes) => {
     const heads = lanes.own.flatMap(({ id }) => ofLane.get(id) ?? [])
     if (claimable.isWhole(lanes)) heads.push(...(ofLine.get(lanes.line!) ?? []))
-    else heads.push(...headsOfLine(db, claimable, lanes, lastFirst, 1))
-    const [first] = firstOf(heads, lastFirst, 1)
-    return first === undefined ? null : { ...first, queue: lanes.queue }
+    else heads.push(...headsOfLine(db, claimable, lanes, lastFirst, count))
+    return ofQueue(firstOf(heads, lastFirst, count), lanes.queue)
   })
 }
 
-function firstBy(
+function headsBy(
   column: 'lane' | 'line',
   db: Statements,
   ids: readonly number[],
   lastFirst: boolean,
+  count: number,
 ): Map<number, Head[]> {
   if (ids.length === 0) return new Map()
   const rows = db
     .sql(`SELECT one.value AS at, t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
-          WHERE t.id = (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT 1)`)
-    .all(JSON.stringify(ids)) as (Omit<Head, 'queue'> & { at: number })[]
-  return new Map(rows.map(({ at, id, rank }) => [at, [{ id, rank, queue: '' }]]))
+          WHERE t.id IN (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT ?)`)
+    .all(JSON.stringify(ids), count) as (Head & { at: number })[]
+  return Map.groupBy(rows, ({ at }) => at)
 }
 
 function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boolean, count: number): Head[] {
