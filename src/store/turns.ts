@@ -1,8 +1,9 @@
 import type { ClaimAbilities, ClaimRequest } from './ports/exchange.ts'
 
 /**
- * What is prefetched comes from so many queues, or limit keys. Tasks of one queue stand close together in the database, so some of each
- * cost a third of one of each. A claim prefetches milliseconds of work, so each of a thousand queues still has its turn within half a second.
+ * What is prefetched comes from so many queues. Tasks of one queue stand close together in the index, and often in the table, so some of
+ * each queue write far fewer pages than one of each. A claim prefetches milliseconds of work, so each of a thousand queues still has its
+ * turn within half a second.
  */
 const PREFETCHED_FROM = 16
 
@@ -56,8 +57,8 @@ export class Turns {
   }
 }
 
-/** So many of each queue, or of each limit key, make one claim. */
-export function shareOf({ ahead }: ClaimRequest): number {
+/** A claim takes at most so many of each queue, if there are many queues. */
+export function shareOf({ ahead }: Want): number {
   return 1 + Math.floor(ahead / PREFETCHED_FROM)
 }
 
