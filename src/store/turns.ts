@@ -58,7 +58,7 @@ export class Turns {
 }
 
 /** A claim takes at most so many of each queue, if there are many queues. */
-export function shareOf({ ahead }: Want): number {
+export function shareOf({ ahead }: ClaimRequest): number {
   return 1 + Math.floor(ahead / PREFETCHED_FROM)
 }
 
