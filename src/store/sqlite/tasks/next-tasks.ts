@@ -79,7 +79,10 @@ function nextSuspect(
   for (const lane of nonEmpty(db, SUSPECT_LANE, open.lanes.ids)) waiting.add(open.lanes.queueOf(lane))
   for (const queue of turns.among(able, waiting)) {
     if (!isOpen(open, queue)) continue
-    const heads = suspectsOf(db, open.lanes, queue, isLastFirst(queues.of(queue)), 1 + avoid.length)
+    const heads = suspectsOf(db, open.lanes, queue, {
+      lastFirst: isLastFirst(queues.of(queue)),
+      count: 1 + avoid.length,
+    })
     const next = heads.find(({ id }) => !avoid.includes(String(id)))
     if (next === undefined) continue
     turns.served(able, queue)
@@ -185,13 +188,13 @@ function headsOfEach(
   { queues }: Memory,
   open: ClaimScope,
   names: readonly string[],
-  most: number,
+  count: number,
 ): Head[][] {
   const heads = new Map<string, Head[]>()
   const unpaused = names.filter((queue) => !open.pausedQueues.has(queue))
   for (const [lastFirst, alike] of Map.groupBy(unpaused, (queue) => isLastFirst(queues.of(queue)))) {
     const lanes = alike.map((queue) => open.lanes.queues.get(queue)!)
-    for (const [i, some] of headsOfQueues(db, open.lanes, lanes, lastFirst, most).entries())
+    for (const [i, some] of headsOfQueues(db, open.lanes, lanes, { lastFirst, count }).entries())
       heads.set(alike[i]!, some)
   }
   return names.map((queue) => heads.get(queue) ?? [])
@@ -211,7 +214,7 @@ function headsOfQueue(
   if (count <= 0) return []
   const lastFirst = isLastFirst(queues.of(queue))
   const ofQueue = open.lanes.queues.get(queue)!
-  const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, lastFirst, count)
+  const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, { lastFirst, count })
   if (!open.keyed) return plain
   const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, count, now)
   return oneLine(plain, keyed, lastFirst).slice(0, count)
