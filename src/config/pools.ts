@@ -1,4 +1,5 @@
 import { checkName } from '../define/names.ts'
+import { checkStrategies } from '../define/queue.ts'
 import { InputError } from '../errors.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { badField, Fields, isObject } from './fields.ts'
@@ -17,6 +18,7 @@ const OPTIONS = [
   'queues',
   'discoveries',
   'capabilities',
+  'strategies',
   'resourceErrorLimit',
   'command',
   'env',
@@ -42,6 +44,7 @@ function checkPool(name: string, options: unknown): Pool {
   const where = `pools.${name}`
   const fields = new Fields(options, where, OPTIONS, "{ processes: 2, queues: ['default'] }")
   const program = checkProgram(fields)
+  const queues = checkQueues(fields, program !== undefined)
   return {
     name,
     processes: fields.whole('processes', 1, 1, PROCESSES_MAX),
@@ -51,9 +54,10 @@ function checkPool(name: string, options: unknown): Pool {
       1,
       CONCURRENCY_MAX,
     ),
-    queues: checkQueues(fields, program !== undefined),
+    queues,
     discoveries: names(fields, 'discoveries') ?? [],
     capabilities: checkCapabilities(fields),
+    strategies: checkPoolStrategies(fields, queues),
     resourceErrorLimit: fields.wholeIfSaid('resourceErrorLimit', 1, Number.MAX_SAFE_INTEGER),
     program,
     maxRss: fields.wholeIfSaid('maxRss', RSS_MIN, Number.MAX_SAFE_INTEGER),
@@ -75,6 +79,14 @@ function checkQueues(fields: Fields, isForeign: boolean): readonly string[] | un
     "Name the queues whose tasks the command runs, e.g. ['py'].",
     'is missing beside a command',
   )
+}
+
+/** A pool that names no queues serves those of the config's tasks: only its processes know them, and check again. */
+function checkPoolStrategies(fields: Fields, queues: readonly string[] | undefined): Pool['strategies'] {
+  const value = fields.get('strategies')
+  if (value === undefined) return {}
+  const served = queues ?? (isObject(value) ? Object.keys(value) : [])
+  return Object.fromEntries(checkStrategies(value, served, fields.at('strategies'), 'BAD_CONFIG'))
 }
 
 function names(fields: Fields, field: string): readonly string[] | undefined {

@@ -3,6 +3,7 @@ import type { GleanerOptions } from '../engine/gleaner.ts'
 import type { Role } from '../model/action.ts'
 import type { AlertLimits } from '../model/alerts.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import type { Strategy } from '../model/queue.ts'
 import type { AccessToken } from './tokens.ts'
 
 /** What `gleaner.config.ts` exports: the options of `openGleaner`, and those of `gleaner start`. */
@@ -29,6 +30,8 @@ export interface PoolOptions {
   discoveries?: readonly string[]
   /** What the processes offer to tasks with `requires`. Default: nothing. */
   capabilities?: Capabilities
+  /** Another order for queues that the processes serve, e.g. `{ media: 'lifo' }`. Default: as the queues are stored. */
+  strategies?: Record<string, Strategy>
   /** A process exits with 13 (or 12, if a resource does not load) after this many resource errors in a row, and is restarted. Default 10. */
   resourceErrorLimit?: number
   /** A program in any language that runs the work, and its arguments. */
@@ -174,6 +177,7 @@ export interface Pool {
   queues: readonly string[] | undefined
   discoveries: readonly string[]
   capabilities: Capabilities
+  strategies: Readonly<Record<string, Strategy>>
   resourceErrorLimit: number | undefined
   program: PoolProgram | undefined
   maxRss: number | undefined

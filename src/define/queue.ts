@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { type Ordering, type QueueSettings, STRATEGIES, type Strategy } from '../model/queue.ts'
-import { refuseUnknown } from '../options.ts'
+import { namesHint, refuseUnknown } from '../options.ts'
 import { checkLimit, type RateOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 
@@ -43,10 +43,43 @@ function checkQueue(name: string, options: unknown): QueueSettings {
 /** Undefined when nothing is said of it. */
 function checkOrdering({ strategy, ageing }: QueueOptions, what: string): Ordering | undefined {
   if (strategy === undefined && ageing === undefined) return undefined
-  const known = STRATEGIES.find((one) => one === (strategy ?? 'priority'))
-  if (known === undefined)
-    throw bad(`${what}.strategy`, strategy, `Use one of: ${STRATEGIES.map((s) => `'${s}'`).join(', ')}.`)
+  const known = checkStrategy(strategy ?? 'priority', `${what}.strategy`)
   return { strategy: known, ageingMs: ageing === undefined ? null : checkAgeing(ageing, known, what) }
+}
+
+export function checkStrategy(
+  strategy: unknown,
+  what: string,
+  code: 'BAD_OPTION' | 'BAD_CONFIG' | 'BAD_DEFINITION' = 'BAD_OPTION',
+): Strategy {
+  const known = STRATEGIES.find((one) => one === strategy)
+  if (known !== undefined) return known
+  const hint = `Use one of: ${STRATEGIES.map((s) => `'${s}'`).join(', ')}.`
+  throw new InputError(`${what}: ${shown(strategy)} is not valid`, { code, hint })
+}
+
+/** Another order for some queues than the stored one. `served`: the queues that the worker serves. */
+export function checkStrategies(
+  strategies: unknown,
+  served: readonly string[],
+  what = 'strategies',
+  code: 'BAD_OPTION' | 'BAD_CONFIG' = 'BAD_OPTION',
+): ReadonlyMap<string, Strategy> {
+  if (strategies === undefined) return new Map()
+  if (!isObject(strategies))
+    throw new InputError(`${what}: ${shown(strategies)} is not valid`, {
+      code,
+      hint: "Use an object, e.g. { media: 'lifo' }.",
+    })
+  return new Map(
+    Object.entries(strategies).map(([queue, strategy]) => {
+      if (served.includes(queue)) return [queue, checkStrategy(strategy, `${what}.${queue}`, code)]
+      throw new InputError(`${what}: the worker does not serve queue ${shown(queue)}`, {
+        code,
+        hint: `${namesHint(queue, served)} Add the queue to \`queues\`, or remove it here.`,
+      })
+    }),
+  )
 }
 
 function checkAgeing(ageing: Duration, strategy: Strategy, what: string): number {

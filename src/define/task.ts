@@ -1,11 +1,13 @@
 import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
+import type { Strategy } from '../model/queue.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
 import { refuseUnknown } from '../options.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
+import { checkStrategy } from './queue.ts'
 import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
 import { checkRecurrence, type Recurrence } from './schedule.ts'
@@ -26,6 +28,7 @@ const OPTIONS = [
   'timezone',
   'everyInput',
   'limit',
+  'strategy',
   'run',
 ]
 
@@ -40,6 +43,8 @@ export interface TaskDefinition {
   readonly requires: Requires | null
   readonly recurrence: Recurrence | null
   readonly limit: KeyLimit | null
+  /** The order among its own tasks. Null: that of their queue. */
+  readonly strategy: Strategy | null
   readonly uses: Uses | null
   readonly run: Handler | undefined
 }
@@ -82,6 +87,10 @@ export function defineTask<
     requires: options.requires === undefined ? null : checkRequires(options.requires, what),
     recurrence: checkRecurrence(options, what),
     limit: checkKeyLimit(options.limit, `${what}: limit`),
+    strategy:
+      options.strategy === undefined
+        ? null
+        : checkStrategy(options.strategy, `${what}: strategy`, 'BAD_DEFINITION'),
     uses: checkUses(options.uses, what),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
   })

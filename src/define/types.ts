@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
 import type { Duration } from '../duration.ts'
+import type { Strategy } from '../model/queue.ts'
 import type { Backoff } from '../model/retry.ts'
 import type { LogLevel, Requires } from '../model/task.ts'
 import type { Resources, Used } from './resource.ts'
@@ -171,6 +172,11 @@ export interface TaskOptions<U extends Resources = {}> {
   every?: Duration | string
   /** The time zone of the cron expression. Default `'UTC'`. */
   timezone?: string
+  /**
+   * Which of its waiting tasks takes the next turn of this type: `'fifo'`, `'lifo'`, `'priority'` or `'weighted'`. When this type has a turn, the queue
+   * decides. Default: the strategy of the queue.
+   */
+  strategy?: Strategy
 }
 
 /** The input that `enqueue` takes for a schema. */

@@ -18,6 +18,7 @@ import type { MaintenanceManagement } from '../maintenance/manage.ts'
 import type { RetentionOptions } from '../maintenance/retention.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import type { Metrics } from '../model/metrics.ts'
+import type { Strategy } from '../model/queue.ts'
 import type { MetricsOptions } from '../observe/metrics.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
@@ -133,6 +134,8 @@ export interface WorkOptions {
   concurrency?: number
   /** What this worker offers to tasks with `requires`. */
   capabilities?: Capabilities
+  /** Another order for queues that this worker serves, e.g. `{ media: 'lifo' }`. Other workers of the queue keep the stored order. Default: as the queues are stored. */
+  strategies?: Record<string, Strategy>
   /** The worker stops after this many resource errors in a row. Default 10. */
   resourceErrorLimit?: number
 }

@@ -1,7 +1,9 @@
 import { checkName } from '../define/names.ts'
+import { checkStrategies } from '../define/queue.ts'
 import { checkDistinct } from '../define/resource.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import { chosenOrders } from '../model/chosen-order.ts'
 import { refuseUnknown } from '../options.ts'
 import type { TaskRegistry } from '../queue/registry.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -15,7 +17,7 @@ import { bad } from './settings.ts'
 const CONCURRENCY_DEFAULT = 10
 /** One or two may be chance. */
 const RESOURCE_ERROR_LIMIT = 10
-const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'resourceErrorLimit']
+const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'strategies', 'resourceErrorLimit']
 const CONCURRENCY_MAX = 10_000
 
 export interface Known {
@@ -56,13 +58,20 @@ export function checkWork(options: WorkOptions, known: Known) {
     capabilities,
     queues: queues.map((queue) => checkName(queue, 'queue', 'BAD_QUEUE')),
     names,
+    orders: chosenOrders(checkStrategies(options.strategies, queues), known.registry.strategies(names)),
     rows: known.discoveries.pick(discoveries),
   }
 }
 
 /** Tasks, rows, or both. */
 export function sourcesOf(
-  { queues, names, capabilities, rows }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
+  {
+    queues,
+    names,
+    capabilities,
+    orders,
+    rows,
+  }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
   store: Pick<Store, 'tasks' | 'rows'>,
   { registry }: Known,
   avoid: readonly string[] = [],
@@ -74,7 +83,9 @@ export function sourcesOf(
   const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
   if (servesTasks)
-    sources.push(new TaskSource(store.tasks, { queues, names, capabilities }, definitions, cautiousStart))
+    sources.push(
+      new TaskSource(store.tasks, { queues, names, capabilities, orders }, definitions, cautiousStart),
+    )
   if (servesRows) sources.push(new RowSource(store.rows, rows, cautiousStart))
   return sources
 }

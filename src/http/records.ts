@@ -120,6 +120,7 @@ export const queue: z.ZodType<QueueRecord> = z
     strategy: z.enum(STRATEGIES),
     ageingMs: maybe(whole),
     ...countFields,
+    chosen: z.array(z.object({ worker: z.string(), strategy: z.enum(STRATEGIES) })),
   })
   .meta({ id: 'Queue' })
 

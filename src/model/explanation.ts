@@ -1,6 +1,7 @@
 import type { ProcessIdentity } from '../process-identity.ts'
 import { type Capabilities, satisfies } from './capabilities.ts'
 import type { LimitState } from './limit.ts'
+import type { Strategy } from './queue.ts'
 import { duration, failed, passed, quoted, type Reason, SHOWN_MAX, time, times } from './reasons.ts'
 import { isFinished, type TaskRecord } from './task.ts'
 import type { UnavailableResource } from './unavailable-resource.ts'
@@ -39,6 +40,8 @@ export interface Serving {
   names: readonly string[]
   capabilities: Capabilities
   discoveries: readonly string[]
+  /** Queues that it serves in another order than the stored one. */
+  strategies: Readonly<Record<string, Strategy>>
   /** The resources that the worker waits for. It claims no items that need them. */
   unavailable: readonly UnavailableResource[]
   /** Why the worker claims nothing. Null: it is not paused. */
@@ -226,7 +229,12 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
       requires === null
         ? 'the task requires no capabilities'
         : `workers with its capabilities: ${namesOf(able)}`
-    return [...reasons, passed('worker-has-capabilities', fits), ...readinessReasons(name, able)]
+    return [
+      ...reasons,
+      passed('worker-has-capabilities', fits),
+      ...orderReasons(queue, able),
+      ...readinessReasons(name, able),
+    ]
   }
   const offered = knowing
     .slice(0, SHOWN_MAX)
@@ -239,6 +247,16 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
       'Start a worker with these capabilities: set `capabilities` of a pool in the config, or pass them to `gleaner.work`.',
     ),
   ]
+}
+
+/** Only where a worker chose another order: it decides how soon the task is next. */
+function orderReasons(queue: string, able: readonly Serving[]): Reason[] {
+  const chosen = able.flatMap(({ worker, strategies }) =>
+    strategies[queue] === undefined ? [] : [`${worker} (${strategies[queue]})`],
+  )
+  if (chosen.length === 0) return []
+  const said = `workers that serve queue ${queue} in an order of their own: ${chosen.slice(0, SHOWN_MAX).join(', ')}`
+  return [passed('order', said)]
 }
 
 /** Whether any of the workers that could run it claims work now. */

@@ -30,6 +30,8 @@ export interface QueueRecord extends Counts, Ordering {
   name: string
   /** True if no worker claims from it. */
   paused: boolean
+  /** Live workers that serve it in another order than the stored one. */
+  chosen: { worker: string; strategy: Strategy }[]
 }
 
 export function isSameOrdering(a: Ordering, b: Ordering): boolean {

@@ -24,6 +24,7 @@ export type Check =
   | 'worker-serves-queue'
   | 'worker-knows-task'
   | 'worker-has-capabilities'
+  | 'order'
   | 'worker-not-paused'
   | 'resources-available'
   | 'runs-alone'

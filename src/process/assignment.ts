@@ -1,5 +1,6 @@
 import type { PoolProgram } from '../config/types.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import type { Strategy } from '../model/queue.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { ReportLevel } from './work-report.ts'
 
@@ -17,6 +18,8 @@ export interface Assignment {
   queues: readonly string[] | null
   discoveries: readonly string[] | null
   capabilities: Capabilities
+  /** Queues that it serves in another order than the stored one. */
+  strategies: Readonly<Record<string, Strategy>>
   /** Null: the default. */
   resourceErrorLimit: number | null
   /** A program in another language that does the work: the worker process is its bridge. */

@@ -176,6 +176,7 @@ class WorkerProcess {
       discoveries,
       concurrency,
       capabilities,
+      strategies,
       resourceErrorLimit,
     } = this.#assignment
     engine.on('problem', ({ message: what, error }) => console.error(`${what}: ${messageOf(error)}`))
@@ -187,6 +188,7 @@ class WorkerProcess {
         paused: this.#paused,
         watch: this.#line.board,
         capabilities,
+        strategies,
         ...(resourceErrorLimit === null ? {} : { resourceErrorLimit }),
         ...(queues === null ? {} : { queues }),
         ...(discoveries === null || discoveries.length === 0 ? {} : { discoveries }),

@@ -2,6 +2,7 @@ import { definitionOf, type TaskDefinition } from '../define/task.ts'
 import type { Task } from '../define/types.ts'
 import { InputError } from '../errors.ts'
 import type { PlannedLimit } from '../model/limit.ts'
+import type { Strategy } from '../model/queue.ts'
 
 /** The tasks this process knows, by name. */
 export class TaskRegistry {
@@ -59,6 +60,12 @@ export class TaskRegistry {
       task: name,
       limit: limit?.limit ?? null,
     }))
+  }
+
+  /** Of these tasks, the orders that they have of their own. */
+  strategies(names: readonly string[]): ReadonlyMap<string, Strategy> {
+    const own = names.map((name) => [name, this.#definitions.get(name)?.strategy ?? null] as const)
+    return new Map(own.flatMap(([name, strategy]) => (strategy === null ? [] : [[name, strategy]])))
   }
 
   /** The queues that these tasks go to unless an enqueue says otherwise. */

@@ -34,6 +34,10 @@ export function plainQueue(name: string): Queue {
   return { name, paused: false, ...ORDERING_DEFAULT, era: 0 }
 }
 
-export function queueRecord({ name, paused, strategy, ageingMs }: Queue, counts: Counts): QueueRecord {
-  return { name, paused, strategy, ageingMs, ...counts }
+export function queueRecord(
+  { name, paused, strategy, ageingMs }: Queue,
+  counts: Counts,
+  chosen: QueueRecord['chosen'],
+): QueueRecord {
+  return { name, paused, strategy, ageingMs, ...counts, chosen }
 }

@@ -3,7 +3,7 @@ import type { UnavailableResource } from '../model/unavailable-resource.ts'
 
 /** The columns that it is read from. */
 export const SERVING =
-  'worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, holdups'
+  'worker, host, boot, pid, start_time, queues, names, capabilities, discoveries, holdups, strategies'
 
 /** A live session's row, in either store, as far as it says what its worker serves. */
 export interface ServingRow {
@@ -17,6 +17,7 @@ export interface ServingRow {
   capabilities: string
   discoveries: string
   holdups: string | null
+  strategies?: string | null
 }
 
 /** What a session's row says of what its worker waits for. */
@@ -35,6 +36,7 @@ export function serving(row: ServingRow): Serving {
     names: JSON.parse(row.names),
     capabilities: JSON.parse(row.capabilities),
     discoveries: JSON.parse(row.discoveries),
+    strategies: row.strategies ? JSON.parse(row.strategies) : {},
     ...unavailableIn(row.holdups),
   }
 }

@@ -29,7 +29,7 @@ function assignmentOf(
   incarnation: Incarnation,
 ): Assignment {
   const { config, supervisor, timings, reports = null, reportsFiles = false } = options
-  const { concurrency, queues = null, discoveries, capabilities, program = null } = pool
+  const { concurrency, queues = null, discoveries, capabilities, strategies, program = null } = pool
   return {
     config,
     worker: id,
@@ -40,6 +40,7 @@ function assignmentOf(
     queues,
     discoveries,
     capabilities,
+    strategies,
     resourceErrorLimit: pool.resourceErrorLimit ?? null,
     program,
     ...incarnation,

@@ -102,6 +102,16 @@ describe('what a config may not say is refused, with the field and the fix', () 
       { discoveries: [rows], ...pool({ discoveries: ['rows'] }) },
       /pools\.ml\.discoveries: "rows".*It has no `run`/,
     ],
+    [
+      'another order for a queue it does not serve',
+      pool({ queues: ['a'], strategies: { b: 'lifo' } }),
+      /pools\.ml\.strategies: the worker does not serve queue "b"/,
+    ],
+    [
+      'an unknown order',
+      pool({ queues: ['a'], strategies: { a: 'new' } }),
+      /pools\.ml\.strategies\.a: "new"/,
+    ],
     ['capabilities as a list', pool({ capabilities: ['gpu'] }), /pools\.ml\.capabilities: an array/],
     [
       'a command as text',

@@ -50,6 +50,7 @@ export class Claimant {
       queues: options.queues ?? ['default'],
       names: options.names ?? ['job'],
       capabilities: options.capabilities ?? {},
+      orders: options.orders,
     }
   }
 

@@ -5,6 +5,7 @@ import { capabilities } from './capabilities.ts'
 import { changes } from './changes.ts'
 import { changingMany } from './changing-many.ts'
 import { checking } from './checking.ts'
+import { ordersOfTypes, ordersOfWorkers } from './chosen-orders.ts'
 import { claiming } from './claiming.ts'
 import { closing } from './closing.ts'
 import { comparing } from './comparing.ts'
@@ -83,6 +84,8 @@ const THEMES: Record<string, Theme> = {
   claiming,
   order,
   strategies,
+  'orders of workers': ordersOfWorkers,
+  'orders of types': ordersOfTypes,
   reordering,
   fairness,
   capabilities,

@@ -91,7 +91,7 @@ export const pausing: Theme = (specify, expect) => {
     await world.store.admin.setPaused('c', true)
     const worker = await world.worker({ queues: ['b'] })
     await worker.claimOne()
-    const ordering = { strategy: 'priority', ageingMs: null }
+    const ordering = { strategy: 'priority', ageingMs: null, chosen: [] }
     expect(await world.store.admin.listQueues()).toEqual([
       { name: 'a', paused: false, ...ordering, ...counts({ scheduled: 1 }) },
       { name: 'b', paused: false, ...ordering, ...counts({ queued: 1, running: 1 }) },

@@ -26,9 +26,16 @@ export const reordering: Theme = (specify, expect) => {
     await world.enqueue({ queue: 'c' })
     const other = await world.database.open()
     expect(await other.admin.listQueues()).toEqual([
-      { name: 'a', paused: false, strategy: 'priority', ageingMs: 600_000, ...counts({}) },
-      { name: 'b', paused: false, strategy: 'weighted', ageingMs: null, ...counts({}) },
-      { name: 'c', paused: false, strategy: 'priority', ageingMs: null, ...counts({ queued: 1 }) },
+      { name: 'a', paused: false, strategy: 'priority', ageingMs: 600_000, chosen: [], ...counts({}) },
+      { name: 'b', paused: false, strategy: 'weighted', ageingMs: null, chosen: [], ...counts({}) },
+      {
+        name: 'c',
+        paused: false,
+        strategy: 'priority',
+        ageingMs: null,
+        chosen: [],
+        ...counts({ queued: 1 }),
+      },
     ])
   })
 

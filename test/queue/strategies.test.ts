@@ -105,3 +105,34 @@ test('a worker finds by itself what somebody has ranked by an order of former ti
   const ranks = () => db.prepare('SELECT min(rank) FROM gleaner_tasks').pluck().get() as number
   await until('both are re-ranked', () => ranks() >= 2 ** 52)
 })
+
+describe('an order of its own', () => {
+  test('a worker serves a queue in another order, and a type has its own', async () => {
+    const run: string[] = []
+    const note = (name: string, strategy?: 'lifo') =>
+      defineTask({ name, input: z.string(), run: (one) => void run.push(one), ...(strategy && { strategy }) })
+    const [plain, last] = [note('plain'), note('last', 'lifo')]
+    const gleaner = await openTemp({ tasks: [plain, last] })
+    await gleaner.enqueueMany(plain, ['a', 'b', 'c'])
+    await gleaner.work({ concurrency: 1, strategies: { default: 'lifo' } }).drained()
+    await gleaner.enqueueMany(last, ['d', 'e', 'f'])
+    await gleaner.work({ concurrency: 1 }).drained()
+    expect(run).toEqual(['c', 'b', 'a', 'f', 'e', 'd'])
+  })
+
+  test.each([
+    ['a queue that it does not serve', { other: 'lifo' }, 'other'],
+    ['an unknown strategy', { tour: 'random' }, 'strategies.tour'],
+    ['no object', ['lifo'], 'strategies'],
+  ])('work refuses %s', async (_, strategies, words) => {
+    const gleaner = await openTemp({ tasks: [visit] })
+    const work = () => gleaner.work({ queues: ['tour'], strategies: strategies as never })
+    expect(work).toThrow(words)
+    expect(work).toThrow(expect.objectContaining({ code: 'BAD_OPTION', hint: expect.any(String) }))
+  })
+
+  test('defineTask refuses an unknown strategy', () => {
+    const define = () => defineTask({ name: 'x', strategy: 'random' as never, run: () => {} })
+    expect(define).toThrow(expect.objectContaining({ code: 'BAD_DEFINITION' }))
+  })
+})

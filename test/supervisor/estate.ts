@@ -53,6 +53,7 @@ export function pool(options: Partial<Pool> = {}): Pool {
     queues: ['default'],
     discoveries: [],
     capabilities: {},
+    strategies: {},
     resourceErrorLimit: undefined,
     program: undefined,
     maxRss: undefined,

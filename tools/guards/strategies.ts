@@ -7,6 +7,25 @@ const DRAWS = 'test/store/sqlite/weighted.test.ts'
 /** What every strategy promises, whatever the store. */
 const IN_THE_MODEL: Guard[] = [
   {
+    name: 'a type takes turns',
+    promise: 'Between types the queue decides, and a type of its own order decides which of its tasks goes.',
+    file: 'src/model/chosen-order.ts',
+    find: 'rank: turns[i]!.rank, turnOf: turns[i]!.id',
+    replace: 'turnOf: task.id',
+    test: {
+      file: SQLITE,
+      title: 'a type takes its own order among its tasks, and its turns as the queue says',
+    },
+  },
+  {
+    name: 'a chosen order reads every priority',
+    promise: 'A worker takes the oldest or the newest task of a queue that is stored by priority.',
+    file: 'src/store/scripts/chosen-heads.ts',
+    find: 'SELECT lane, rank FROM stretch WHERE rank IS NOT NULL`',
+    replace: 'SELECT lane, rank FROM stretch WHERE rank IS NOT NULL LIMIT 1`',
+    test: { file: SQLITE, title: 'a worker takes fifo from a queue that is stored as priority' },
+  },
+  {
     name: 'ageing is a step',
     promise: 'A task of low priority that has waited long enough goes first.',
     file: 'src/model/rank.ts',

@@ -44,7 +44,7 @@ export function QueuesPage() {
 const SHOWN = ['queued', 'running', 'scheduled', 'failed'] as const
 
 function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | null; allPaused: boolean }) {
-  const { name, paused, strategy, ageingMs } = queue
+  const { name, paused, strategy, ageingMs, chosen } = queue
   const path = `/queues/${encodeURIComponent(name)}`
   const limits = useQuery<{ items: LimitState[] }>(`${path}/limits`)
   const mine = stats?.queues.find((one) => one.queue === name)
@@ -84,6 +84,7 @@ function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | n
           <dd>
             {strategy}
             {ageingMs !== null && `, one step up for each ${duration(ageingMs)} of waiting`}
+            {chosen.map((one) => `; ${one.strategy} for ${one.worker}`)}
           </dd>
         </div>
         <div>

@@ -33,11 +33,18 @@ function listed(queues: readonly QueueRecord[]): string[] {
     ['queue', 'strategy', 'queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled', ''],
     queues.map((queue) => [
       queue.name,
-      queue.ageingMs === null ? queue.strategy : `${queue.strategy}, ageing ${duration(queue.ageingMs)}`,
+      strategyOf(queue),
       ...[queue.queued, queue.running, queue.scheduled, queue.completed, queue.failed, queue.cancelled].map(
         String,
       ),
       queue.paused ? 'paused' : '',
     ]),
   )
+}
+
+/** The stored one, and what live workers chose instead. */
+function strategyOf({ strategy, ageingMs, chosen }: QueueRecord): string {
+  const stored = ageingMs === null ? strategy : `${strategy}, ageing ${duration(ageingMs)}`
+  const others = [...new Set(chosen.map((one) => one.strategy))]
+  return others.length === 0 ? stored : `${stored} (workers: ${others.join(', ')})`
 }

@@ -3,6 +3,7 @@ import type { RunningWorker } from '../../engine/gleaner.ts'
 import { openGleaner } from '../../engine/open.ts'
 import { GleanerError, InputError, StoreError } from '../../errors.ts'
 import { EXIT, exitOfFailed } from '../../model/exit.ts'
+import type { Strategy } from '../../model/queue.ts'
 import { namesHint } from '../../options.ts'
 import { WorkReporter } from '../../process/work-reporter.ts'
 import type { Logger } from '../../supervisor/logger.ts'
@@ -36,6 +37,11 @@ export const work: Command = {
       value: 'n',
       check: aCount(CONCURRENCY_MAX),
       about: 'How many items run at the same time.',
+    },
+    strategies: {
+      type: 'string',
+      value: 'queue=order,…',
+      about: 'Serve these queues in another order than the stored one, e.g. media=lifo.',
     },
     drained: { type: 'boolean', about: 'Exit when no work is left.' },
     ...LOG_OPTIONS,
@@ -135,8 +141,22 @@ function workOptions(pool: Pool | undefined, values: Values) {
   const concurrency = countOf('concurrency', values) ?? pool?.concurrency
   return {
     capabilities: pool?.capabilities ?? {},
+    strategies: strategiesOf(values, pool),
     ...(pool?.resourceErrorLimit === undefined ? {} : { resourceErrorLimit: pool.resourceErrorLimit }),
     ...(queues === undefined ? {} : { queues }),
     ...(concurrency === undefined ? {} : { concurrency }),
   }
+}
+
+/** Those of the pool, for the queues that are served. */
+function strategiesOf(values: Values, pool: Pool | undefined): Record<string, Strategy> {
+  const given = text(values.strategies)
+  if (given !== undefined) {
+    const pairs = given.split(',').map((pair) => pair.split('='))
+    // Checked by the worker.
+    return Object.fromEntries(pairs.map(([queue = '', strategy]) => [queue, strategy as Strategy]))
+  }
+  const queues = text(values.queues)?.split(',')
+  const stored = Object.entries(pool?.strategies ?? {})
+  return Object.fromEntries(stored.filter(([queue]) => queues === undefined || queues.includes(queue)))
 }

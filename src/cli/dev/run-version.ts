@@ -151,6 +151,7 @@ function withPool(config: Config): Config {
     queues: undefined,
     discoveries: [],
     capabilities: {},
+    strategies: {},
     resourceErrorLimit: undefined,
     program: undefined,
     maxRss: undefined,

@@ -1,4 +1,5 @@
 import type { Capabilities } from '../../model/capabilities.ts'
+import type { ChosenOrders } from '../../model/chosen-order.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { LogLevel, Progress } from '../../model/task.ts'
 import type { Overrides } from './new-task.ts'
@@ -62,6 +63,8 @@ export interface ClaimAbilities {
   /** Tasks this worker has code for; others are left for workers that do. */
   names: readonly string[]
   capabilities: Capabilities
+  /** Left out: the stored orders of the queues. */
+  orders?: ChosenOrders | undefined
 }
 
 export interface ClaimRequest {

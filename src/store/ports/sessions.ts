@@ -1,5 +1,6 @@
 import type { Capabilities } from '../../model/capabilities.ts'
 import type { Unrenewed } from '../../model/lease-clock.ts'
+import type { Strategy } from '../../model/queue.ts'
 import type { EndCause, EndKnowledge } from '../../model/session.ts'
 import type { UnavailableResource } from '../../model/unavailable-resource.ts'
 import type { ProcessIdentity } from '../../process-identity.ts'
@@ -53,6 +54,8 @@ export interface NewSession {
   capabilities: Capabilities
   /** The discoveries it works on. */
   discoveries?: readonly string[]
+  /** Queues that it serves in another order than the stored one. */
+  strategies?: Readonly<Record<string, Strategy>>
   /** The process that looks after this one, and sees it end. */
   supervisor?: ProcessIdentity
   /** It pulls items by hand, and has a lease of its own. */

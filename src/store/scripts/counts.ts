@@ -1,4 +1,4 @@
-import type { QueueRecord } from '../../model/queue.ts'
+import type { QueueRecord, Strategy } from '../../model/queue.ts'
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
 import { isMatch } from '../lane.ts'
 import type { LaneFilter } from '../ports/tasks.ts'
@@ -54,12 +54,26 @@ export function* listQueues(db: Dialect): Script<QueueRecord[]> {
   const found = yield* rows<QueueRow>(sql`SELECT ${verbatim(QUEUE_COLUMNS)} FROM gleaner.queues`)
   const everything = yield* everythingIsPaused(db)
   const known = new Map(found.map((row) => [row.name, queueOf(row)]))
+  const chosen = yield* chosenOrders()
   const byQueue = Map.groupBy(lanes, ({ queue }) => queue)
   const names = new Set([...byQueue.keys(), ...known.keys()])
   return [...names].sort().map((name) => {
     const queue = known.get(name) ?? plainQueue(name)
-    return queueRecord({ ...queue, paused: everything || queue.paused }, sumOf(byQueue.get(name) ?? []))
+    const counts = sumOf(byQueue.get(name) ?? [])
+    return queueRecord({ ...queue, paused: everything || queue.paused }, counts, chosen.get(name) ?? [])
   })
+}
+
+/** By queue, the live workers that serve it in an order of their own. */
+function* chosenOrders(): Script<Map<string, QueueRecord['chosen']>> {
+  const live = yield* rows<{ worker: string; strategies: string }>(sql`
+    SELECT worker, strategies FROM gleaner.sessions WHERE ended_at IS NULL AND strategies IS NOT NULL ORDER BY worker, id`)
+  const byQueue = new Map<string, QueueRecord['chosen']>()
+  for (const { worker, strategies } of live) {
+    for (const [queue, strategy] of Object.entries(JSON.parse(strategies) as Record<string, Strategy>))
+      byQueue.set(queue, [...(byQueue.get(queue) ?? []), { worker, strategy }])
+  }
+  return byQueue
 }
 
 const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }

@@ -20,14 +20,18 @@ export function* insertSession(db: Dialect, session: NewSession): Script<string>
   const { host, boot, pid, startTime } = session.process
   const inserted = yield* one<{ id: string }>(sql`
     INSERT INTO gleaner.sessions (worker, host, boot, pid, start_time, queues, names, capabilities, discoveries,
-      supervisor, lease_ms, caller, opened_at, renewed_at, lease_time)
+      supervisor, lease_ms, caller, strategies, opened_at, renewed_at, lease_time)
     VALUES (${session.worker}, ${host}, ${boot}, ${pid}, ${startTime}, ${JSON.stringify(session.queues)},
       ${JSON.stringify(session.names)}, ${JSON.stringify(session.capabilities)},
       ${JSON.stringify(session.discoveries ?? [])}, ${supervisorText(session.supervisor)},
-      ${session.pulls?.leaseMs ?? null}, ${session.pulls?.caller ?? null},
+      ${session.pulls?.leaseMs ?? null}, ${session.pulls?.caller ?? null}, ${textOf(session.strategies)},
       ${db.now}, ${db.now}, (SELECT time_ms FROM gleaner.lease_clock))
     RETURNING CAST(id AS text) AS id`)
   return inserted!.id
+}
+
+function textOf(strategies: NewSession['strategies']): string | null {
+  return strategies === undefined || Object.keys(strategies).length === 0 ? null : JSON.stringify(strategies)
 }
 
 interface LiveRow extends Omit<ProcessIdentity, 'startTime'> {

@@ -1,3 +1,4 @@
+import { chosenOrders } from '../../model/chosen-order.ts'
 import { identifySelf, type ProcessIdentity } from '../../process-identity.ts'
 import { RowSource } from '../sources/rows.ts'
 import { type Source, Sources } from '../sources/source.ts'
@@ -148,7 +149,13 @@ function sourcesOf(
 ): Source[] {
   const sources: Source[] = []
   if (queues.length > 0 && tasks.size > 0)
-    sources.push(new TaskSource(store.tasks, { queues, names: [...tasks.keys()], capabilities }, tasks))
+    sources.push(
+      new TaskSource(
+        store.tasks,
+        { queues, names: [...tasks.keys()], capabilities, orders: ordersOf(tasks) },
+        tasks,
+      ),
+    )
   if (discoveries.size > 0) sources.push(new RowSource(store.rows, discoveries))
   return sources
 }
@@ -156,4 +163,10 @@ function sourcesOf(
 /** No process can prove that this one is dead: its lease decides. */
 function elsewhere(host: string): ProcessIdentity {
   return { host: `http:${host}`, boot: 'http', pid: 0, startTime: null }
+}
+
+/** The orders that their definitions have. */
+function ordersOf(tasks: ManualClaimRequest['tasks']) {
+  const own = [...tasks.values()].filter(({ strategy }) => strategy !== null)
+  return chosenOrders(new Map(), new Map(own.map(({ name, strategy }) => [name, strategy!])))
 }

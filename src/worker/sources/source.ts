@@ -77,7 +77,7 @@ export abstract class Source {
   }
 
   /** What a session says that it serves. */
-  abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries'>>
+  abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries' | 'strategies'>>
   /** The resources that its items need, by their names. */
   abstract uses(): [name: string, uses: Uses][]
   /** Whether the worker exists for items of this name. If one of them lacks a resource, the worker is unhealthy. */
@@ -127,7 +127,7 @@ export class Sources {
   }
 
   /** What a session says that it serves. */
-  get serves(): { queues: readonly string[]; names: readonly string[]; discoveries: readonly string[] } {
+  get serves(): Pick<NewSession, 'queues' | 'names' | 'strategies'> & { discoveries: readonly string[] } {
     const nothing = { queues: [], names: [], discoveries: [] }
     return Object.assign(nothing, ...this.#all.map((source) => source.serves))
   }

@@ -35,8 +35,12 @@ export class TaskSource extends Source {
   }
 
   get serves() {
-    const { queues, names } = this.#fully
-    return { queues, names }
+    const { queues, names, orders } = this.#fully
+    return {
+      queues,
+      names,
+      ...(orders === undefined ? {} : { strategies: Object.fromEntries(orders.queues) }),
+    }
   }
 
   uses() {

@@ -1,8 +1,10 @@
 import type { Lane } from '../../lane.ts'
 import type { LimitCounter } from '../../limit-counter.ts'
 import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
+import { hasChosenOrder } from '../../scripts/chosen-heads.ts'
 import { inTurn } from '../../turns.ts'
 import type { Memory } from '../memory.ts'
+import { headsInChosenOrder } from '../order/chosen-heads.ts'
 import type { Sql } from '../server/sql.ts'
 import type { OpenLanes } from '../tasks/open-lanes.ts'
 import type { TaskPreconditions } from '../tasks/preconditions.ts'
@@ -134,6 +136,16 @@ async function nextWithinLimits(
       const ofQueue = byQueue.get(queue)!
       const room = queues.get(queue)?.room(now) ?? Number.POSITIVE_INFINITY
       const count = Math.min(room, want.start + want.ahead)
+      if (hasChosenOrder(want.able.orders, queue, ofQueue)) {
+        const keyedOf = (lastFirst: boolean) =>
+          areKeyed ? keyedHeads(sql, limits, ofQueue, lastFirst, count, now) : []
+        return headsInChosenOrder(
+          sql,
+          book,
+          { queue, lanes: ofQueue, count, orders: want.able.orders },
+          keyedOf,
+        )
+      }
       const lastFirst = book.isLastFirst(queue)
       const sources = ofQueue.map((base) => plain(base, count))
       const [withoutKey, withKey] = await Promise.all([

@@ -17,6 +17,7 @@ import { awaited } from './026-awaited.ts'
 import { lines } from './028-lines.ts'
 import { pulling } from './029-pulling.ts'
 import { components } from './031-components.ts'
+import { chosenOrders } from './033-chosen-orders.ts'
 import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
@@ -38,6 +39,7 @@ const OWN: readonly Migration[] = [
   lines,
   pulling,
   components,
+  chosenOrders,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({

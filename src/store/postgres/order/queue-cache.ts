@@ -58,6 +58,10 @@ export class QueueCache {
     this.#version = Number(rows[0]!.version)
   }
 
+  get random(): () => number {
+    return this.#random
+  }
+
   of(name: string): Queue {
     return this.#queues.get(name) ?? plainQueue(name)
   }

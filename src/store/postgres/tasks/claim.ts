@@ -12,7 +12,7 @@ import type { WalkedPath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
 import { lanesOf } from './peek.ts'
 import type { TaskPreconditions } from './preconditions.ts'
-import { isWhole, noteTurn, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
+import { isWhole, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
 import {
   type ClaimedTaskRow,
   type Claimer,
@@ -42,16 +42,16 @@ export async function claimTasks(
   if (open.lanes.length === 0) return { claims: [], opening: unlimited(open) }
   // What has become due may be a suspect.
   const alone = want.empty && (outlook.suspects || due)
-  const { rows, laneOf, opening } = limited
-    ? await claimWithinLimits(sql, memory, outlook, alone, { session, want, now })
-    : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
-  noteTurn(
-    memory,
-    want,
-    open,
-    rows.map(({ lane }) => laneOf(lane)),
-  )
-  await advanceVirtualTimes(sql, memory.queues, session, startedOf(memory, rows, laneOf))
+  const { orders } = want.able
+  const { rows, laneOf, opening } =
+    limited || orders !== undefined
+      ? await claimWithinLimits(sql, memory, outlook, alone, { session, want, now })
+      : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
+  const last = rows.at(-1)
+  if (last !== undefined) memory.turns.served(want.able, laneOf(last.lane).queue)
+  // One that was taken out of turn says nothing of how far the race has come.
+  const inTurn = rows.filter(({ lane }) => !orders?.queues.has(laneOf(lane).queue))
+  await advanceVirtualTimes(sql, memory.queues, session, startedOf(memory, inTurn, laneOf))
   return { claims: rows.map((row) => claimOf(laneOf(row.lane), row)), opening }
 }
 

@@ -1,3 +1,4 @@
+import type { ChosenOrders } from '../../../model/chosen-order.ts'
 import { ClaimableLanes } from '../../claimable.ts'
 import type { LimitCounter } from '../../limit-counter.ts'
 import type { ClaimRequest } from '../../ports/exchange.ts'
@@ -17,6 +18,8 @@ export interface ClaimScope {
   keyed: boolean
   /** Everything is. */
   paused: boolean
+  /** Left out: the stored orders of the queues. */
+  orders?: ChosenOrders | undefined
 }
 
 export const EMPTY_SCOPE: ClaimScope = {
@@ -86,6 +89,7 @@ export function openLanes(
     limits: lanes.limits.queues.size > 0 ? new QueueLimits(db, lanes.limits, now) : null,
     keyed: keyed !== 0,
     paused: false,
+    orders: want.able.orders,
   }
 }
 

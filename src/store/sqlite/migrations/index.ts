@@ -11,6 +11,7 @@ import { leaseClock } from './020-lease-clock.ts'
 import { lines } from './023-lines.ts'
 import { pulling } from './029-pulling.ts'
 import { components } from './031-components.ts'
+import { chosenOrders } from './033-chosen-orders.ts'
 import { fromPostgres } from './from-postgres.ts'
 import type { Migration } from './migration.ts'
 
@@ -27,6 +28,7 @@ const OWN: readonly Migration[] = [
   lines,
   pulling,
   components,
+  chosenOrders,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({ ...migration, sql: fromPostgres(migration.sql) }))

@@ -33,6 +33,10 @@ export class QueueCache {
     this.#version = version
   }
 
+  get random(): () => number {
+    return this.#random
+  }
+
   of(name: string): Queue {
     return this.#queues.get(name) ?? plainQueue(name)
   }

@@ -53,7 +53,7 @@ export function claimTasks(
   hold(db, next, session, fence, want.start, now)
   if (isLimited(open)) enter(db, open, candidates, fence, now)
   lanes.remember(fence, next)
-  noteRace(memory, next, want.start)
+  noteRace(memory, open, next, want.start)
   const keyed = new Map(candidates.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
   return next.map((row, position) => {
     const lane = keyed.get(row.lane) ?? lanes.get(row.lane)
@@ -74,7 +74,13 @@ export function nextDueAt(db: Statements): number {
 
 /** Most claims have one lane to read: it is in order already. */
 function onlyLane(db: Statements, open: ClaimScope, want: ClaimRequest): Lane | null {
-  if (open.lanes.ids.length !== 1 || isLimited(open) || (want.empty && isAnySuspect(db, open))) return null
+  if (
+    open.lanes.ids.length !== 1 ||
+    isLimited(open) ||
+    open.orders !== undefined ||
+    (want.empty && isAnySuspect(db, open))
+  )
+    return null
   const only = open.lanes.lane(open.lanes.ids[0]!)!
   return open.pausedQueues.has(only.queue) ? null : only
 }
@@ -126,6 +132,7 @@ function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): voi
 /** Who starts at once moves the race on; who is held ahead does when he is started. */
 function noteRace(
   { lanes, queues, weightedEntries }: Memory,
+  { orders }: ClaimScope,
   rows: readonly WaitingRow[],
   start: number,
 ): void {
@@ -133,7 +140,8 @@ function noteRace(
   const started: WeightedEntry[] = []
   for (const [position, { id, lane, rank }] of rows.entries()) {
     const { queue } = lanes.get(lane)
-    if (queues.of(queue).strategy !== 'weighted') continue
+    // One that was taken out of turn says nothing of how far the race has come.
+    if (queues.of(queue).strategy !== 'weighted' || orders?.queues.has(queue)) continue
     const entry = { id: String(id), queue, rank }
     if (position < start) started.push(entry)
     else weightedEntries.holdAhead(entry)

@@ -16,12 +16,6 @@ export interface Head {
   queue: string
 }
 
-/** In which order, and how many. */
-interface Reading {
-  lastFirst: boolean
-  count: number
-}
-
 /** The same index serves both ways. */
 export function inOrder(lastFirst: boolean): string {
   return lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
@@ -32,55 +26,56 @@ export function headsOf(
   db: Statements,
   claimable: ClaimableLanes,
   lanes: QueueLanes,
-  reading: Reading,
+  lastFirst: boolean,
+  count: number,
 ): Head[] {
   const { queue, own } = lanes
-  if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, reading)
+  if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, lastFirst, count)
   const ids = own.map(({ id }) => id)
-  const heads = headsOfLanes(db, ids, queue, reading)
-  heads.push(...headsOfLine(db, claimable, lanes, reading))
-  return firstOf(heads, reading)
+  const heads = headsOfLanes(db, ids, queue, lastFirst, count)
+  heads.push(...headsOfLine(db, claimable, lanes, lastFirst, count))
+  return firstOf(heads, lastFirst, count)
 }
 
-function firstOf(heads: Head[], { lastFirst, count }: Reading): Head[] {
+function firstOf(heads: Head[], lastFirst: boolean, count: number): Head[] {
   return heads.sort(byRank(lastFirst)).slice(0, count)
 }
 
-/** So many of each of these queues, in one statement for all lanes and one for all lines. */
-export function headsOfQueues(
+/** The first task of each of these queues, in one statement for all lanes and one for all lines; null: it has none. */
+export function firstOfQueues(
   db: Statements,
   claimable: ClaimableLanes,
   queues: readonly QueueLanes[],
-  reading: Reading,
-): Head[][] {
+  lastFirst: boolean,
+): (Head | null)[] {
   const own = queues.flatMap((lanes) => lanes.own.map(({ id }) => id))
   const lines = queues.flatMap((lanes) => (claimable.isWhole(lanes) ? [lanes.line!] : []))
-  const ofLane = headsBy('lane', db, own, reading)
-  const ofLine = headsBy('line', db, lines, reading)
+  const ofLane = firstBy('lane', db, own, lastFirst)
+  const ofLine = firstBy('line', db, lines, lastFirst)
   return queues.map((lanes) => {
     const heads = lanes.own.flatMap(({ id }) => ofLane.get(id) ?? [])
     if (claimable.isWhole(lanes)) heads.push(...(ofLine.get(lanes.line!) ?? []))
-    else heads.push(...headsOfLine(db, claimable, lanes, reading))
-    return ofQueue(firstOf(heads, reading), lanes.queue)
+    else heads.push(...headsOfLine(db, claimable, lanes, lastFirst, 1))
+    const [first] = firstOf(heads, lastFirst, 1)
+    return first === undefined ? null : { ...first, queue: lanes.queue }
   })
 }
 
-function headsBy(
+function firstBy(
   column: 'lane' | 'line',
   db: Statements,
   ids: readonly number[],
-  reading: Reading,
+  lastFirst: boolean,
 ): Map<number, Head[]> {
-  const { lastFirst, count } = reading
   if (ids.length === 0) return new Map()
   const rows = db
     .sql(`SELECT one.value AS at, t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
-          WHERE t.id IN (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT ?)`)
-    .all(JSON.stringify(ids), count) as (Head & { at: number })[]
-  return Map.groupBy(rows, ({ at }) => at)
+          WHERE t.id = (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT 1)`)
+    .all(JSON.stringify(ids)) as (Omit<Head, 'queue'> & { at: number })[]
+  return new Map(rows.map(({ at, id, rank }) => [at, [{ id, rank, queue: '' }]]))
 }
 
-function headsOfLane(db: Statements, lane: number, queue: string, { lastFirst, count }: Reading): Head[] {
+function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boolean, count: number): Head[] {
   const rows = db
     .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ?`)
     .all(lane, count) as Head[]
@@ -88,8 +83,13 @@ function headsOfLane(db: Statements, lane: number, queue: string, { lastFirst, c
 }
 
 /** So many of each. */
-function headsOfLanes(db: Statements, lanes: readonly number[], queue: string, reading: Reading): Head[] {
-  const { lastFirst, count } = reading
+function headsOfLanes(
+  db: Statements,
+  lanes: readonly number[],
+  queue: string,
+  lastFirst: boolean,
+  count: number,
+): Head[] {
   if (lanes.length === 0) return []
   const rows = db
     .sql(`SELECT t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
@@ -103,8 +103,13 @@ function ofQueue(rows: Head[], queue: string): Head[] {
   return rows
 }
 
-function headsOfLine(db: Statements, claimable: ClaimableLanes, lanes: QueueLanes, reading: Reading): Head[] {
-  const { lastFirst, count } = reading
+function headsOfLine(
+  db: Statements,
+  claimable: ClaimableLanes,
+  lanes: QueueLanes,
+  lastFirst: boolean,
+  count: number,
+): Head[] {
   const { queue, line, shared } = lanes
   if (line === null) return []
   const isWhole = claimable.isWhole(lanes)
@@ -119,7 +124,7 @@ function headsOfLine(db: Statements, claimable: ClaimableLanes, lanes: QueueLane
   if (heads.length === count || rows.length < most) return heads
   // The tasks of others stand in front: they must not cost this worker anything.
   const ids = shared.map(({ id }) => id)
-  return headsOfLanes(db, [...nonEmpty(db, READY_LANE, ids)], queue, reading)
+  return headsOfLanes(db, [...nonEmpty(db, READY_LANE, ids)], queue, lastFirst, count)
 }
 
 /** The first suspects of one lane after the other, of this queue. There are few: a crash leaves what one process had in hand. */
@@ -127,9 +132,9 @@ export function suspectsOf(
   db: Statements,
   claimable: ClaimableLanes,
   queue: string,
-  reading: Reading,
+  lastFirst: boolean,
+  count: number,
 ): Head[] {
-  const { lastFirst, count } = reading
   const heads: Head[] = []
   for (const lane of nonEmpty(db, SUSPECT_LANE, claimable.ids)) {
     if (claimable.queueOf(lane) !== queue) continue
