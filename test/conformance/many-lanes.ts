@@ -149,7 +149,7 @@ export const manyLanes: Theme = (specify, expect) => {
     const worker = await world.worker({ queues })
     const served: string[] = []
     while (served.length < 2 * HUNDREDS) {
-      const claims = await worker.claim(9, 20)
+      const claims = await worker.claim(29)
       expect(claims.length).toBeGreaterThan(0)
       served.push(...claims.map(({ queue }) => queue))
       await worker.completeAll(claims)
@@ -157,6 +157,27 @@ export const manyLanes: Theme = (specify, expect) => {
     expect(served).toEqual([...queues, ...queues])
     expect(await worker.claim(9)).toEqual([])
   })
+
+  specify(
+    'what is prefetched of hundreds of queues comes some of each, and each queue has its turn',
+    async (world) => {
+      const queues = queuesOf(HUNDREDS)
+      for (const queue of queues) await world.enqueueMany(4, { queue })
+      const worker = await world.worker({ queues })
+      const served: string[] = []
+      while (served.length < 4 * HUNDREDS) {
+        const claims = await worker.claim(4, 32)
+        const from = claims.map(({ queue }) => queue)
+        expect(new Set(from.slice(0, 4)).size).toBe(4)
+        if (served.length < HUNDREDS) expect(new Set(from).size).toBe(12)
+        served.push(...from)
+        await worker.completeAll(claims)
+      }
+      const firstTurns = served.slice(0, 3 * HUNDREDS)
+      expect([...new Set(firstTurns)]).toEqual(queues)
+      expect(served.length).toBe(4 * HUNDREDS)
+    },
+  )
 
   specify('of hundreds of queues the few that have something share the turns', async (world) => {
     const queues = queuesOf(HUNDREDS)

@@ -27,8 +27,8 @@ export const BOUNDS: readonly Guard[] = [
   {
     name: 'bounds: a cursor that is none of the listing is refused',
     promise: 'No answer holds words of the database.',
-    file: 'src/store/sqlite/rows/records.ts',
-    find: '  if (place !== null && !rows.isPlace(place)) throw badCursor()\n',
+    file: 'src/store/scripts/rows/records.ts',
+    find: '  if (place !== null && !(yield* isPlaceOf(known, state, place))) throw badCursor()\n',
     replace: '',
     test: {
       file: 'test/http/odd-keys.test.ts',

@@ -97,8 +97,8 @@ export const COPY: readonly Guard[] = [
   guard(
     'and ends when that is edited',
     'A row that was mended after the copy is worked on.',
-    'src/store/postgres/rows/repair.ts',
-    ['    await seeAsFound(sql, known, keys)\n', '    void seeAsFound\n'],
+    'src/store/scripts/rows/repair.ts',
+    ['  if (adopted !== null) yield* change(adopted)\n', '  void adopted\n'],
     QUARANTINED,
   ),
 ]

@@ -95,7 +95,7 @@ export const DISCOVERY_SPEED: readonly Guard[] = [
   {
     name: 'another declaration begins anew',
     promise: 'A position of another key never reaches a statement.',
-    file: `${ROWS}/plan.ts`,
+    file: 'src/store/scripts/rows/discoveries.ts',
     find: ', position = NULL',
     replace: '',
     test: {

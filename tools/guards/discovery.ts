@@ -138,8 +138,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'a look finds rows that were edited since they were put aside',
     promise: 'Editing a row clears its entry.',
     file: `${ROWS}/scan.ts`,
-    find: 'const keys = outdatedEntries(this.#db, one, one.review)',
-    replace: 'const keys = outdatedEntries(this.#db, one, one.review).slice(0, 0)',
+    find: 'const keys = reviewEntries(this.#db, one, one.review)',
+    replace: 'const keys = reviewEntries(this.#db, one, one.review).slice(0, 0)',
     test: {
       file: CONFORMANCE,
       title: 'ledger of rows > an edited row is a new row, whatever kept it back (without a version column)',

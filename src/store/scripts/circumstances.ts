@@ -43,7 +43,7 @@ function* isQueuePaused(queue: string): Script<boolean> {
   return Boolean(row?.paused)
 }
 
-function* readServing(): Script<Serving[]> {
+export function* readServing(): Script<Serving[]> {
   const live = yield* rows<ServingRow>(
     sql`SELECT ${verbatim(SERVING)} FROM gleaner.sessions WHERE ended_at IS NULL ORDER BY id`,
   )

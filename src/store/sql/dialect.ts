@@ -26,6 +26,8 @@ export interface Dialect {
   readonly schema: SchemaDifferences
   /** What a claimed row was like, as text. `alias` names its claim. */
   versionOf(alias: string): Fragment
+  /** Behind a text: compared byte by byte, as all databases order it in the same way. */
+  readonly bytewise: Fragment
   /** The selected session cannot end before this transaction does; renewals go on. */
   keepsSession(alias: string): Fragment
 }

@@ -36,22 +36,36 @@ export function* native<Transaction, Answer>(
   return yield { native: work } satisfies Native<Transaction>
 }
 
-/** For a database that answers at once. */
-export function runSync<Answer>(
-  script: Script<Answer>,
-  answer: (step: Statement | Native<unknown>) => unknown,
-): Answer {
+type Answers = (step: Statement | Native<unknown>) => unknown
+
+/** For a database that answers at once. A statement that fails throws inside the script, which may handle it. */
+export function runSync<Answer>(script: Script<Answer>, answer: Answers): Answer {
   let step = script.next()
-  while (!step.done) step = script.next(answer(step.value))
+  while (!step.done) {
+    let answered: unknown
+    try {
+      answered = answer(step.value)
+    } catch (error) {
+      step = script.throw(error)
+      continue
+    }
+    step = script.next(answered)
+  }
   return step.value
 }
 
 /** For a database that is asked over the network. */
-export async function run<Answer>(
-  script: Script<Answer>,
-  answer: (step: Statement | Native<unknown>) => unknown,
-): Promise<Answer> {
+export async function run<Answer>(script: Script<Answer>, answer: Answers): Promise<Answer> {
   let step = script.next()
-  while (!step.done) step = script.next(await answer(step.value))
+  while (!step.done) {
+    let answered: unknown
+    try {
+      answered = await answer(step.value)
+    } catch (error) {
+      step = script.throw(error)
+      continue
+    }
+    step = script.next(answered)
+  }
   return step.value
 }

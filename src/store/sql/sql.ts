@@ -44,6 +44,27 @@ export function verbatim(text: string): Fragment {
   return new Fragment([text], [])
 }
 
+/** Stands in names of the user that the dialects would otherwise read as their own. No SQL holds it, and `sent` removes it. */
+const AS_WRITTEN = '\0'
+
+/** SQL that holds conditions, tables or columns of the user: no dialect changes a name in it. */
+export function ofUser(text: string): Fragment {
+  return verbatim(text.replaceAll(/(?<=\b(?:gleaner|pg_catalog))\./g, `${AS_WRITTEN}.`))
+}
+
+/** A text as the database gets it, after the dialect has changed the names. */
+export function sent(text: string): string {
+  return text.replaceAll(AS_WRITTEN, '')
+}
+
+/** SQL of the user that is written around an expression, for example a condition on the key of a row. */
+export function around(inner: Fragment, write: (expression: string) => string): Fragment {
+  const [first, ...others] = write(HERE).split(HERE)
+  return others.reduce((all, next) => sql`${all}${inner}${ofUser(next)}`, ofUser(first!))
+}
+
+const HERE = '\u0001'
+
 /** For example conditions with ` AND ` between them. */
 export function joined(pieces: readonly Fragment[], between: string): Fragment {
   return pieces.reduce((all, piece) => sql`${all}${verbatim(between)}${piece}`)

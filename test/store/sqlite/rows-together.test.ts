@@ -2,15 +2,17 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RowValues, rowId } from '../../../src/model/row.ts'
 import type { DiscoverySource } from '../../../src/store/ports/rows.ts'
+import { writePlans } from '../../../src/store/scripts/rows/discoveries.ts'
 import type { SqliteDatabase } from '../../../src/store/sqlite/drivers/driver.ts'
 import { loadDriver } from '../../../src/store/sqlite/drivers/load.ts'
+import { driveOn, sqliteDialect } from '../../../src/store/sqlite/file/scripts.ts'
 import { Statements } from '../../../src/store/sqlite/file/statements.ts'
 import { migrations } from '../../../src/store/sqlite/migrations/index.ts'
 import { claimBehind } from '../../../src/store/sqlite/rows/claim.ts'
 import { completeBatches, completionBatches } from '../../../src/store/sqlite/rows/complete-batch.ts'
 import { registerDigest, versionSql } from '../../../src/store/sqlite/rows/digest.ts'
 import { DiscoveryCache } from '../../../src/store/sqlite/rows/discovery-cache.ts'
-import { validateSources, writePlan } from '../../../src/store/sqlite/rows/plan.ts'
+import { validateSources } from '../../../src/store/sqlite/rows/plan.ts'
 import { validateSource } from '../../../src/store/sqlite/rows/shape.ts'
 import { DiscoveryStatements } from '../../../src/store/sqlite/rows/statements.ts'
 import { fileSource, rowWorker } from '../../conformance/row-worker.ts'
@@ -197,9 +199,19 @@ test('a table that was small when it was analysed is not read to its end for eac
   expect(isLed()).toBe(false)
 })
 
+function plan(db: Statements, source: DiscoverySource): void {
+  driveOn(
+    db,
+    writePlans(
+      sqliteDialect(() => 0),
+      validateSources(db, [source]),
+    ),
+  )
+}
+
 test.for(['the same', 'their own'])('rows of several claims go in together, with %s values', (whose) => {
   const db = withFiles(4)
-  for (const { rows, planned } of validateSources(db, [SOURCE])) writePlan(db, rows, planned)
+  plan(db, SOURCE)
   const book = new DiscoveryCache(db)
   const want = { discoveries: ['tag'], start: 2, ahead: 0, empty: false }
   const held = [1, 2].map(
@@ -236,7 +248,7 @@ test('columns whose names together read like another one are told apart', () => 
 
 test('a store goes on behind what another has claimed, and does not walk over it', () => {
   const db = withFiles(1_000)
-  for (const { rows, planned } of validateSources(db, [SOURCE])) writePlan(db, rows, planned)
+  plan(db, SOURCE)
   const [one, other] = [new DiscoveryCache(db), new DiscoveryCache(db)]
   const claim = (book: DiscoveryCache, start: number, fence: number) => {
     const want = { discoveries: ['tag'], start, ahead: 0, empty: false }
@@ -250,6 +262,6 @@ test('a store goes on behind what another has claimed, and does not walk over it
   expect(one.get('tag').hand.places()).toEqual(['200'])
   expect(claim(other, 200, 3).at(-1)).toBe('401')
   expect(one.get('tag').hand.places()).toEqual(['401'])
-  writePlan(db, validateSource(db, { ...SOURCE, key: ['id', 'needs'] }), { createIndex: null } as never)
+  plan(db, { ...SOURCE, key: ['id', 'needs'] })
   expect(other.get('tag').hand.places()).toEqual([null])
 })

@@ -1,12 +1,13 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { unknownDiscovery } from '../../source.ts'
+import type { DiscoverySql } from '../../sql/discovery-sql.ts'
 import type { Database } from '../server/database.ts'
 import { claimSql, type ScanStart } from './claim-sql.ts'
 import { isOwnFault, isPerhapsAltered } from './faults.ts'
 import { ScanCursor } from './scan-cursor.ts'
 import { settleSql } from './settle-sql.ts'
 import type { Column } from './shape.ts'
-import type { RowSource } from './source.ts'
+import { discoverySql, type RowSource } from './source.ts'
 import { validateSource } from './validate.ts'
 import type { ValidatedSource } from './validated-source.ts'
 
@@ -15,6 +16,7 @@ export class KnownDiscovery {
   readonly name: string
   readonly declared: DiscoverySource
   readonly source: RowSource
+  readonly sql: DiscoverySql
   /** Of the declarations, when it was learnt. */
   readonly version: number
   readonly walk: ScanCursor
@@ -27,6 +29,7 @@ export class KnownDiscovery {
 
   constructor({ source, tells }: ValidatedSource, schema: string, version: number, edition: number) {
     this.source = source
+    this.sql = discoverySql(source)
     this.declared = source.declared
     this.name = source.declared.name
     this.version = version

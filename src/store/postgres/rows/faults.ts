@@ -32,3 +32,8 @@ export function isOwnFault(error: unknown): error is Error {
 export function isPerhapsAltered(error: unknown): boolean {
   return /^(42|0A)/.test(faultOf(error) ?? '')
 }
+
+/** A text cannot be read as a value of the type of a column. */
+export function isUnreadable(error: unknown): boolean {
+  return /^22/.test(faultOf(error) ?? '')
+}

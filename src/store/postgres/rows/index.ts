@@ -2,29 +2,26 @@ import type { RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change } from '../../ports/change.ts'
 import type { MaintenanceStore } from '../../ports/maintenance.ts'
-import type { RowStore } from '../../ports/rows.ts'
-import { areSameWaits } from '../../row-waits.ts'
-import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
+import type { DiscoverySource, RowStore } from '../../ports/rows.ts'
+import { countRows } from '../../scripts/rows/count.ts'
+import { changedPlans, writePlans } from '../../scripts/rows/discoveries.ts'
+import { managingRows } from '../../scripts/rows/index.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Listeners } from '../server/listeners.ts'
+import { driveOn } from '../server/scripts.ts'
 import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
 import { rowid } from '../tasks/rowid.ts'
 import { completeRowWith } from './complete-with.ts'
-import { countRows } from './count.ts'
-import type { KnownDiscovery } from './discovery-cache.ts'
+import { discoveryScripts } from './discovery-scripts.ts'
 import { exchangeRows } from './exchange.ts'
-import { isOwnFault } from './faults.ts'
-import { releaseRow, releaseRows, setDiscoveryPaused, stateToRetry } from './manage.ts'
-import { changedPlans, listDiscoveries, plannedOf, writePlans } from './plan.ts'
+import { plannedOf } from './plan.ts'
 import { WritePolling } from './polling.ts'
-import { listRows, readRow, readRowCircumstances } from './records.ts'
-import { repairRows } from './repair.ts'
 import { readRowValues } from './row-values.ts'
-import { BACKGROUND, RowTurns } from './services.ts'
+import { RowTurns } from './services.ts'
 import { validateSource } from './validate.ts'
 import { addWakeTriggers } from './wake-trigger.ts'
 
@@ -47,9 +44,8 @@ export interface RowsOf {
 
 /** The verbs for work found in the user's own tables. */
 export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 'repairRows'> {
-  const { database, scripts, clockMs, now, read, write, spread } = shared
+  const { database, scripts, promised, wakeTriggers, read, write, spread } = shared
   const book = shared.memory.discoveries
-  const { sql, ofUser } = database
   let wakes = 0
   shared.listeners.add((change) => {
     const isOfTasks = change.kind === 'elsewhere' && change.task !== undefined
@@ -66,16 +62,23 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
   const counting = new Map<string, Promise<RowCounts>>()
   const polling = new WritePolling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
   shared.stops.push(() => polling.close())
+  const valid = async (declared: DiscoverySource) => {
+    const validated = await validateSource(database, declared)
+    const { source, tells } = validated
+    // `addWakeTriggers` adds the trigger that is missing.
+    const planned = plannedOf(database.sql, { ...validated, tells: tells || wakeTriggers })
+    return { ...validated, declared: source.declared, planned }
+  }
   return {
     async planDiscoveries(sources) {
-      const plans = await read(() => Promise.all(sources.map((source) => validateSource(database, source))))
-      const changed = await read(() => changedPlans(sql, plans))
+      const plans = await read(() => Promise.all(sources.map(valid)))
+      const changed = await scripts.read(() => changedPlans(scripts.db, plans))
       if (changed.length > 0) {
-        await write((own) => writePlans(own, changed))
+        await scripts.write(() => writePlans(scripts.db, changed))
         spread({ kind: 'work' })
       }
-      if (shared.wakeTriggers) await read(() => addWakeTriggers(database, plans))
-      return plans.map((plan) => plannedOf(sql, shared.wakeTriggers ? { ...plan, tells: true } : plan))
+      if (wakeTriggers) await read(() => addWakeTriggers(database, plans))
+      return plans.map(({ planned }) => planned)
     },
 
     async exchangeRows(asked) {
@@ -86,7 +89,7 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
       return answer
     },
     async completeRowWith(session, run, completed, effects) {
-      const options = { durable: shared.promised, runsUserSql: true }
+      const options = { durable: promised, runsUserSql: true }
       const answer = await read(() =>
         completeRowWith(services, rowid(session), run, completed, effects, options),
       )
@@ -94,60 +97,16 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
       return answer
     },
 
-    repairRows: (step) =>
-      read(() => repairRows({ sql, book, write: (work) => database.transaction(work, BACKGROUND) }, step)),
-
-    listDiscoveries: () => read(() => listDiscoveries(sql)),
+    ...managingRows(scripts, discoveryScripts({ database, book, promised, read, write })),
     countRows: (discovery) =>
       read(() =>
         book.reading(discovery, (known) =>
-          aside(counting, discovery, () => countRows(database.ofUserUnhurried, known, clockMs())),
+          aside(counting, discovery, () =>
+            driveOn(database.ofUserUnhurried, countRows(scripts.db, known.sql)),
+          ),
         ),
       ),
-    async noteWaiting(discoveries) {
-      const waits = await scripts.read(readWaits)
-      if (areSameWaits(discoveries, waits)) return waits
-      return scripts.writeCheaply(() => noteWaits(scripts.db, discoveries))
-    },
-    listRows: (discovery, filter, page) =>
-      read(() =>
-        book.reading(discovery, async (known) => listRows(ofUser, known, filter, page, await now(sql))),
-      ),
-    getRow: (discovery, key) =>
-      read(() => book.reading(discovery, async (known) => readRow(ofUser, known, key, await now(sql)))),
     rowValues: (discovery, key) =>
       read(() => book.reading(discovery, (known) => readRowValues(database, known, key))),
-    rowCircumstances: (discovery, key) =>
-      read(async () => {
-        const at = { name: discovery, key }
-        const explained = async (known: KnownDiscovery | Error) =>
-          readRowCircumstances(ofUser, known, at, await now(sql))
-        try {
-          return await book.reading(discovery, explained)
-        } catch (error) {
-          if (isOwnFault(error)) return explained(error)
-          throw error
-        }
-      }),
-    async retryRow(discovery, key) {
-      const known = await read(() => book.get(discovery))
-      const state = await read(() =>
-        book.reading(discovery, async (one) => stateToRetry(ofUser, one, key, await now(sql))),
-      )
-      if (state === 'gone' || state === 'claimed') return state
-      await write(async (own) => releaseRow(own, known, key, await now(own)))
-      if (state === 'retried') spread({ kind: 'work' })
-      return state
-    },
-    async releaseRows(discovery, step) {
-      const known = await read(() => book.get(discovery))
-      const answer = await write(async (own) => releaseRows(own, known, step, await now(own)))
-      if (answer.released > 0) spread({ kind: 'work' })
-      return answer
-    },
-    async setDiscoveryPaused(discovery, paused) {
-      await write((own) => setDiscoveryPaused(own, discovery, paused))
-      if (!paused) spread({ kind: 'work' })
-    },
   }
 }

@@ -1,20 +1,9 @@
 import type { LedgerEntry } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
+import { type LedgerRow, ledgerEntryOf } from '../../ledger-row.ts'
 import type { Sql } from '../server/sql.ts'
 import { isOfRowAsFound, thenOf } from './source.ts'
-
-/** What is remembered of a row, as it stands in the table. */
-export interface LedgerRow {
-  attempts: number
-  crashes: number
-  changes: number
-  suspect: boolean
-  quarantined: boolean
-  blocked_until: number
-  error: string | null
-  history: string
-}
 
 /** A claim that was just ended. */
 export interface EndedClaim {
@@ -97,20 +86,7 @@ export async function readEntries(
       claims.map((claim) => claim.hash),
     ],
   )
-  return new Map(rows.map((row) => [rowId(row.discovery, row.row_key), entryOf(row)]))
-}
-
-export function entryOf(row: LedgerRow): LedgerEntry {
-  return {
-    attempts: row.attempts,
-    crashes: row.crashes,
-    changes: row.changes,
-    suspect: row.suspect,
-    quarantined: row.quarantined,
-    blockedUntil: row.blocked_until,
-    error: row.error === null ? null : JSON.parse(row.error),
-    history: JSON.parse(row.history),
-  }
+  return new Map(rows.map((row) => [rowId(row.discovery, row.row_key), ledgerEntryOf(row)]))
 }
 
 /** What is to be remembered of a row from now on; null: nothing. */

@@ -1,11 +1,12 @@
 import { keysAmong } from '../../../model/row.ts'
 import type { BrokenDiscovery, RowClaim, RowClaimRequest } from '../../ports/rows.ts'
+import { pause } from '../../scripts/rows/discoveries.ts'
 import type { Statement } from '../server/database.ts'
+import { driveOn } from '../server/scripts.ts'
 import { type Claimed, claimStatement, readClaimed, type StillWanted, stillWanted } from './claim.ts'
 import type { ScanStart } from './claim-sql.ts'
 import type { KnownDiscovery } from './discovery-cache.ts'
 import { isOwnFault } from './faults.ts'
-import { pauseDiscovery } from './pausing.ts'
 import {
   type Depth,
   type FirstBatch,
@@ -170,7 +171,7 @@ export class RowScan {
   async #stop(discovery: string, error: unknown): Promise<void> {
     if (!isOwnFault(error)) throw error
     const reason = error.message
-    if (await pauseDiscovery(this.#services.database.sql, discovery, reason))
+    if (await driveOn(this.#services.database.sql, pause(discovery, reason)))
       this.broken.push({ discovery, reason })
   }
 

@@ -1,7 +1,8 @@
+import { pause } from '../../scripts/rows/discoveries.ts'
+import { driveOn } from '../server/scripts.ts'
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
 import { isOwnFault, isPerhapsAltered } from './faults.ts'
-import { pauseDiscovery } from './pausing.ts'
 import { type EndedRow, endOurs, type RowAnswers, type RowToSettle, settleEnded } from './row-to-settle.ts'
 import { BACKGROUND, type RowServices } from './services.ts'
 
@@ -63,7 +64,7 @@ export async function settleEndedByDiscovery(
       if (!again && isPerhapsAltered(error)) throw new Altered(name)
       if (!isOwnFault(error)) throw error
       await sql.run('ROLLBACK TO judging')
-      await pauseDiscovery(sql, name, (error as Error).message)
+      await driveOn(sql, pause(name, (error as Error).message))
       for (const { row } of some) answers.set(row, { kind: 'paused', reason: (error as Error).message })
     }
   }
@@ -80,7 +81,7 @@ export async function endAndPause(
     const { live } = await lockSession(sql, session, clockMs())
     for (const row of rows) answers.set(row, { kind: 'refused' })
     for (const { row } of live ? await endOurs(sql, session, rows, answers) : []) {
-      await pauseDiscovery(sql, row.discovery, reason)
+      await driveOn(sql, pause(row.discovery, reason))
       answers.set(row, { kind: 'paused', reason })
     }
   }, BACKGROUND)

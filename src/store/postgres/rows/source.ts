@@ -1,5 +1,9 @@
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { type OrderColumn, orderOf } from '../../source.ts'
+import type { DiscoverySql } from '../../sql/discovery-sql.ts'
+import { rows } from '../../sql/script.ts'
+import { around, ofUser, sql, verbatim } from '../../sql/sql.ts'
+import { isUnreadable } from './faults.ts'
 import { type Column, quoted, type Shape } from './shape.ts'
 
 /** How the rows that may be next are found. */
@@ -32,6 +36,8 @@ export interface RowSource {
   /** It is as it was when `then` was written. */
   same(of: string, xmin: string, then: Then): string
   readonly order: string
+  /** The values of a place. */
+  readonly placeSize: number
   /** Where a row stands in that order, as text. */
   place(of: string): string
   /** It stands behind that place. */
@@ -93,9 +99,47 @@ export function rowSource(declared: DiscoverySource, shape: Shape, way: ScanMeth
     order: order
       .map(({ column, descending }) => `${table}.${quoted(column.name)}${descending ? ' DESC' : ''}`)
       .join(', '),
+    placeSize: ordered.length === 0 ? key.length : order.length,
     place: (of) => (ordered.length === 0 ? keyText(of) : placeOf(of, order)),
     behind: (of, place) =>
       ordered.length === 0 ? behindKey(of, place, key) : behindPlace(of, place, order, 0),
+  }
+}
+
+/** For the scripts that both databases run. */
+export function discoverySql(source: RowSource): DiscoverySql {
+  const { declared, table } = source
+  const xmin = `${table}.xmin::text`
+  const behind = (place: string) => around(sql`CAST(${place} AS text)`, (text) => source.behind(table, text))
+  return {
+    name: declared.name,
+    keySize: declared.key.length,
+    placeSize: source.placeSize,
+    table: ofUser(source.from),
+    eligible: ofUser(source.eligible),
+    hasKey: (key) => around(key, (text) => source.hasKey(table, text)),
+    isAsIn: (entry) => ofUser(source.same(table, xmin, thenOf(entry))),
+    next: (place, count) => sql`
+      SELECT ${ofUser(source.keyText(table))} AS key, ${ofUser(source.place(table))} AS place FROM ${ofUser(source.from)}
+      WHERE ${ofUser(source.eligible)} ${place === null ? sql`` : sql`AND ${behind(place)}`}
+      ORDER BY ${ofUser(source.order)} LIMIT ${count}`,
+    isUnreadable,
+    *readsPlace(place) {
+      const nulls = source.columns.map(({ name, type }) => `NULL::${type} AS ${quoted(name)}`).join(', ')
+      try {
+        yield* rows(sql`SELECT ${behind(place)} FROM (SELECT ${ofUser(nulls)}) AS ${ofUser(table)}`)
+        return true
+      } catch (error) {
+        if (isUnreadable(error)) return false
+        throw error
+      }
+    },
+    adoptCopied: (keys) => sql`
+      UPDATE gleaner.ledger AS gleaner_entry
+      SET row_version = ${ofUser(source.version(table, xmin))}, row_hash = ${ofUser(source.hash(table))} FROM ${ofUser(source.from)}
+      WHERE gleaner_entry.discovery = ${declared.name} AND gleaner_entry.row_key = ANY(${keys})
+        AND ${verbatim(isOfRowAsFound(thenOf('gleaner_entry')))}
+        AND ${ofUser(source.hasKey(table, 'gleaner_entry.row_key'))}`,
   }
 }
 

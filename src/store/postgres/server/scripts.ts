@@ -69,6 +69,7 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
     // Differs because rows without a version column are known by a hash of their values.
     versionOf: (alias) => verbatim(`COALESCE(CAST(${alias}.row_hash AS text), ${alias}.row_version)`),
     keepsSession: (alias) => verbatim(`FOR KEY SHARE OF ${alias}`),
+    bytewise: verbatim('COLLATE "C"'),
   }
 }
 

@@ -1,3 +1,5 @@
+import { sent } from '../../sql/sql.ts'
+
 /** Anything that runs SQL: a pool, a client inside a transaction, or a user's own. */
 export interface Queryable {
   query(text: string, values?: any[]): Promise<{ rows: any[]; rowCount?: number | null }>
@@ -40,7 +42,7 @@ export class Sql {
   #named(text: string): string {
     const known = this.#texts.get(text)
     if (known !== undefined) return known
-    const named = text.replaceAll('gleaner.', `"${this.schema}".`)
+    const named = sent(text.replaceAll('gleaner.', `"${this.schema}".`))
     if (this.#texts.size < TEXTS_MAX) this.#texts.set(text, named)
     return named
   }

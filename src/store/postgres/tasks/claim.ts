@@ -12,7 +12,7 @@ import type { WalkedPath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
 import { lanesOf } from './peek.ts'
 import type { TaskPreconditions } from './preconditions.ts'
-import { isWhole, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
+import { isWhole, noteTurn, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
 import {
   type ClaimedTaskRow,
   type Claimer,
@@ -47,8 +47,12 @@ export async function claimTasks(
     limited || orders !== undefined
       ? await claimWithinLimits(sql, memory, outlook, alone, { session, want, now })
       : await claimUnlimited(sql, memory, outlook, alone, { session, want, now })
-  const last = rows.at(-1)
-  if (last !== undefined) memory.turns.served(want.able, laneOf(last.lane).queue)
+  noteTurn(
+    memory,
+    want,
+    open,
+    rows.map(({ lane }) => laneOf(lane)),
+  )
   // One that was taken out of turn says nothing of how far the race has come.
   const inTurn = rows.filter(({ lane }) => !orders?.queues.has(laneOf(lane).queue))
   await advanceVirtualTimes(sql, memory.queues, session, startedOf(memory, inTurn, laneOf))

@@ -11,7 +11,7 @@ import { claimOf, startedOf, walkOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
 import { NO_LANES, type OpenLanes } from './open-lanes.ts'
 import { checkAsKnown, type TaskPreconditions } from './preconditions.ts'
-import { isWhole, type Route, routeOf } from './route.ts'
+import { isWhole, noteTurn, type Route, routeOf } from './route.ts'
 import { noteProgress, noteStarts } from './run-reports.ts'
 import { type ClaimedTaskRow, READY, take } from './take.ts'
 
@@ -177,9 +177,9 @@ async function claim(
   { exchange: { session }, claiming }: Plan,
 ): Promise<Omit<Claimed, 'outlook'>> {
   if (claiming === null) return { rows: [], claims: [] }
-  const { want, open, route } = claiming
+  const { want, route } = claiming
   const rows = await take(sql, READY, route, { session, want, now: null }, want.start + want.ahead)
-  return { rows, claims: claimsOf(memory, want, open, rows) }
+  return { rows, claims: claimsOf(memory, claiming, rows) }
 }
 
 /** Progress goes before the completions, which end it. All statements leave together. */
@@ -195,14 +195,13 @@ async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<Han
   return { ended, refused: [...missing(completed, ended), ...unstarted] }
 }
 
-function claimsOf(
-  { turns }: Memory,
-  want: ClaimRequest,
-  open: OpenLanes,
-  rows: readonly ClaimedTaskRow[],
-): Claim[] {
-  const last = rows.at(-1)
-  if (last !== undefined) turns.served(want.able, open.lane(last.lane)!.queue)
+function claimsOf(memory: Memory, { want, open }: Claiming, rows: readonly ClaimedTaskRow[]): Claim[] {
+  noteTurn(
+    memory,
+    want,
+    open,
+    rows.map(({ lane }) => open.lane(lane)!),
+  )
   return rows.map((row) => claimOf(open.lane(row.lane)!, row))
 }
 

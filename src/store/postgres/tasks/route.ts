@@ -1,4 +1,6 @@
+import type { Lane } from '../../lane.ts'
 import type { ClaimRequest } from '../../ports/exchange.ts'
+import { lastInTurn, shareOf } from '../../turns.ts'
 import type { Memory } from '../memory.ts'
 import { type LanePath, type Path, wholePath } from './low-water.ts'
 import type { OpenLanes } from './open-lanes.ts'
@@ -17,6 +19,8 @@ export interface Route {
   path: Path
   /** So many of each lane, and of each queue. */
   share: number
+  /** Each queue has one lane or line, and one after the other is read until there is enough. */
+  isOneByOne: boolean
   /** If there is nothing, there may still be something elsewhere. */
   isPart: boolean
   /** Lanes that share a line with lanes of others; null: no such line is read. */
@@ -90,15 +94,25 @@ function routeAlong(
   open: OpenLanes,
   ways: readonly LanePath[],
 ): Route {
+  const path = lowWater.pathOf(ways)
   const queues = (ways.at(-1)?.turn ?? 0) + 1
   const isEnough = !open.areFew && queues >= want.start + want.ahead
+  const isOneByOne = isEnough && path.lanes.length === queues && areAlike(ways)
+  const few = Math.max(1, Math.floor(LOCKED_MAX / ways.length))
   return {
-    path: lowWater.pathOf(ways),
-    share: isEnough ? 1 : Math.max(1, Math.floor(LOCKED_MAX / ways.length)),
+    path,
+    share: isOneByOne ? shareOf(want) : isEnough ? 1 : few,
+    isOneByOne,
     isPart: !open.areFew,
     mine: mineAmong(open, ways),
     highest: lanes.highest,
   }
+}
+
+/** One statement reads them in their order. */
+function areAlike(ways: readonly LanePath[]): boolean {
+  const [{ lane, lastFirst }] = ways as [LanePath, ...LanePath[]]
+  return ways.every((way) => way.lane > 0 === lane > 0 && way.lastFirst === lastFirst)
 }
 
 function mineAmong(open: OpenLanes, ways: readonly LanePath[]): number[] | null {
@@ -106,6 +120,21 @@ function mineAmong(open: OpenLanes, ways: readonly LanePath[]): number[] | null 
   const read = new Set(ways.map(({ lane }) => lane))
   const shared = [...open.queues.values()].filter(({ line }) => line !== null && read.has(-line))
   return shared.every((one) => open.isWhole(one)) ? null : shared.flatMap((one) => one.shared)
+}
+
+/** A claim took tasks of these lanes, in this order. */
+export function noteTurn(
+  { turns }: Memory,
+  want: ClaimRequest,
+  open: OpenLanes,
+  lanes: readonly Lane[],
+): void {
+  const share = open.areFew ? 1 : shareOf(want)
+  const last = lastInTurn(
+    lanes.map(({ queue }) => queue),
+    share,
+  )
+  if (last !== undefined) turns.served(want.able, last)
 }
 
 /** Of those queues whose turn it is the lanes, and the line. */

@@ -96,9 +96,10 @@ interface Reading {
   /** Of lines only these lanes; otherwise all up to the highest that is known. */
   hasStrangers: boolean
   hasSeveral: boolean
+  isOneByOne: boolean
 }
 
-function textOf(which: string, { path, mine }: Route): string {
+function textOf(which: string, { path, mine, isOneByOne }: Route): string {
   const reading: Reading = {
     which,
     ways: [false, true].filter((way) => path.lastFirst.includes(way)),
@@ -106,6 +107,7 @@ function textOf(which: string, { path, mine }: Route): string {
     hasLines: path.lanes.some((lane) => lane < 0),
     hasStrangers: mine !== null,
     hasSeveral: path.turn.some((turn) => turn !== path.turn[0]),
+    isOneByOne,
   }
   if (which !== READY) return takeText(nextOf(reading))
   const key = Object.values(reading).join()
@@ -130,7 +132,7 @@ function takeText(next: string): string {
 
 /**
  * Each lane is in order already, one way or the other, and so is each line; what another process has just locked is passed over. Those of a
- * queue are merged, and of several queues each gives one in turn.
+ * queue are merged, and of several queues each gives one in turn. Read one by one, lanes are read and locked until there is enough.
  */
 function nextOf(reading: Reading): string {
   const { ways, hasLanes, hasLines, hasSeveral } = reading
@@ -144,8 +146,9 @@ function nextOf(reading: Reading): string {
     return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY rank, id) AS position FROM (${heads}) t
       ORDER BY rank, id LIMIT least($2, $10)`
   }
+  const enough = reading.isOneByOne ? `${heads} LIMIT $2` : heads
   return `SELECT place, task, pg_catalog.row_number() OVER (ORDER BY nth, turn) AS position FROM (
-      SELECT place, task, turn, pg_catalog.row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${heads}) t) t
+      SELECT place, task, turn, pg_catalog.row_number() OVER (PARTITION BY turn ORDER BY rank, id) AS nth FROM (${enough}) t) t
     WHERE nth <= $10 ORDER BY nth, turn LIMIT $2`
 }
 

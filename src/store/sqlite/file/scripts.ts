@@ -5,7 +5,7 @@ import type { Effects } from '../../ports/exchange.ts'
 import type { Dialect, GivenList, HeadOfEach, SchemaDifferences } from '../../sql/dialect.ts'
 import { type Native, native, runSync, type Script, type Statement } from '../../sql/script.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import { type Fragment, joined, sql, type Value, verbatim } from '../../sql/sql.ts'
+import { type Fragment, joined, sent, sql, type Value, verbatim } from '../../sql/sql.ts'
 import type { Durability } from './connection.ts'
 import type { Statements } from './statements.ts'
 
@@ -68,6 +68,7 @@ export function sqliteDialect(now: () => number): Dialect {
     schema,
     versionOf: (alias) => verbatim(`${alias}.row_version`),
     keepsSession: () => verbatim(''),
+    bytewise: verbatim(''),
   }
 }
 
@@ -133,7 +134,7 @@ function answerOf(db: Statements, step: Statement | Native<Statements>): unknown
 }
 
 function textOf({ texts }: Fragment): string {
-  return texts.join('?').replaceAll('gleaner.', 'gleaner_').replaceAll('pg_catalog.', '')
+  return sent(texts.join('?').replaceAll('gleaner.', 'gleaner_').replaceAll('pg_catalog.', ''))
 }
 
 /** SQLite has no booleans. */

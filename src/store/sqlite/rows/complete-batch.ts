@@ -6,7 +6,6 @@ import type { Statements } from '../file/statements.ts'
 import type { KnownDiscovery } from './discovery-cache.ts'
 import { endClaims } from './held.ts'
 import { forgetEntries } from './ledger.ts'
-import { knownOrNull } from './repair.ts'
 import type { RowToSettle, Settling } from './row-to-settle.ts'
 import { boundName, type OwnValues, widthOf } from './statements.ts'
 import { bound, wrongColumns } from './values.ts'
@@ -106,8 +105,8 @@ export function completeBatches(settling: Settling, groups: readonly CompletionB
 
 function completeSome({ db, book, session }: Settling, group: CompletionBatch): boolean {
   const { discovery, keys, rows } = group
-  const known = knownOrNull(book, discovery)
-  if (known === null || wrongColumns(group.columns, known.rows) !== null) return false
+  const known = book.getOrProblem(discovery)
+  if (known instanceof Error || wrongColumns(group.columns, known.rows) !== null) return false
   try {
     if (updateAll(db, known, session, group) !== rows.length) return false
     // After the triggers of the user's own, which RETURNING would not see.

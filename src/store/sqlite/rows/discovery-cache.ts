@@ -1,11 +1,13 @@
 import { GleanerError } from '../../../errors.ts'
 import type { DiscoveryRecord, DiscoverySource } from '../../ports/rows.ts'
+import { discoveryRecord } from '../../scripts/rows/discoveries.ts'
 import { unknownDiscovery } from '../../source.ts'
+import type { DiscoverySql } from '../../sql/discovery-sql.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { ScanCursor } from './scan-cursor.ts'
 import { validateSource } from './shape.ts'
-import type { RowSource } from './source-sql.ts'
+import { discoverySql, type RowSource } from './source-sql.ts'
 import { DiscoveryStatements } from './statements.ts'
 
 /** How far a store has reviewed the ledger of a discovery. */
@@ -17,6 +19,7 @@ export interface Review {
 export interface KnownDiscovery {
   readonly name: string
   readonly rows: RowSource
+  readonly sql: DiscoverySql
   readonly statements: DiscoveryStatements
   readonly hand: ScanCursor
   readonly review: Review
@@ -59,6 +62,16 @@ export class DiscoveryCache {
     return this.#known(row)
   }
 
+  /** An error: why the declaration no longer fits its table. */
+  getOrProblem(name: string): KnownDiscovery | Error {
+    try {
+      return this.get(name)
+    } catch (error) {
+      if (isOwnFault(error)) return error
+      throw error
+    }
+  }
+
   get isEverythingPaused(): boolean {
     return this.#db.scalar(`SELECT value FROM gleaner_meta WHERE key = 'paused'`).get() !== 0
   }
@@ -78,15 +91,9 @@ export class DiscoveryCache {
     })
   }
 
-  record(name: string): DiscoveryRecord {
-    const row = this.#row(name)
-    if (row === undefined) throw unknownDiscovery(name)
-    return recordOf(row)
-  }
-
   all(): DiscoveryRecord[] {
     const rows = this.#db.sql('SELECT * FROM gleaner_discoveries ORDER BY name').all() as DiscoveryRow[]
-    return rows.map(recordOf)
+    return rows.map(discoveryRecord)
   }
 
   #row(name: string): DiscoveryRow | undefined {
@@ -112,6 +119,7 @@ export class DiscoveryCache {
       name,
       declared: source,
       rows,
+      sql: discoverySql(rows),
       statements: new DiscoveryStatements(rows),
       hand: new ScanCursor(rows.source.orderBy !== null),
       review: { after: '' },
@@ -119,23 +127,6 @@ export class DiscoveryCache {
     this.#entries.set(name, entry)
     return entry
   }
-}
-
-function recordOf({ source, paused, paused_reason, create_index }: DiscoveryRow): DiscoveryRecord {
-  return {
-    ...(JSON.parse(source) as DiscoverySource),
-    paused: paused === 1,
-    pausedReason: paused_reason,
-    createIndex: create_index,
-  }
-}
-
-/** False: it was paused already. */
-export function pauseDiscovery(db: Statements, name: string, reason: string | null): boolean {
-  const { changes } = db
-    .sql('UPDATE gleaner_discoveries SET paused = 1, paused_reason = ? WHERE name = ? AND paused = 0')
-    .run(reason, name)
-  return changes > 0
 }
 
 /** The discovery does not fit its table. Neither the lock nor the file is at fault. */

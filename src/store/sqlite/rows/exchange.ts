@@ -1,11 +1,13 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
 import type { BrokenDiscovery, RowClaimRequest, RowExchange, RowsExchanged } from '../../ports/rows.ts'
+import { pause } from '../../scripts/rows/discoveries.ts'
+import { driveOn } from '../file/scripts.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { isLive, markUseful } from '../sessions/live.ts'
 import { claimBehind, claimingFor, claimSuspect, type HeldBatch, waitingSuspects } from './claim.ts'
 import type { CompletionBatch } from './complete-batch.ts'
-import { type DiscoveryCache, type KnownDiscovery, pauseDiscovery } from './discovery-cache.ts'
+import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
 import { endClaim, rowsHeldBy } from './held.ts'
 import { settleRows } from './settle.ts'
 
@@ -151,7 +153,7 @@ function openHere(taking: Taking, { discoveries }: RowClaimRequest): KnownDiscov
 }
 
 function stop({ db, broken }: Taking, discovery: string, reason: string): void {
-  if (pauseDiscovery(db, discovery, reason)) broken.push({ discovery, reason })
+  if (driveOn(db, pause(discovery, reason))) broken.push({ discovery, reason })
 }
 
 function inTurn(names: readonly string[], served: string | null): string[] {

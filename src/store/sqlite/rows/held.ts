@@ -1,10 +1,11 @@
 import { entryAfter, type RowTransition } from '../../../model/ledger.ts'
 import type { Held } from '../../../model/outcome.ts'
 import { rowId } from '../../../model/row.ts'
+import { ledgerEntryOf } from '../../ledger-row.ts'
 import { type Filled, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import type { DiscoveryCache } from './discovery-cache.ts'
-import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
+import { forgetEntry, readEntry, writeEntry } from './ledger.ts'
 
 interface ClaimRow {
   discovery: string
@@ -98,7 +99,7 @@ export function giveRowBack(
   const version = versionNow(db, book, row)
   if (version === null) return forgetEntry(db, discovery, key)
   const before = readEntry(db, discovery, key)
-  const entry = entryAfter(before === undefined ? null : entryOf(before), row.attempts, transition, now)
+  const entry = entryAfter(before === undefined ? null : ledgerEntryOf(before), row.attempts, transition, now)
   writeEntry(db, discovery, key, version, entry, now)
 }
 

@@ -10,8 +10,8 @@ import type {
   RowStore,
   RowsExchanged,
 } from '../../ports/rows.ts'
-import { areSameWaits } from '../../row-waits.ts'
-import { noteWaits, readWaits } from '../../scripts/row-waits.ts'
+import { changedPlans, writePlans } from '../../scripts/rows/discoveries.ts'
+import { managingRows } from '../../scripts/rows/index.ts'
 import { removeSteps } from '../../scripts/steps.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
@@ -22,14 +22,13 @@ import { runEffects } from '../tasks/effects.ts'
 import type { OurDatabase } from '../tasks/within.ts'
 import { claimsOf } from './claim.ts'
 import { completionBatches } from './complete-batch.ts'
-import { countRows, isQuicklyCounted } from './count.ts'
+import { countHere, isQuicklyCounted } from './count.ts'
 import { registerDigest } from './digest.ts'
+import { discoveryScripts } from './discovery-scripts.ts'
 import { exchangeRows, hasRowChanges, NOTHING, type RowEffect, type RowMemory } from './exchange.ts'
 import { findRow, rowOf } from './find.ts'
-import { releaseRows, retryRow, setDiscoveryPaused } from './manage.ts'
-import { isPlanned, validateSources, writePlan } from './plan.ts'
-import { listRows, readRow, readRowCircumstances } from './records.ts'
-import { forgetOutdated, repairRows } from './repair.ts'
+import { validateSources } from './plan.ts'
+import { forgetReviewed } from './review.ts'
 import { RowScan, type ScanAnswer } from './scan.ts'
 import { settleRow } from './settle.ts'
 import { handIn } from './settle-single.ts'
@@ -86,7 +85,7 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
         case 'nothing':
           return { ...NOTHING, ...shown(look), conflicts, broken }
         case 'outdated':
-          await write('normal', () => forgetOutdated(db, book.get(look.discovery), look.keys))
+          await write('normal', () => forgetReviewed(db, book.get(look.discovery), look.keys))
           around.again()
           break
         case 'further':
@@ -106,15 +105,13 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
 
   return {
     async planDiscoveries(sources) {
-      const looks = await read(() => validateSources(db, sources))
-      const changed = await read(() => looks.filter(({ rows, planned }) => !isPlanned(db, rows, planned)))
+      const plans = await read(() => validateSources(db, sources))
+      const changed = await scripts.read(() => changedPlans(scripts.db, plans))
       if (changed.length > 0) {
-        await write(promised, () => {
-          for (const { rows, planned } of changed) writePlan(db, rows, planned)
-        })
+        await scripts.write(() => writePlans(scripts.db, changed))
         tell({ kind: 'work' })
       }
-      return looks.map(({ planned }) => planned)
+      return plans.map(({ planned }) => planned)
     },
 
     async exchangeRows(asked) {
@@ -151,14 +148,12 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
       return answer
     },
 
-    repairRows: (step) => write('normal', () => repairRows(db, book, step)),
-
-    listDiscoveries: () => read(() => book.all()),
+    ...managingRows(scripts, discoveryScripts(scripts, book)),
     async countRows(discovery) {
       const known = await read(() => book.get(discovery))
       const quick = await read(() =>
         connection.path === ':memory:' || isQuicklyCounted(db, known.rows)
-          ? countRows(db, known.rows, now())
+          ? countHere(db, known.sql, now())
           : null,
       )
       if (quick !== null) return quick
@@ -170,33 +165,11 @@ export function sqliteRows(services: RowServices): RowStore & Pick<MaintenanceSt
       } as const
       return aside(counts, discovery, () => runJob(job, undefined, connection.driver.library))
     },
-    async noteWaiting(discoveries) {
-      const waits = await scripts.read(readWaits)
-      if (areSameWaits(discoveries, waits)) return waits
-      return scripts.writeCheaply(() => noteWaits(scripts.db, discoveries))
-    },
-    listRows: (discovery, filter, page) => read(() => listRows(db, book.get(discovery), filter, page, now())),
-    getRow: (discovery, key) => read(() => readRow(db, book.get(discovery), key, now())),
     rowValues: (discovery, key) =>
       read(() => {
         const known = book.get(discovery)
         const found = findRow(db, known, key)
         return found === null ? null : rowOf(known.rows, found)
       }),
-    rowCircumstances: (discovery, key) => read(() => readRowCircumstances(db, book, discovery, key, now())),
-    async retryRow(discovery, key) {
-      const answer = await write(promised, () => retryRow(db, book.get(discovery), key, now()))
-      if (answer === 'retried') tell({ kind: 'work' })
-      return answer
-    },
-    async releaseRows(discovery, step) {
-      const answer = await write(promised, () => releaseRows(db, book.get(discovery), step, now()))
-      if (answer.released > 0) tell({ kind: 'work' })
-      return answer
-    },
-    async setDiscoveryPaused(discovery, paused) {
-      await write(promised, () => setDiscoveryPaused(db, book.record(discovery).name, paused))
-      if (!paused) tell({ kind: 'work' })
-    },
   }
 }

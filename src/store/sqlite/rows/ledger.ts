@@ -1,38 +1,13 @@
 import type { LedgerEntry } from '../../../model/ledger.ts'
+import type { LedgerRow } from '../../ledger-row.ts'
 import type { Statements } from '../file/statements.ts'
 
-export interface LedgerRow {
-  row_key: string
-  row_version: string
-  attempts: number
-  crashes: number
-  changes: number
-  suspect: number
-  quarantined: number
-  blocked_until: number
-  error: string | null
-  history: string
-  since: number
-}
+type StoredEntry = LedgerRow & { row_version: string }
 
-export function readEntry(db: Statements, discovery: string, key: string): LedgerRow | undefined {
+export function readEntry(db: Statements, discovery: string, key: string): StoredEntry | undefined {
   return db.sql('SELECT * FROM gleaner_ledger WHERE discovery = ? AND row_key = ?').get(discovery, key) as
-    | LedgerRow
+    | StoredEntry
     | undefined
-}
-
-/** As the model sees it. */
-export function entryOf(row: LedgerRow): LedgerEntry {
-  return {
-    attempts: row.attempts,
-    crashes: row.crashes,
-    changes: row.changes,
-    suspect: row.suspect === 1,
-    quarantined: row.quarantined === 1,
-    blockedUntil: row.blocked_until,
-    error: row.error === null ? null : JSON.parse(row.error),
-    history: JSON.parse(row.history),
-  }
 }
 
 /** Null: nothing is to be remembered. */

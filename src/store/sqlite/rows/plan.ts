@@ -1,14 +1,15 @@
 import type { DiscoverySource, PlannedDiscovery } from '../../ports/rows.ts'
+import type { ValidDeclaration } from '../../scripts/rows/discoveries.ts'
 import type { Statements } from '../file/statements.ts'
 import { missingIndex } from './index-advice.ts'
 import { shapeOf, validateSource } from './shape.ts'
 import { quoted, type RowSource } from './source-sql.ts'
 
-/** Looks at all of them before anything is written. */
-export function validateSources(db: Statements, sources: readonly DiscoverySource[]) {
+/** Validates all of them before anything is written. */
+export function validateSources(db: Statements, sources: readonly DiscoverySource[]): ValidDeclaration[] {
   return sources.map((declared) => {
     const rows = validateSource(db, declared)
-    return { rows, planned: plannedOf(db, rows) }
+    return { declared: rows.source, planned: plannedOf(db, rows) }
   })
 }
 
@@ -22,24 +23,6 @@ function plannedOf(db: Statements, rows: RowSource): PlannedDiscovery {
     // The file itself tells of each commit.
     wakeTrigger: null,
   }
-}
-
-/** Whether it is written down like that already: almost every open finds nothing to do. */
-export function isPlanned(db: Statements, { source }: RowSource, { createIndex }: PlannedDiscovery): boolean {
-  return (
-    db
-      .sql('SELECT 1 FROM gleaner_discoveries WHERE name = ? AND source = ? AND create_index IS ?')
-      .get(source.name, JSON.stringify(source), createIndex) !== undefined
-  )
-}
-
-export function writePlan(db: Statements, { source }: RowSource, { createIndex }: PlannedDiscovery): void {
-  db.sql(`INSERT INTO gleaner_discoveries (name, source, create_index) VALUES (?, ?, ?)
-          ON CONFLICT (name) DO UPDATE SET source = excluded.source, create_index = excluded.create_index, position = NULL`).run(
-    source.name,
-    JSON.stringify(source),
-    createIndex,
-  )
 }
 
 /** Counts each edit, an undone one too; what the trigger itself writes does not fire it again. */

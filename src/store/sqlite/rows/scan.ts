@@ -5,7 +5,7 @@ import { isLive } from '../sessions/live.ts'
 import { waitingSuspects } from './claim.ts'
 import type { DiscoveryCache, KnownDiscovery } from './discovery-cache.ts'
 import { isAnyBehind, scannedBehind } from './find.ts'
-import { outdatedEntries } from './repair.ts'
+import { reviewEntries } from './review.ts'
 import type { ScanRound } from './scan-cursor.ts'
 
 export type ScanAnswer =
@@ -55,7 +55,7 @@ export class RowScan {
         if (found !== null) return found
       }
       for (const one of known) {
-        const keys = outdatedEntries(this.#db, one, one.review)
+        const keys = reviewEntries(this.#db, one, one.review)
         if (keys.length > 0) return { kind: 'outdated', discovery: one.name, keys }
       }
       return null

@@ -1,14 +1,16 @@
-import { CHANGES_MAX, entryAfter, entryAfterChange } from '../../../model/ledger.ts'
+import { CHANGES_MAX, entryAfter, entryAfterChange, type LedgerEntry } from '../../../model/ledger.ts'
 import { decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
+import { ledgerEntryOf } from '../../ledger-row.ts'
+import { pause } from '../../scripts/rows/discoveries.ts'
+import { driveOn } from '../file/scripts.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { type CompletionBatch, completeBatches, isCompleted } from './complete-batch.ts'
-import { type KnownDiscovery, pauseDiscovery } from './discovery-cache.ts'
+import type { KnownDiscovery } from './discovery-cache.ts'
 import { claimHeldBy, endClaim, type HeldRow, heldRow } from './held.ts'
-import { entryOf, forgetEntry, readEntry, writeEntry } from './ledger.ts'
-import { knownOrProblem } from './repair.ts'
+import { forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import type { RowToSettle, Settling } from './row-to-settle.ts'
 import { bound, wrongColumns } from './values.ts'
 
@@ -35,7 +37,7 @@ export function settleRow(
   const { outcome, fence } = handedIn
   const claim = claimHeldBy(db, { discovery, key, fence, session })
   if (claim === null) return { kind: 'refused' }
-  const known = knownOrProblem(book, discovery)
+  const known = book.getOrProblem(discovery)
   if (known instanceof Error) {
     endClaim(db, discovery, key)
     return outcome.kind === 'returned' ? BACK_AT_ONCE : pausedFor(db, discovery, known.message)
@@ -144,7 +146,7 @@ function paused(to: Row, reason: string): RowAnswer {
 }
 
 function pausedFor(db: Statements, discovery: string, reason: string): RowAnswer {
-  pauseDiscovery(db, discovery, reason)
+  driveOn(db, pause(discovery, reason))
   return { kind: 'paused', reason }
 }
 
@@ -167,11 +169,11 @@ function editedMeanwhile(
 function remember(
   { settling: { db, now }, held: { discovery, key } }: Row,
   version: string,
-  next: (before: ReturnType<typeof entryOf> | null) => ReturnType<typeof entryOf> | null,
+  next: (before: LedgerEntry | null) => LedgerEntry | null,
 ): void {
   endClaim(db, discovery, key)
   const before = readEntry(db, discovery, key)
-  writeEntry(db, discovery, key, version, next(before === undefined ? null : entryOf(before)), now)
+  writeEntry(db, discovery, key, version, next(before === undefined ? null : ledgerEntryOf(before)), now)
 }
 
 /** Null: it is gone, or not eligible. An error: its condition fails on it. */

@@ -1,6 +1,7 @@
-import { isTuple } from '../../cursor.ts'
 import type { DiscoverySource } from '../../ports/rows.ts'
 import { orderOf } from '../../source.ts'
+import type { DiscoverySql } from '../../sql/discovery-sql.ts'
+import { around, ofUser, sql } from '../../sql/sql.ts'
 import { versionSql } from './digest.ts'
 
 /** A column of the user's table. */
@@ -23,14 +24,13 @@ export interface RowSource {
   readonly eligible: string
   /** The key as text. */
   readonly keyText: string
-  /** Whether a text can be a key, or the place of a row: of others SQLite would say that they are no JSON. */
-  readonly isKey: (text: string) => boolean
-  readonly isPlace: (text: string) => boolean
+  /** The values of a place; 0: a place is the text of a key. */
+  readonly placeSize: number
   /** Which row: `key` is an SQL expression of its text. */
   readonly isRow: (key: string) => string
   readonly version: string
-  /** What finds the next ones: the keys of those who are eligible behind a position, in order. */
-  readonly next: (from: From) => string
+  /** What finds the next ones: the keys of eligible rows behind a position, in order. `position`: an SQL expression of its text. */
+  readonly next: (from: From, position?: string) => string
   /** The kind of this position. */
   readonly from: (position: string | null) => From
   /** Whether a position is more than a key. */
@@ -84,22 +84,24 @@ export function sourceSql(
     table,
     eligible,
     keyText,
-    isKey: (text) => single || isTuple(text, key.length),
-    isPlace: (text) => (single && order.length === 0) || isTuple(text, order.length + key.length),
+    placeSize: single && order.length === 0 ? 0 : order.length + key.length,
     isRow,
     version: source.version === null ? versionSql(versioned) : `quote(${column(source.version)})`,
     from: fromOf(order),
     isOrdered: order.length > 0,
-    next: (from) =>
+    next: (from, position = ':position') =>
       `SELECT ${key.map((part, n) => `${part} AS k${n}`).join(', ')}, ${keyText} AS k, ${place} AS place
-       FROM ${table}${indexed} WHERE ${eligible} AND ${from === 'beginning' ? present : behind(from)} ORDER BY ${inOrder}`,
+       FROM ${table}${indexed} WHERE ${eligible} AND ${from === 'beginning' ? present : behind(from, position)} ORDER BY ${inOrder}`,
     joinNext: key.map((part, n) => `${part} = e.k${n}`).join(' AND '),
   }
 }
 
-function behindKey(key: readonly string[]): (from: From) => string {
-  if (key.length === 1) return () => `${key[0]} > :position`
-  return () => `(${key.join(', ')}) > (${key.map((_, n) => `json_extract(:position, '$[${n}]')`).join(', ')})`
+type Behind = (from: From, position: string) => string
+
+function behindKey(key: readonly string[]): Behind {
+  if (key.length === 1) return (_, position) => `${key[0]} > ${position}`
+  return (_, position) =>
+    `(${key.join(', ')}) > (${key.map((_, n) => `json_extract(${position}, '$[${n}]')`).join(', ')})`
 }
 
 interface OrderSql {
@@ -109,18 +111,45 @@ interface OrderSql {
 }
 
 /** NULL comes first in SQLite. The bound on the first column is there for the index alone. */
-function behindOrder(order: readonly OrderSql[], key: readonly string[]): (from: From) => string {
+function behindOrder(order: readonly OrderSql[], key: readonly string[]): Behind {
   const all = [...order, ...key.map((sql) => ({ sql, descending: false, nullable: false }))]
-  const lexical = all.reduceRight((rest, { sql, descending }, n) => {
-    const at = `json_extract(:position, '$[${n}]')`
-    const beyond = descending
-      ? `${sql} < ${at} OR (${at} IS NOT NULL AND ${sql} IS NULL)`
-      : `${sql} > ${at} OR (${at} IS NULL AND ${sql} IS NOT NULL)`
-    return rest === '' ? `(${beyond})` : `(${beyond} OR (${sql} IS ${at} AND ${rest}))`
-  }, '')
+  const lexical = (position: string) =>
+    all.reduceRight((rest, { sql, descending }, n) => {
+      const at = `json_extract(${position}, '$[${n}]')`
+      const beyond = descending
+        ? `${sql} < ${at} OR (${at} IS NOT NULL AND ${sql} IS NULL)`
+        : `${sql} > ${at} OR (${at} IS NULL AND ${sql} IS NOT NULL)`
+      return rest === '' ? `(${beyond})` : `(${beyond} OR (${sql} IS ${at} AND ${rest}))`
+    }, '')
   const { sql, descending } = order[0]!
-  const bound = `${sql} ${descending ? '<=' : '>='} json_extract(:position, '$[0]')`
-  return (from) => (from === 'behind' ? `${bound} AND ${lexical}` : lexical)
+  return (from, position) => {
+    if (from !== 'behind') return lexical(position)
+    return `${sql} ${descending ? '<=' : '>='} json_extract(${position}, '$[0]') AND ${lexical(position)}`
+  }
+}
+
+/** For the scripts that both databases run. */
+export function discoverySql(rows: RowSource): DiscoverySql {
+  const { source, placeSize } = rows
+  return {
+    name: source.name,
+    keySize: source.key.length,
+    placeSize,
+    table: ofUser(rows.table),
+    eligible: ofUser(rows.eligible),
+    hasKey: (key) => around(key, rows.isRow),
+    isAsIn: (entry) => ofUser(`${rows.version} = ${entry}.row_version`),
+    next: (place, count) => {
+      const selected = around(sql`${place}`, (position) => rows.next(rows.from(place), position))
+      return sql`SELECT k AS key, place FROM (${selected}) AS next LIMIT ${count}`
+    },
+    isUnreadable: () => false,
+    // biome-ignore lint/correctness/useYield: any JSON array of the right size can be compared
+    *readsPlace() {
+      return true
+    },
+    adoptCopied: () => null,
+  }
 }
 
 /** Behind a NULL there is everything, and NULL itself stands behind everything that descends. */

@@ -16,6 +16,12 @@ export interface Head {
   queue: string
 }
 
+/** In which order, and how many. */
+interface Reading {
+  lastFirst: boolean
+  count: number
+}
+
 /** The same index serves both ways. */
 export function inOrder(lastFirst: boolean): string {
   return lastFirst ? 'ORDER BY rank DESC, id DESC' : 'ORDER BY rank, id'
@@ -26,56 +32,55 @@ export function headsOf(
   db: Statements,
   claimable: ClaimableLanes,
   lanes: QueueLanes,
-  lastFirst: boolean,
-  count: number,
+  reading: Reading,
 ): Head[] {
   const { queue, own } = lanes
-  if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, lastFirst, count)
+  if (own.length === 1 && lanes.line === null) return headsOfLane(db, own[0]!.id, queue, reading)
   const ids = own.map(({ id }) => id)
-  const heads = headsOfLanes(db, ids, queue, lastFirst, count)
-  heads.push(...headsOfLine(db, claimable, lanes, lastFirst, count))
-  return firstOf(heads, lastFirst, count)
+  const heads = headsOfLanes(db, ids, queue, reading)
+  heads.push(...headsOfLine(db, claimable, lanes, reading))
+  return firstOf(heads, reading)
 }
 
-function firstOf(heads: Head[], lastFirst: boolean, count: number): Head[] {
+function firstOf(heads: Head[], { lastFirst, count }: Reading): Head[] {
   return heads.sort(byRank(lastFirst)).slice(0, count)
 }
 
-/** The first task of each of these queues, in one statement for all lanes and one for all lines; null: it has none. */
-export function firstOfQueues(
+/** So many of each of these queues, in one statement for all lanes and one for all lines. */
+export function headsOfQueues(
   db: Statements,
   claimable: ClaimableLanes,
   queues: readonly QueueLanes[],
-  lastFirst: boolean,
-): (Head | null)[] {
+  reading: Reading,
+): Head[][] {
   const own = queues.flatMap((lanes) => lanes.own.map(({ id }) => id))
   const lines = queues.flatMap((lanes) => (claimable.isWhole(lanes) ? [lanes.line!] : []))
-  const ofLane = firstBy('lane', db, own, lastFirst)
-  const ofLine = firstBy('line', db, lines, lastFirst)
+  const ofLane = headsBy('lane', db, own, reading)
+  const ofLine = headsBy('line', db, lines, reading)
   return queues.map((lanes) => {
     const heads = lanes.own.flatMap(({ id }) => ofLane.get(id) ?? [])
     if (claimable.isWhole(lanes)) heads.push(...(ofLine.get(lanes.line!) ?? []))
-    else heads.push(...headsOfLine(db, claimable, lanes, lastFirst, 1))
-    const [first] = firstOf(heads, lastFirst, 1)
-    return first === undefined ? null : { ...first, queue: lanes.queue }
+    else heads.push(...headsOfLine(db, claimable, lanes, reading))
+    return ofQueue(firstOf(heads, reading), lanes.queue)
   })
 }
 
-function firstBy(
+function headsBy(
   column: 'lane' | 'line',
   db: Statements,
   ids: readonly number[],
-  lastFirst: boolean,
+  reading: Reading,
 ): Map<number, Head[]> {
+  const { lastFirst, count } = reading
   if (ids.length === 0) return new Map()
   const rows = db
     .sql(`SELECT one.value AS at, t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
-          WHERE t.id = (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT 1)`)
-    .all(JSON.stringify(ids)) as (Omit<Head, 'queue'> & { at: number })[]
-  return new Map(rows.map(({ at, id, rank }) => [at, [{ id, rank, queue: '' }]]))
+          WHERE t.id IN (SELECT id FROM gleaner_tasks WHERE ${column} = one.value AND ${READY} ${inOrder(lastFirst)} LIMIT ?)`)
+    .all(JSON.stringify(ids), count) as (Head & { at: number })[]
+  return Map.groupBy(rows, ({ at }) => at)
 }
 
-function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boolean, count: number): Head[] {
+function headsOfLane(db: Statements, lane: number, queue: string, { lastFirst, count }: Reading): Head[] {
   const rows = db
     .sql(`SELECT id, rank FROM gleaner_tasks WHERE lane = ? AND ${READY} ${inOrder(lastFirst)} LIMIT ?`)
     .all(lane, count) as Head[]
@@ -83,13 +88,8 @@ function headsOfLane(db: Statements, lane: number, queue: string, lastFirst: boo
 }
 
 /** So many of each. */
-function headsOfLanes(
-  db: Statements,
-  lanes: readonly number[],
-  queue: string,
-  lastFirst: boolean,
-  count: number,
-): Head[] {
+function headsOfLanes(db: Statements, lanes: readonly number[], queue: string, reading: Reading): Head[] {
+  const { lastFirst, count } = reading
   if (lanes.length === 0) return []
   const rows = db
     .sql(`SELECT t.id, t.rank FROM json_each(?) one CROSS JOIN gleaner_tasks t
@@ -103,13 +103,8 @@ function ofQueue(rows: Head[], queue: string): Head[] {
   return rows
 }
 
-function headsOfLine(
-  db: Statements,
-  claimable: ClaimableLanes,
-  lanes: QueueLanes,
-  lastFirst: boolean,
-  count: number,
-): Head[] {
+function headsOfLine(db: Statements, claimable: ClaimableLanes, lanes: QueueLanes, reading: Reading): Head[] {
+  const { lastFirst, count } = reading
   const { queue, line, shared } = lanes
   if (line === null) return []
   const isWhole = claimable.isWhole(lanes)
@@ -124,7 +119,7 @@ function headsOfLine(
   if (heads.length === count || rows.length < most) return heads
   // The tasks of others stand in front: they must not cost this worker anything.
   const ids = shared.map(({ id }) => id)
-  return headsOfLanes(db, [...nonEmpty(db, READY_LANE, ids)], queue, lastFirst, count)
+  return headsOfLanes(db, [...nonEmpty(db, READY_LANE, ids)], queue, reading)
 }
 
 /** The first suspects of one lane after the other, of this queue. There are few: a crash leaves what one process had in hand. */
@@ -132,9 +127,9 @@ export function suspectsOf(
   db: Statements,
   claimable: ClaimableLanes,
   queue: string,
-  lastFirst: boolean,
-  count: number,
+  reading: Reading,
 ): Head[] {
+  const { lastFirst, count } = reading
   const heads: Head[] = []
   for (const lane of nonEmpty(db, SUSPECT_LANE, claimable.ids)) {
     if (claimable.queueOf(lane) !== queue) continue

@@ -2,14 +2,14 @@ import { isLastFirst } from '../../../model/rank.ts'
 import { LimitCounter } from '../../limit-counter.ts'
 import { oneLine, startWithinLimits } from '../../lines.ts'
 import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
-import { inTurn } from '../../turns.ts'
+import { inTurn, lastInTurn, shareOf } from '../../turns.ts'
 import type { Statements } from '../file/statements.ts'
 import { type ClaimScope, isLimited, isOpen } from '../limits/claim-scope.ts'
 import type { Candidate } from '../limits/limited-claim.ts'
 import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/ready-keys.ts'
 import type { Memory } from '../memory.ts'
 import { headsOfQueueInOrder, isInChosenOrder } from './chosen-heads.ts'
-import { firstOfQueues, type Head, headsOf, suspectsOf } from './heads.ts'
+import { type Head, headsOf, headsOfQueues, suspectsOf } from './heads.ts'
 import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from './non-empty.ts'
 
 /** So many queues may turn out to be empty before the index is asked which have something. */
@@ -38,7 +38,11 @@ export function nextTasks(
   const next = isLimited(open)
     ? startWithinLimits(heads, want, (one) => gatesOf(open, one), now)
     : inTurn(heads, want.start + want.ahead)
-  if (next.length > 0) memory.turns.served(want.able, next.at(-1)!.queue)
+  const last = lastInTurn(
+    next.map(({ queue }) => queue),
+    areFew(open) ? 1 : shareOf(want),
+  )
+  if (last !== undefined) memory.turns.served(want.able, last)
   return next
 }
 
@@ -76,7 +80,10 @@ function nextSuspect(
   for (const lane of nonEmpty(db, SUSPECT_LANE, open.lanes.ids)) waiting.add(open.lanes.queueOf(lane))
   for (const queue of turns.among(able, waiting)) {
     if (!isOpen(open, queue)) continue
-    const heads = suspectsOf(db, open.lanes, queue, isLastFirst(queues.of(queue)), 1 + avoid.length)
+    const heads = suspectsOf(db, open.lanes, queue, {
+      lastFirst: isLastFirst(queues.of(queue)),
+      count: 1 + avoid.length,
+    })
     const next = heads.find(({ id }) => !avoid.includes(String(id)))
     if (next === undefined) continue
     turns.served(able, queue)
@@ -85,7 +92,7 @@ function nextSuspect(
   return open.keyed ? keyedSuspect(db, lanes.limits, open, now) : null
 }
 
-/** Of each queue that has something as much as one claim could take, beginning with the queue whose turn it is. */
+/** Of each queue that has something as much as one claim could take, or its share, beginning with the queue whose turn it is. */
 function headsInTurn(
   db: Statements,
   memory: Memory,
@@ -94,29 +101,45 @@ function headsInTurn(
   now: number,
 ): QueueHead[] {
   const count = want.start + want.ahead
-  const isFew = open.lanes.queues.size <= FEW_QUEUES
+  const isFew = areFew(open)
   const isOneByOne = isFew || isLimited(open) || open.orders !== undefined
   const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, most, now)
-  let most = isFew ? count : 1
+  let most = isFew ? count : shareOf(want)
   let found: QueueHead[] = []
+  let missing = count
   const inTurn = new QueuesInTurn(db, memory, open, want.able)
-  while (found.length < count) {
-    const queues = inTurn.next(isOneByOne ? 1 : count - found.length)
+  while (isFew || missing > 0) {
+    const queues = inTurn.next(isOneByOne ? 1 : queuesFor(missing, found, most))
     if (queues.length === 0) break
     const heads = isOneByOne
       ? queues.map((queue) => read(queue, most))
-      : firstOfEach(db, memory, open, queues)
+      : headsOfEach(db, memory, open, queues, most)
     const some = queues.map((queue, i) => ({ queue, heads: heads[i]! })).filter((one) => one.heads.length > 0)
     inTurn.missed(queues.length - some.length)
     found.push(...some)
+    missing = count - taskCount(found)
   }
   for (;;) {
     const full = new Set(found.filter(({ heads }) => heads.length >= most))
-    const missing = count - found.reduce((sum, { heads }) => sum + heads.length, 0)
+    missing = count - taskCount(found)
     if (missing <= 0 || full.size === 0) return found
     most += Math.max(most, Math.ceil(missing / full.size))
     found = found.map((one) => (full.has(one) ? { ...one, heads: read(one.queue, most) } : one))
   }
+}
+
+function areFew({ lanes }: ClaimScope): boolean {
+  return lanes.queues.size <= FEW_QUEUES
+}
+
+function taskCount(found: readonly QueueHead[]): number {
+  return found.reduce((sum, { heads }) => sum + heads.length, 0)
+}
+
+/** So many queues will give what is missing, if each gives what those before it gave, or its whole share. */
+function queuesFor(missing: number, found: readonly QueueHead[], share: number): number {
+  const each = found.length === 0 ? share : taskCount(found) / found.length
+  return Math.ceil(missing / each)
 }
 
 /** Most workers have few queues, and most queues have something. After many empty ones the index tells which do. */
@@ -161,18 +184,19 @@ class QueuesInTurn {
 }
 
 /** Without limits. */
-function firstOfEach(
+function headsOfEach(
   db: Statements,
   { queues }: Memory,
   open: ClaimScope,
   names: readonly string[],
+  count: number,
 ): Head[][] {
   const heads = new Map<string, Head[]>()
   const unpaused = names.filter((queue) => !open.pausedQueues.has(queue))
   for (const [lastFirst, alike] of Map.groupBy(unpaused, (queue) => isLastFirst(queues.of(queue)))) {
     const lanes = alike.map((queue) => open.lanes.queues.get(queue)!)
-    for (const head of firstOfQueues(db, open.lanes, lanes, lastFirst))
-      if (head !== null) heads.set(head.queue, [head])
+    for (const [i, some] of headsOfQueues(db, open.lanes, lanes, { lastFirst, count }).entries())
+      heads.set(alike[i]!, some)
   }
   return names.map((queue) => heads.get(queue) ?? [])
 }
@@ -193,7 +217,7 @@ function headsOfQueue(
     return headsOfQueueInOrder(db, { lanes, queues }, open, { queue, count, now })
   const lastFirst = isLastFirst(queues.of(queue))
   const ofQueue = open.lanes.queues.get(queue)!
-  const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, lastFirst, count)
+  const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, { lastFirst, count })
   if (!open.keyed) return plain
   const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, count, now)
   return oneLine(plain, keyed, lastFirst).slice(0, count)

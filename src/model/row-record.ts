@@ -1,0 +1,28 @@
+import type { LedgerEntry } from './ledger.ts'
+import type { RowRecord, RowState } from './row.ts'
+
+/** What people see of an eligible row. `entry`: what the ledger remembers of the row as it is now. */
+export function rowRecord(
+  key: string,
+  claim: { since: number; worker: string | null } | null,
+  entry: (LedgerEntry & { since: number }) | null,
+  now: number,
+): RowRecord {
+  const state = claim === null ? stateOf(entry, now) : 'claimed'
+  return {
+    key,
+    state,
+    attempts: entry?.attempts ?? 0,
+    crashes: entry?.crashes ?? 0,
+    error: entry?.error ?? null,
+    worker: claim?.worker ?? null,
+    since: claim?.since ?? (state === 'waiting' ? null : (entry?.since ?? null)),
+    nextAt: state === 'backing-off' ? entry!.blockedUntil : null,
+    history: entry?.history ?? [],
+  }
+}
+
+function stateOf(entry: LedgerEntry | null, now: number): RowState {
+  if (entry?.quarantined) return 'quarantined'
+  return entry !== null && entry.blockedUntil > now ? 'backing-off' : 'waiting'
+}
