@@ -19,7 +19,15 @@ const FAILURES_MAX = 10
 
 export class Activity {
   /** Does not count tasks that had ended before the start. */
-  counts: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
+  counts: Counts = {
+    scheduled: 0,
+    queued: 0,
+    running: 0,
+    suspended: 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+  }
   running: Running[] = []
   /** The newest first. */
   failures: { task: string; next: string; message: string; final: boolean }[] = []

@@ -67,6 +67,8 @@ export interface Running {
  * during the run.
  */
 export type AttemptEnd =
-  | { kind: 'completed' | 'cancelled' | 'later' | 'returned' | 'claim-lost' | 'changed' | 'gone' }
+  | {
+      kind: 'completed' | 'cancelled' | 'later' | 'suspended' | 'returned' | 'claim-lost' | 'changed' | 'gone'
+    }
   | { kind: 'failed'; error: Failure }
   | { kind: 'retrying'; error: Failure; afterMs: number }

@@ -16,6 +16,8 @@ export interface DiscoveryStats {
   waiting: number
   /** Rows that a worker holds. */
   claimed: number
+  /** Rows that wait for a signal or for children. */
+  suspended: number
   /** Rows that failed and wait for their next attempt. */
   backingOff: number
   /** Rows that failed or crashed their worker too often. */
@@ -42,7 +44,7 @@ export async function readStats(
 ): Promise<DiscoveryStats> {
   await meter.flush()
   const counts = await countAndNote(store, name)
-  const { waiting, claimed, backingOff, quarantined, asOf } = counts
+  const { waiting, claimed, suspended, backingOff, quarantined, asOf } = counts
   const discovery = (await listDiscoveries(store)).find((one) => one.name === name)
   if (discovery === undefined)
     throw new GleanerError(`there is no discovery ${name}`, {
@@ -54,6 +56,7 @@ export async function readStats(
     name,
     waiting,
     claimed,
+    suspended,
     backingOff,
     quarantined,
     donePerMinute: pace.donePerMinute,

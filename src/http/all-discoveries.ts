@@ -21,6 +21,7 @@ export async function withStats(gleaner: Gleaner, record: DiscoveryRecord): Prom
 const UNKNOWN = {
   waiting: null,
   claimed: null,
+  suspended: null,
   backingOff: null,
   quarantined: null,
   donePerMinute: null,

@@ -108,8 +108,8 @@ function addClaims(out: Exposition, totals: readonly Measured[]): void {
 }
 
 function addDiscoveries(out: Exposition, discoveries: readonly Discovery[]): void {
-  for (const { name, waiting, claimed, backingOff, quarantined, paused } of discoveries) {
-    const states = { waiting, claimed, 'backing-off': backingOff, quarantined }
+  for (const { name, waiting, claimed, suspended, backingOff, quarantined, paused } of discoveries) {
+    const states = { waiting, claimed, suspended, 'backing-off': backingOff, quarantined }
     for (const [state, count] of Object.entries(states))
       if (count !== null) out.gauge('gleaner_rows', 'Rows that need work', count, { discovery: name, state })
     out.gauge('gleaner_discovery_paused', '1 while a discovery is paused', paused ? 1 : 0, {

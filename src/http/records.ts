@@ -68,6 +68,7 @@ export const attempt: z.ZodType<AttemptRecord> = z
       'completed',
       'cancelled',
       'later',
+      'suspended',
       'returned',
       'lease',
       'error',
@@ -178,7 +179,7 @@ const rates = {
   durationMs: maybe(z.object({ p50: z.number(), p95: z.number(), p99: z.number() })),
 }
 const gauges = {
-  depth: z.object({ scheduled: whole, queued: whole, running: whole }),
+  depth: z.object({ scheduled: whole, queued: whole, running: whole, suspended: whole }),
   oldestWaitingMs: maybe(z.number()),
   ...rates,
 } satisfies Record<keyof Gauges, z.ZodType>
@@ -256,6 +257,7 @@ export const discovery: z.ZodType<Discovery> = z
     createIndex: maybe(z.string()),
     waiting: maybe(whole),
     claimed: maybe(whole),
+    suspended: maybe(whole),
     backingOff: maybe(whole),
     quarantined: maybe(whole),
     donePerMinute: maybe(number),

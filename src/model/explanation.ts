@@ -2,9 +2,20 @@ import type { ProcessIdentity } from '../process-identity.ts'
 import { type Capabilities, satisfies } from './capabilities.ts'
 import type { LimitState } from './limit.ts'
 import type { Strategy } from './queue.ts'
-import { duration, failed, passed, quoted, type Reason, SHOWN_MAX, time, times } from './reasons.ts'
+import {
+  commandWord,
+  duration,
+  failed,
+  passed,
+  quoted,
+  type Reason,
+  SHOWN_MAX,
+  time,
+  times,
+} from './reasons.ts'
 import { isFinished, type TaskRecord } from './task.ts'
 import type { UnavailableResource } from './unavailable-resource.ts'
+import type { WaitRecord } from './wait.ts'
 
 /** Why a task does not run: each condition in order, pass or fail. */
 export interface Explanation {
@@ -23,6 +34,8 @@ export interface Circumstances {
   /** It runs alone, because its worker died while it was in flight. */
   suspect: boolean
   cancelRequested: boolean
+  /** What it waits for while it is suspended. */
+  waits: readonly WaitRecord[]
   everythingPaused: boolean
   queuePaused: boolean
   /** Another task that holds its key. */
@@ -97,6 +110,7 @@ function waiting(at: Circumstances): Reason[] {
   const reasons = [
     passed('unfinished', 'the task has not finished'),
     heldReason(at),
+    ...suspendedReasons(at),
     dueReason(at),
     backoffReason(at),
     pausedReason(at),
@@ -156,6 +170,24 @@ function heldReason({ task, held, cancelRequested }: Circumstances): Reason {
     ? 'The task is being cancelled. A handler that heeds ctx.signal ends soon.'
     : `Wait until it ends, or stop it with \`gleaner.tasks.cancel('${task.id}')\`.`
   return failed('not-held', `${task.worker} holds it ${since}`, fix)
+}
+
+function suspendedReasons({ task, waits }: Circumstances): Reason[] {
+  if (task.status !== 'suspended') return []
+  return waits.map((wait) => waitReason(wait, `gleaner signal ${task.id} ${commandWord(wait.name)}`))
+}
+
+/** `command` sends what it waits for. */
+export function waitReason({ kind, name, since, until }: WaitRecord, command: string): Reason {
+  const end = until === null ? 'without a time-out' : `until ${time(until)}`
+  const what = kind === 'signal' ? `the signal ${quoted(name)}` : `the children of ${quoted(name)}`
+  return failed(
+    'not-suspended',
+    `suspended since ${time(since)}: it waits for ${what} ${end}`,
+    kind === 'signal'
+      ? `Send the signal: \`${command}\`, or \`gleaner.signal\` in code.`
+      : 'Wait until the children have ended.',
+  )
 }
 
 function dueReason({ task, now }: Circumstances): Reason {

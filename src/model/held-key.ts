@@ -10,7 +10,7 @@ export type WhenHeld =
 /** An unfinished task that holds a key. */
 export interface KeyHolder {
   id: number
-  /** A worker has it in its hands: its input may have been read. */
+  /** A worker holds it, or it is suspended in the middle of its run: its input may have been read. */
   held: boolean
   createdAt: number
 }

@@ -1,5 +1,5 @@
-import type { Waiting } from './outcome.ts'
-import type { RowAttempt } from './row.ts'
+import type { Suspended, Waiting } from './outcome.ts'
+import type { RowAttempt, RowState } from './row.ts'
 import type { Failure } from './task.ts'
 
 /** What is remembered of a row that did not simply succeed. Without an entry a row is as good as new. */
@@ -11,6 +11,8 @@ export interface LedgerEntry {
   /** Next claimed alone, by an otherwise empty worker. */
   suspect: boolean
   quarantined: boolean
+  /** It waits for a signal or for children. */
+  suspended: boolean
   /** Not claimed before; 0 when nothing keeps it back, `NEVER` while it is quarantined. */
   blockedUntil: number
   error: Failure | null
@@ -20,6 +22,9 @@ export interface LedgerEntry {
 
 /** A time that does not come. */
 export const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Of a suspended row without a time-out: only what it waits for resumes it. */
+export const UNTIL_RESUMED = NEVER - 1
 
 /** Edited this often in a row while being worked on, a row backs off: perhaps its own handler writes it. */
 export const CHANGES_MAX = 3
@@ -32,13 +37,17 @@ export const BLANK: LedgerEntry = {
   changes: 0,
   suspect: false,
   quarantined: false,
+  suspended: false,
   blockedUntil: 0,
   error: null,
   history: [],
 }
 
 /** What became of a held row, as `decide` and `giveBack` say it; a row is never cancelled. */
-export type RowTransition = Waiting | { to: 'failed'; failure: Failure; outcome: string; crashes: number }
+export type RowTransition =
+  | Suspended
+  | Waiting
+  | { to: 'failed'; failure: Failure; outcome: string; crashes: number }
 
 /** What is remembered afterwards; null: nothing need be. `attempt` is the one that ended, from 1. */
 export function entryAfter(
@@ -48,6 +57,11 @@ export function entryAfter(
   now: number,
 ): LedgerEntry | null {
   const known = before ?? BLANK
+  if (transition.to === 'suspended') {
+    const { attempts, afterMs } = transition
+    const blockedUntil = afterMs === null ? UNTIL_RESUMED : now + afterMs
+    return { ...known, attempts, suspended: true, quarantined: false, blockedUntil }
+  }
   const { crashes, failure, outcome } = transition
   const history = isTold(outcome)
     ? [...known.history, { attempt, at: now, outcome, message: failure?.message ?? null }].slice(-HISTORY_MAX)
@@ -70,6 +84,7 @@ export function entryAfter(
     crashes,
     suspect,
     quarantined: false,
+    suspended: false,
     blockedUntil: afterMs > 0 ? now + afterMs : 0,
     error: failure ?? known.error,
     history,
@@ -79,7 +94,7 @@ export function entryAfter(
 
 /** Somebody edited the row meanwhile; the attempt does not count. Too often in a row, and it backs off for `afterMs`. */
 export function entryAfterChange(before: LedgerEntry | null, afterMs: number, now: number): LedgerEntry {
-  const known = before ?? BLANK
+  const known = { ...(before ?? BLANK), suspended: false }
   const changes = known.changes + 1
   if (changes < CHANGES_MAX) return { ...known, changes, blockedUntil: 0, quarantined: false }
   return { ...known, changes, blockedUntil: now + afterMs, quarantined: false, error: editedAgain(changes) }
@@ -89,6 +104,12 @@ export function entryAfterChange(before: LedgerEntry | null, afterMs: number, no
 export function entryReleased(before: LedgerEntry): LedgerEntry | null {
   const suspect = before.suspect || before.crashes > 0
   return suspect ? { ...BLANK, suspect, history: before.history } : null
+}
+
+/** When something changes by itself: it runs again, or its wait times out. */
+export function nextAtOf(state: RowState, blockedUntil: number | undefined): number | null {
+  if (state !== 'backing-off' && state !== 'suspended') return null
+  return blockedUntil === undefined || blockedUntil === UNTIL_RESUMED ? null : blockedUntil
 }
 
 function isBlank({ attempts, crashes, changes, suspect, blockedUntil }: LedgerEntry): boolean {

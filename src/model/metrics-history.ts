@@ -61,7 +61,9 @@ export function historyOf(
   const { stepMs, steps: count } = RANGES[range]
   const start = rangeStart(range, now)
   const within = Map.groupBy(minutes, ({ minute }) => Math.floor((minute - start) / stepMs))
-  const unfinished = total(present, 'scheduled') + total(present, 'queued') + total(present, 'running')
+  const unfinished = (['scheduled', 'queued', 'running', 'suspended'] as const)
+    .map((status) => total(present, status))
+    .reduce((sum, count) => sum + count)
   const steps = Array.from({ length: count }, (_, index) => {
     const at = start + index * stepMs
     const isNow = index === count - 1

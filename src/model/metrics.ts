@@ -69,6 +69,7 @@ export interface Present {
   scheduled: number
   queued: number
   running: number
+  suspended: number
   /** When the longest waiting task began to wait. */
   waitingSince: number | null
 }
@@ -82,7 +83,7 @@ export interface Readings {
 /** How much waits, how much was done, and how long it took. */
 export interface Gauges {
   /** Unfinished tasks, as of now. */
-  depth: { scheduled: number; queued: number; running: number }
+  depth: { scheduled: number; queued: number; running: number; suspended: number }
   /** How long the longest waiting task has waited. Null when no task waits. */
   oldestWaitingMs: number | null
   /** Rates over the window. */
@@ -171,6 +172,7 @@ function gaugesOf(
       scheduled: total(present, 'scheduled'),
       queued: total(present, 'queued'),
       running: total(present, 'running'),
+      suspended: total(present, 'suspended'),
     },
     oldestWaitingMs: oldestMs(present, now),
     perMinute: {

@@ -1,4 +1,5 @@
 import type { AttemptOutcome, Failure } from './task.ts'
+import type { Wait } from './wait.ts'
 
 /** How a handler's run ended, as the worker saw it. */
 export type Outcome =
@@ -7,6 +8,8 @@ export type Outcome =
   | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
   /** Not a failure of the item: the handler asked for another time, or its worker is broken. The attempt is returned. */
   | { kind: 'later'; afterMs: number; failure?: Failure }
+  /** The run waits for one of these. `afterMs`: it is due then at the latest. Null: never without one. The attempt is returned. */
+  | { kind: 'waits'; waits: readonly Wait[]; afterMs: number | null }
   /** Handed back unfinished or never started. The attempt is returned. */
   | { kind: 'returned' }
   | { kind: 'cancelled' }
@@ -16,7 +19,17 @@ export type Transition =
   | { to: 'completed'; result: string | null }
   | { to: 'failed'; failure: Failure; outcome: AttemptOutcome; crashes: number }
   | { to: 'cancelled'; attempts: number }
+  | Suspended
   | Waiting
+
+/** It waits for one of these, and no worker holds it. */
+export interface Suspended {
+  to: 'suspended'
+  waits: readonly Wait[]
+  /** Null: only what it waits for resumes it. */
+  afterMs: number | null
+  attempts: number
+}
 
 /** Back to waiting: at once, or when `afterMs` have passed. */
 export interface Waiting {
@@ -62,6 +75,8 @@ export function decide(task: Held, outcome: Outcome): Transition {
         keepsPlace: false,
         failure: outcome.failure ?? null,
       }
+    case 'waits':
+      return { to: 'suspended', waits: outcome.waits, afterMs: outcome.afterMs, attempts: task.attempts - 1 }
     case 'returned':
       return returned(task, task.started ? 'returned' : null)
   }

@@ -16,6 +16,7 @@ export type Check =
   | 'not-quarantined'
   | 'key-free'
   | 'not-held'
+  | 'not-suspended'
   | 'due'
   | 'not-backing-off'
   | 'not-paused'

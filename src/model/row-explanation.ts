@@ -1,6 +1,7 @@
-import { type Explanation, namesOf, readinessReasons, type Serving } from './explanation.ts'
+import { type Explanation, namesOf, readinessReasons, type Serving, waitReason } from './explanation.ts'
 import { commandWord, duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
-import type { RowRecord } from './row.ts'
+import { type RowRecord, rowId } from './row.ts'
+import type { WaitRecord } from './wait.ts'
 
 /** All that decides whether a row can run now. */
 export interface RowCircumstances {
@@ -16,6 +17,8 @@ export interface RowCircumstances {
   now: number
   /** It is run alone, because its worker died while it was in its hands. */
   suspect: boolean
+  /** What it waits for while it is suspended. */
+  waits: readonly WaitRecord[]
   everythingPaused: boolean
   paused: boolean
   pausedReason: string | null
@@ -61,6 +64,7 @@ function waiting(at: RowCircumstances): Reason[] {
     passed('needs-work', `the row matches the condition: ${at.where}`),
     heldReason(at),
     quarantineReason(at),
+    ...suspendedReasons(at),
     backoffReason(at),
     pausedReason(at),
     discoveryReason(at),
@@ -90,6 +94,12 @@ function quarantineReason({ row, discovery, key }: RowCircumstances): Reason {
     `Fix the cause, then run \`gleaner discoveries release ${discovery} ${commandWord(key)}\`, or ` +
       `discoveries.release('${discovery}', ${quoted(key)}) in code. An edit of the row also releases it.`,
   )
+}
+
+function suspendedReasons({ row, waits, discovery, key }: RowCircumstances): Reason[] {
+  if (row?.state !== 'suspended') return []
+  const item = rowId(discovery, commandWord(key))
+  return waits.map((wait) => waitReason(wait, `gleaner signal ${item} ${commandWord(wait.name)}`))
 }
 
 function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {

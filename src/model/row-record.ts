@@ -1,4 +1,4 @@
-import type { LedgerEntry } from './ledger.ts'
+import { type LedgerEntry, nextAtOf } from './ledger.ts'
 import type { RowRecord, RowState } from './row.ts'
 
 /** What people see of an eligible row. `entry`: what the ledger remembers of the row as it is now. */
@@ -17,12 +17,13 @@ export function rowRecord(
     error: entry?.error ?? null,
     worker: claim?.worker ?? null,
     since: claim?.since ?? (state === 'waiting' ? null : (entry?.since ?? null)),
-    nextAt: state === 'backing-off' ? entry!.blockedUntil : null,
+    nextAt: nextAtOf(state, entry?.blockedUntil),
     history: entry?.history ?? [],
   }
 }
 
 function stateOf(entry: LedgerEntry | null, now: number): RowState {
   if (entry?.quarantined) return 'quarantined'
-  return entry !== null && entry.blockedUntil > now ? 'backing-off' : 'waiting'
+  if (entry === null || entry.blockedUntil <= now) return 'waiting'
+  return entry.suspended ? 'suspended' : 'backing-off'
 }

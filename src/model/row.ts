@@ -1,8 +1,9 @@
 import type { Failure } from './task.ts'
+import type { Wait } from './wait.ts'
 
 /** What a row found by a discovery is, as every reader sees it. Derived: nothing of it stands in the user's table. */
 
-export const ROW_STATES = ['waiting', 'claimed', 'backing-off', 'quarantined'] as const
+export const ROW_STATES = ['waiting', 'claimed', 'suspended', 'backing-off', 'quarantined'] as const
 /** Where a row that needs work is. */
 export type RowState = (typeof ROW_STATES)[number]
 
@@ -10,7 +11,7 @@ export type RowState = (typeof ROW_STATES)[number]
 export interface RowRecord {
   /** The key as text. For several columns: a JSON array without spaces, as `JSON.stringify` writes it. */
   key: string
-  /** Whether it waits, is claimed, backs off or is quarantined. */
+  /** Whether it waits, is claimed, is suspended, backs off or is quarantined. */
   state: RowState
   /** Attempts so far that count, since the row changed or was released. */
   attempts: number
@@ -22,7 +23,7 @@ export interface RowRecord {
   worker: string | null
   /** When the row entered this state. Null for a waiting row, for which this is unknown. */
   since: number | null
-  /** When a row that backs off runs again. */
+  /** When a row that backs off runs again, or the wait of a suspended one times out. */
   nextAt: number | null
   /** The last attempts that did not complete, the oldest first. */
   history: readonly RowAttempt[]
@@ -44,24 +45,26 @@ export interface RowAttempt {
 export interface RowCounts {
   waiting: number
   claimed: number
+  suspended: number
   backingOff: number
   quarantined: number
   asOf: number
 }
 
 /** What will be done, sooner or later. */
-export function unfinishedOf({ waiting, claimed, backingOff }: RowCounts): number {
-  return waiting + claimed + backingOff
+export function unfinishedOf({ waiting, claimed, suspended, backingOff }: RowCounts): number {
+  return waiting + claimed + suspended + backingOff
 }
 
 /** Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
 export function rowCounts(
   eligible: number,
   claimed: number,
-  { kept, quarantined }: { kept: number; quarantined: number },
+  { kept, quarantined, suspended }: { kept: number; quarantined: number; suspended: number },
   asOf: number,
 ): RowCounts {
-  return { waiting: eligible - claimed - kept, claimed, backingOff: kept - quarantined, quarantined, asOf }
+  const waiting = eligible - claimed - kept
+  return { waiting, claimed, suspended, backingOff: kept - quarantined - suspended, quarantined, asOf }
 }
 
 /** A value of a column in your table. */
@@ -77,6 +80,8 @@ export type RowOutcome =
   | { kind: 'failed'; failure: Failure; retryAfterMs: number | null }
   /** Not a failure of the row: the handler asked for another time, or its worker is broken. The attempt is returned. */
   | { kind: 'later'; afterMs: number; failure?: Failure }
+  /** The run waits for one of these, as in `Outcome`. */
+  | { kind: 'waits'; waits: readonly Wait[]; afterMs: number | null }
   /** Handed back unfinished or never started. The attempt is returned. */
   | { kind: 'returned' }
 
@@ -92,6 +97,8 @@ export type RowAnswer =
   | { kind: 'failed'; failure: Failure; retryInMs: number | null }
   /** Back to waiting as if this attempt had never been; at once, or after that time. */
   | { kind: 'returned'; afterMs: number }
+  /** It waits for a signal or for children. The attempt is returned. */
+  | { kind: 'suspended' }
   /** The claim was not ours any more: nothing was written. */
   | { kind: 'refused' }
   /** `done` names a column that is not there, or the key: nothing was written, no attempt is charged, the discovery is paused. */

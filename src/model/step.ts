@@ -1,5 +1,5 @@
-/** What is kept of a step: its result, the cursor of a loop that is not over, or the end of a sleep. */
-export type StepKind = 'result' | 'cursor' | 'sleep'
+/** What is kept of a step: its result, the cursor of a loop that is not over, or how far a sleep or a wait for a signal is. */
+export type StepKind = 'result' | 'cursor' | 'sleep' | 'wait' | 'signal' | 'timeout'
 
 /** A step as it is stored. Times are in milliseconds since 1970. */
 export interface KeptStep {
@@ -7,9 +7,9 @@ export interface KeptStep {
   name: string
   /** From 1: a name that is used again is numbered. */
   number: number
-  /** `result`: it is done. `cursor`: a loop that is not over. `sleep`: a wait until a time. */
+  /** `result`: it is done. `cursor`: a loop that is not over. `sleep`: a wait until a time. `wait`, `signal`, `timeout`: a wait for a signal that has not come, has come, or did not come in time. */
   kind: StepKind
-  /** The result, or the cursor that was saved last, as JSON. */
+  /** The result, the cursor that was saved last, or the payload of the signal, as JSON. */
   value: string | null
   /** The attempt that kept it. */
   attempt: number
@@ -17,17 +17,17 @@ export interface KeptStep {
   startedAt: number
   /** When it was kept. */
   keptAt: number
-  /** When a sleep is over. */
+  /** When a sleep is over, or a wait times out. */
   until: number | null
 }
 
 /** A step as every reader sees it: library, command line and HTTP alike. */
 export interface StepRecord extends Omit<KeptStep, 'value'> {
-  /** The result, or the cursor that was saved last. */
+  /** The result, the cursor that was saved last, or the payload of the signal. */
   value: unknown
 }
 
-/** For how much longer a sleep lasts; 0 when it is over. */
+/** For how much longer a sleep or a wait with a time-out lasts; 0 when it is over. */
 export function sleepLeftMs({ until }: Pick<KeptStep, 'until'>, now: number): number {
   return Math.max(0, (until ?? now) - now)
 }

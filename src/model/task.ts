@@ -4,7 +4,15 @@ export type { FailureKind }
 
 /** What a task is, as every reader sees it: library, command line and HTTP alike. */
 
-export const TASK_STATUSES = ['scheduled', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const
+export const TASK_STATUSES = [
+  'scheduled',
+  'queued',
+  'running',
+  'suspended',
+  'completed',
+  'failed',
+  'cancelled',
+] as const
 /** Where a task is in its life. */
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
@@ -88,6 +96,7 @@ export type AttemptOutcome =
   | 'completed'
   | 'cancelled'
   | 'later'
+  | 'suspended'
   | 'returned'
   | 'lease'
   | FailureKind

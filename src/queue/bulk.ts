@@ -34,16 +34,17 @@ const REFUSALS_MAX = 100
 /** Tasks change while we go through them: as long as a round finds something, another one follows. */
 const ROUNDS_MAX = 20
 
-const WAITING: readonly TaskStatus[] = ['scheduled', 'queued']
+const WAITING: readonly TaskStatus[] = ['suspended', 'scheduled', 'queued']
+const UNFINISHED: readonly TaskStatus[] = [...WAITING, 'running']
 
 /** What a change applies to; the first are meant when no status is given. */
 const STATUSES: Record<BulkChange, { meant: readonly TaskStatus[]; possible: readonly TaskStatus[] }> = {
   // What has completed is run again only if that is asked for.
   retry: { meant: ['failed'], possible: FINISHED_STATUSES },
   // In the direction in which they move, so that few slip through.
-  cancel: { meant: ['scheduled', 'queued', 'running'], possible: ['scheduled', 'queued', 'running'] },
+  cancel: { meant: UNFINISHED, possible: UNFINISHED },
   // What still waits is removed only if that is asked for.
-  remove: { meant: FINISHED_STATUSES, possible: [...FINISHED_STATUSES, 'scheduled', 'queued'] },
+  remove: { meant: FINISHED_STATUSES, possible: [...FINISHED_STATUSES, ...WAITING] },
 }
 
 /** Changes all tasks that a query names, in bounded steps. Killed in between, it is simply called again. */

@@ -47,7 +47,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   {
     name: 'lanes',
     key: ['id'],
-    without: ['line', 'queue_gate', 'created', 'scheduled', 'completed', 'failed', 'cancelled'],
+    without: ['line', 'queue_gate', 'created', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled'],
   },
   {
     name: 'tasks',
@@ -57,7 +57,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       key: KEY_WITHOUT_MARK,
       active_key: 'iif(t.finished_at IS NULL, t.key, NULL)',
       in_line: `t.status = 'queued'`,
-      delayed: `t.status = 'scheduled'`,
+      delayed: `t.status IN ('scheduled', 'suspended') AND t.run_after IS NOT NULL`,
     },
     without: ['line'],
   },
@@ -71,6 +71,13 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     key: ['item', 'name', 'number'],
     instead: { version: `iif(t.version IS NULL, NULL, '')` },
   },
+  {
+    name: 'waits',
+    key: ['item', 'kind', 'name', 'number'],
+    from: '(SELECT * FROM gleaner_waits WHERE task IS NOT NULL)',
+  },
+  // Of a row: of whichever version is claimed next.
+  { name: 'signals', key: ['id'], instead: { version: 'NULL' } },
   { name: 'forever_keys', key: ['key'] },
   { name: 'throttles', key: ['key'] },
   { name: 'limits', key: ['scope'] },
@@ -80,7 +87,17 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   // The index that is missing is another one there, if any.
   { name: 'discoveries', key: ['name'], instead: { create_index: 'NULL' }, without: ['position'] },
   // What a row was like cannot be told in the words of another database: each holds for the row as it is found there.
-  { name: 'ledger', key: ['discovery', 'row_key'], instead: { row_version: 'NULL', row_hash: '0' } },
+  {
+    name: 'ledger',
+    key: ['discovery', 'row_key'],
+    instead: {
+      row_version: 'NULL',
+      row_hash: '0',
+      // Without its steps it begins anew.
+      suspended: '0',
+      blocked_until: 'iif(t.suspended = 1, 0, t.blocked_until)',
+    },
+  },
   { name: 'row_waits', key: ['discovery'] },
   { name: 'minutes', key: ['minute', 'queue', 'name'] },
   { name: 'levels', key: ['name', 'minute'] },

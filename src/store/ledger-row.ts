@@ -7,6 +7,7 @@ export interface LedgerRow {
   changes: number
   suspect: boolean | number
   quarantined: boolean | number
+  suspended: boolean | number
   blocked_until: number
   error: string | null
   history: string
@@ -20,6 +21,7 @@ export function ledgerEntryOf(row: LedgerRow): LedgerEntry {
     changes: row.changes,
     suspect: Boolean(row.suspect),
     quarantined: Boolean(row.quarantined),
+    suspended: Boolean(row.suspended),
     blockedUntil: row.blocked_until,
     error: row.error === null ? null : JSON.parse(row.error),
     history: JSON.parse(row.history),

@@ -44,6 +44,16 @@ const EVERYWHERE: readonly Flaw[] = [
           WHERE (status = 'queued' AND rank IS NULL) OR (status = 'scheduled' AND run_after IS NULL)`,
   },
   {
+    what: 'a task or a row is suspended and waits for nothing, or one that is not suspended waits for something',
+    sql: `SELECT CAST(t.id AS text) AS item, t.status FROM gleaner.tasks t
+          WHERE t.status = 'suspended' AND NOT EXISTS (SELECT 1 FROM gleaner.waits w WHERE w.task = t.id)
+          UNION ALL SELECT w.item, t.status FROM gleaner.waits w LEFT JOIN gleaner.tasks t ON t.id = w.task
+          WHERE w.task IS NOT NULL AND (t.id IS NULL OR t.status <> 'suspended')
+          UNION ALL SELECT l.discovery || '/' || l.row_key, 'row' FROM gleaner.ledger l
+          WHERE CAST(l.suspended AS integer) = 1
+            AND NOT EXISTS (SELECT 1 FROM gleaner.waits w WHERE w.item = l.discovery || '/' || l.row_key)`,
+  },
+  {
     what: 'a task belongs to a lane that does not exist',
     sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
   },
@@ -99,7 +109,7 @@ export function flawsToLookFor(own: readonly Flaw[], counting: Counting): Flaw[]
 
 /** The counters of each lane, compared with its rows. */
 function miscounts(counting: Counting): Flaw[] {
-  return ['created', 'scheduled', ...FINISHED_STATUSES].map((counter) => ({
+  return ['created', 'scheduled', 'suspended', ...FINISHED_STATUSES].map((counter) => ({
     what: `a lane counts another number of ${counter} tasks than it has`,
     sql: `SELECT c.name, c.${counter} AS counted, count(t.id) AS present
           FROM (${counting.lanes}) c LEFT JOIN gleaner.tasks t

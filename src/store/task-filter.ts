@@ -11,6 +11,7 @@ export type Route =
   | { by: 'scheduled' }
   | { by: 'running' }
   | { by: 'queued' }
+  | { by: 'suspended' }
 
 export function routeOf(filter: TaskFilter): Route {
   const { status } = filter
@@ -23,7 +24,7 @@ export function routeOf(filter: TaskFilter): Route {
 
 /** Whether rows on the route may not fit, so that a page has to look at more than it shows. */
 export function isSelective(filter: TaskFilter, { by }: Route): boolean {
-  const acrossLanes = by === 'newest' || by === 'scheduled'
+  const acrossLanes = by === 'newest' || by === 'scheduled' || by === 'suspended'
   return (
     filter.key !== undefined ||
     filter.error !== undefined ||

@@ -56,6 +56,7 @@ export function statusOf(
   { status, run_after }: Pick<TaskRow, 'status' | 'run_after'>,
   now: number,
 ): TaskStatus {
+  if (status === 'suspended') return run_after !== null && run_after <= now ? 'queued' : status
   return status === 'scheduled' && (run_after ?? 0) <= now ? 'queued' : status
 }
 

@@ -2,6 +2,7 @@ import type { GleanerError } from '../errors.ts'
 import { readExactly } from '../exact-json.ts'
 import type { EndCause } from '../model/session.ts'
 import type { Failure, LogLevel } from '../model/task.ts'
+import type { Wait } from '../model/wait.ts'
 import type { NewLogLine } from '../store/ports/exchange.ts'
 import { messageOf } from '../thrown.ts'
 
@@ -35,6 +36,8 @@ export interface Events {
   cancelled: TaskEvent
   /** The item went back unfinished, or its handler asked to run later. It lost no attempt. */
   returned: TaskEvent
+  /** The item waits for signals or for children, and holds no worker. It lost no attempt. */
+  suspended: TaskEvent & { waits: readonly Wait[] }
   /** Another worker holds the claim now, so the database refused the outcome of this run. */
   'claim-lost': TaskEvent
   /** A row was edited during its run. Nothing was written, and the row stays eligible. */

@@ -133,7 +133,7 @@ const PROOFS: Record<string, Proof> = {
     const text = await world.said('status')
     expect(text).toMatch(/^Gleaner on (sqlite:|postgres|http:)/)
     expect(text).toMatch(/^worker:main:0 +running +healthy +\d+ +\d+ MB +0 +/m)
-    expect(text).toMatch(/^tag-files +\d+ +\d+ +\d+ +\d+$/m)
+    expect(text).toMatch(/^tag-files +\d+ +\d+ +\d+ +\d+ +\d+$/m)
   },
 
   async 'tasks list'(world) {
@@ -301,7 +301,7 @@ const PROOFS: Record<string, Proof> = {
   async 'queues list'(world) {
     const { queue } = await world.waiting(2)
     const line = (await world.said('queues')).split('\n').find((one) => one.startsWith(queue))
-    expect(line).toMatch(/ priority +2 +0 +0 +0 +0 +0$/)
+    expect(line).toMatch(/ priority +2 +0 +0 +0 +0 +0 +0$/)
     expect(await world.json('queues', 'list')).toContainEqual(
       expect.objectContaining({ name: queue, queued: 2, paused: false }),
     )

@@ -60,6 +60,7 @@ import { settling } from './settling.ts'
 import { rowSteps, steps } from './steps.ts'
 import { strategies } from './strategies.ts'
 import { supervising } from './supervising.ts'
+import { suspendedRows, suspending } from './suspending.ts'
 import type { Specify, Theme } from './theme.ts'
 import { userTransactions } from './user-transactions.ts'
 import { workerReports } from './worker-reports.ts'
@@ -95,6 +96,7 @@ const THEMES: Record<string, Theme> = {
   sessions,
   'ended sessions': endedSessions,
   steps,
+  suspending,
   'giving back': givingBack,
   pulling,
   comparing,
@@ -142,6 +144,7 @@ const ROW_THEMES: Record<string, Theme> = {
   'ledger of rows': rowsLedger,
   'crashes with rows': rowsCrashes,
   'steps of rows': rowSteps,
+  'suspended rows': suspendedRows,
   'managing rows': rowsManaging,
 }
 

@@ -157,8 +157,8 @@ export const metrics: Theme = (specify, expect) => {
       const { now, present } = await world.store.admin.readMetrics(HOUR_MS)
       expect(now).toBe(start + 1_000)
       expect([...present].sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
-        { queue: 'x', name: 'a', scheduled: 1, queued: 2, running: 1, waitingSince: start },
-        { queue: 'x', name: 'b', scheduled: 1, queued: 0, running: 0, waitingSince: null },
+        { queue: 'x', name: 'a', scheduled: 1, queued: 2, running: 1, suspended: 0, waitingSince: start },
+        { queue: 'x', name: 'b', scheduled: 1, queued: 0, running: 0, suspended: 0, waitingSince: null },
       ])
     },
   )

@@ -29,6 +29,7 @@ export const rowsManaging: Theme = (specify, expect) => {
     const byState: Record<RowState, string[]> = {
       waiting: ['4', '5'],
       claimed: ['3'],
+      suspended: [],
       'backing-off': ['2'],
       quarantined: ['1'],
     }
@@ -41,6 +42,7 @@ export const rowsManaging: Theme = (specify, expect) => {
     expect(await world.store.rows.countRows('tag-files')).toEqual({
       waiting: 2,
       claimed: 1,
+      suspended: 0,
       backingOff: 1,
       quarantined: 1,
       asOf: world.clock.now(),

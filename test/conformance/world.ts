@@ -95,7 +95,7 @@ export function newTask(task: Partial<NewTask> = {}): NewTask {
 
 /** Counts that are zero where nothing else is said. */
 export function counts(some: Partial<Counts>): Counts {
-  return { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0, ...some }
+  return { scheduled: 0, queued: 0, running: 0, suspended: 0, completed: 0, failed: 0, cancelled: 0, ...some }
 }
 
 function countByStatus(tasks: readonly TaskRecord[]): Counts {

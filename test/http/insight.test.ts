@@ -89,7 +89,9 @@ test('the history has every step, and how many tasks were unfinished at its end'
   const measured = { queue: 'q', name: 'n', failed: 0, retried: 0, durations: new Map() }
   const readings = {
     now,
-    present: [{ queue: 'q', name: 'n', scheduled: 1, queued: 2, running: 0, waitingSince: null }],
+    present: [
+      { queue: 'q', name: 'n', scheduled: 1, queued: 2, running: 0, suspended: 0, waitingSince: null },
+    ],
     minutes: [
       { ...measured, minute, enqueued: 0, completed: 4 },
       { ...measured, minute: minute - 3 * MINUTE, enqueued: 9, completed: 1 },

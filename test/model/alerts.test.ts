@@ -34,6 +34,7 @@ function situation({
         scheduled: 0,
         queued: 0,
         running: 0,
+        suspended: 0,
         waitingSince: null,
         ...one,
       })),

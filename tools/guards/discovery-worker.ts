@@ -133,8 +133,8 @@ export const DISCOVERY_WORKER: readonly Guard[] = [
     name: 'discovery: drained waits for rows that back off, if asked to',
     promise: '`drained({ includeDelayed: true })` is over tasks and rows.',
     file: 'src/worker/sources/rows.ts',
-    find: "['backing-off', 'waiting'] as const",
-    replace: "['waiting'] as const",
+    find: "['backing-off', 'suspended', 'waiting'] as const",
+    replace: "['suspended', 'waiting'] as const",
     test: {
       file: 'test/journeys/discovery.test.ts',
       title: 'drained, with what is delayed, waits for rows that back off, and not for those in quarantine',

@@ -585,7 +585,7 @@ export const GUARDS: readonly Guard[] = [
     name: 'due tasks count as queued',
     promise: 'Counts tell what could run now, not what was moved by a worker.',
     file: 'src/store/scripts/counts.ts',
-    find: '- running + due AS queued',
+    find: '- running + due + timed_out AS queued',
     replace: '- running AS queued',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',

@@ -136,8 +136,8 @@ export function DiscoveriesAtAGlance() {
         </Empty>
       ) : (
         <ul className="glance">
-          {discoveries.map(({ name, waiting, claimed, backingOff, quarantined, etaMs }) => {
-            const left = (waiting ?? 0) + (claimed ?? 0) + (backingOff ?? 0)
+          {discoveries.map(({ name, waiting, claimed, suspended, backingOff, quarantined, etaMs }) => {
+            const left = (waiting ?? 0) + (claimed ?? 0) + (suspended ?? 0) + (backingOff ?? 0)
             return (
               <li key={name} className="glance-tall">
                 <Link to={`/discoveries/${encodeURIComponent(name)}`} className="glance-name">

@@ -16,7 +16,7 @@ import { RowLine } from './discovery-row.tsx'
 import { InflowChart } from './inflow-chart.tsx'
 import { RowTallies } from './row-tallies.tsx'
 
-const STATES = ['waiting', 'claimed', 'backing-off', 'quarantined'] as const
+const STATES = ['waiting', 'claimed', 'suspended', 'backing-off', 'quarantined'] as const
 
 export function DiscoveryPage({ name }: { name: string }) {
   const path = `/discoveries/${encodeURIComponent(name)}`

@@ -52,6 +52,7 @@ function Figures({ stats }: { stats: Stats | null }) {
   const counts = live?.counts ?? stats?.counts
   const depth = {
     scheduled: counts?.scheduled ?? 0,
+    suspended: counts?.suspended ?? 0,
     queued: counts?.queued ?? 0,
     running: counts?.running ?? 0,
   }
@@ -79,7 +80,7 @@ function Figures({ stats }: { stats: Stats | null }) {
         label="Running"
         value={counts === undefined ? '–' : count(depth.running)}
         tone="blue"
-        note={`${count(depth.scheduled)} scheduled`}
+        note={`${count(depth.scheduled)} scheduled${depth.suspended > 0 ? `, ${count(depth.suspended)} suspended` : ''}`}
       />
       <Figure
         label="Throughput"

@@ -41,7 +41,7 @@ export function QueuesPage() {
   )
 }
 
-const SHOWN = ['queued', 'running', 'scheduled', 'failed'] as const
+const SHOWN = ['queued', 'running', 'scheduled', 'suspended', 'failed'] as const
 
 function QueueCard({ queue, stats, allPaused }: { queue: Queue; stats: Stats | null; allPaused: boolean }) {
   const { name, paused, strategy, ageingMs, chosen } = queue

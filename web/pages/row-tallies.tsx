@@ -5,6 +5,7 @@ import { count, duration, exactCount, rate } from '../text/format.ts'
 const STATES = [
   ['waiting', 'waiting'],
   ['claimed', 'claimed'],
+  ['suspended', 'suspended'],
   ['backingOff', 'backing-off'],
   ['quarantined', 'quarantined'],
 ] as const

@@ -11,12 +11,17 @@ import { plural } from '../text/format.ts'
 
 const CHANGES = {
   retry: { label: 'Retry', done: 'retried', icon: 'retry', applies: ['failed', 'cancelled', 'completed'] },
-  cancel: { label: 'Cancel', done: 'cancelled', icon: 'cancel', applies: ['queued', 'scheduled', 'running'] },
+  cancel: {
+    label: 'Cancel',
+    done: 'cancelled',
+    icon: 'cancel',
+    applies: ['queued', 'scheduled', 'suspended', 'running'],
+  },
   remove: {
     label: 'Remove',
     done: 'removed',
     icon: 'remove',
-    applies: ['queued', 'scheduled', 'completed', 'failed', 'cancelled'],
+    applies: ['queued', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled'],
   },
 } as const
 type Change = keyof typeof CHANGES

@@ -7,7 +7,7 @@ import { Icon } from '../parts/icon.tsx'
 import { go, useFilters } from '../router.tsx'
 import { count } from '../text/format.ts'
 
-const STATUSES = ['queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled'] as const
+const STATUSES = ['queued', 'running', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled'] as const
 const RUN_TIMES = ['1m', '10m', '1h', '1d']
 const SEARCHES = { error: 'Error text', key: 'Key', id: 'ID' } as const
 type Search = keyof typeof SEARCHES

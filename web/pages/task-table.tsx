@@ -74,7 +74,9 @@ export function TaskTable({ tasks, selectable, selected, onSelect }: TaskTablePr
               <Ago
                 at={
                   task.finishedAt ??
-                  (task.status === 'scheduled' ? task.runAfter : task.startedAt) ??
+                  (task.status === 'scheduled' || task.status === 'suspended'
+                    ? task.runAfter
+                    : task.startedAt) ??
                   task.createdAt
                 }
               />

@@ -9,6 +9,7 @@ const TONES: Record<string, string> = {
   queued: 'violet',
   waiting: 'violet',
   scheduled: 'slate',
+  suspended: 'slate',
   pending: 'slate',
   starting: 'slate',
   initializing: 'slate',

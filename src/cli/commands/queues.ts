@@ -28,15 +28,15 @@ const list: Command = {
 
 export const queues: readonly Command[] = [list]
 
+const COUNTS = ['queued', 'running', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled'] as const
+
 function listed(queues: readonly QueueRecord[]): string[] {
   return columns(
-    ['queue', 'strategy', 'queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled', ''],
+    ['queue', 'strategy', ...COUNTS, ''],
     queues.map((queue) => [
       queue.name,
       strategyOf(queue),
-      ...[queue.queued, queue.running, queue.scheduled, queue.completed, queue.failed, queue.cancelled].map(
-        String,
-      ),
+      ...COUNTS.map((status) => String(queue[status])),
       queue.paused ? 'paused' : '',
     ]),
   )

@@ -8,11 +8,22 @@ const count = (value: number | null) => (value === null ? '-' : String(value))
 
 export function discoveryTable(discoveries: readonly Discovery[]): string[] {
   return columns(
-    ['discovery', 'table', 'waiting', 'claimed', 'backing off', 'quarantined', 'done/min', 'left', ''],
+    [
+      'discovery',
+      'table',
+      'waiting',
+      'claimed',
+      'suspended',
+      'backing off',
+      'quarantined',
+      'done/min',
+      'left',
+      '',
+    ],
     discoveries.map((one) => [
       one.name,
       one.table,
-      ...[one.waiting, one.claimed, one.backingOff, one.quarantined].map(count),
+      ...[one.waiting, one.claimed, one.suspended, one.backingOff, one.quarantined].map(count),
       one.donePerMinute === null ? '-' : String(Math.round(one.donePerMinute)),
       one.etaMs === null ? '-' : duration(one.etaMs),
       one.paused ? `paused${one.pausedReason === null ? '' : `: ${one.pausedReason}`}` : '',
@@ -30,6 +41,7 @@ export function discoveryLines(one: Discovery, style: Terminal['style']): string
     ['attempts', `${one.maxAttempts}, then quarantined; or after ${one.crashLimit} crashes`],
     ['waiting', count(one.waiting)],
     ['claimed', count(one.claimed)],
+    ['suspended', count(one.suspended)],
     ['backing off', count(one.backingOff)],
     ['quarantined', count(one.quarantined)],
     ['done', one.donePerMinute === null ? null : `${one.donePerMinute.toFixed(1)} a minute`],

@@ -138,14 +138,22 @@ function exits(workers: readonly WorkerRecord[]): Line[] {
     })
 }
 
+const QUEUE_COUNTS = [
+  'queued',
+  'running',
+  'scheduled',
+  'suspended',
+  'completed',
+  'failed',
+  'cancelled',
+] as const
+
 function queueLines({ queues }: Overview): Line[] {
   if (queues.length === 0) return [{ text: 'no queues' }, { text: '' }]
-  const head = ['queue', 'queued', 'running', 'scheduled', 'completed', 'failed', 'cancelled', '']
+  const head = ['queue', ...QUEUE_COUNTS, '']
   const cells = queues.map((queue) => [
     queue.name,
-    ...[queue.queued, queue.running, queue.scheduled, queue.completed, queue.failed, queue.cancelled].map(
-      String,
-    ),
+    ...QUEUE_COUNTS.map((status) => String(queue[status])),
     queue.paused ? 'paused' : '',
   ])
   return table(head, cells, (i) => ({
@@ -156,11 +164,13 @@ function queueLines({ queues }: Overview): Line[] {
 
 function discoveryLines({ discoveries }: Overview): Line[] {
   if (discoveries.length === 0) return []
-  const head = ['discovery', 'waiting', 'claimed', 'backing off', 'quarantined', '']
+  const head = ['discovery', 'waiting', 'claimed', 'suspended', 'backing off', 'quarantined', '']
   const cells = discoveries.map(
-    ({ name, waiting, claimed, backingOff, quarantined, paused, pausedReason }) => [
+    ({ name, waiting, claimed, suspended, backingOff, quarantined, paused, pausedReason }) => [
       name,
-      ...[waiting, claimed, backingOff, quarantined].map((count) => (count === null ? '-' : String(count))),
+      ...[waiting, claimed, suspended, backingOff, quarantined].map((count) =>
+        count === null ? '-' : String(count),
+      ),
       paused ? `paused${pausedReason === null ? '' : `: ${pausedReason}`}` : '',
     ],
   )

@@ -27,6 +27,7 @@ export function taskTable(tasks: readonly TaskRecord[], now: number): string[] {
 function aboutOf(task: TaskRecord, now: number): string {
   const { status, runAfter, progress, error, worker, startedAt, finishedAt } = task
   if (status === 'scheduled') return `runs ${moment(runAfter, now)}`
+  if (status === 'suspended') return runAfter === null ? '' : `waits until ${moment(runAfter, now)}`
   if (status === 'running') {
     const far = progress === null ? '' : `, ${percent(progress.fraction)}`
     return `on ${worker ?? '?'} for ${duration(Math.max(0, now - (startedAt ?? now)))}${far}`
@@ -79,7 +80,7 @@ export function taskLines(
     ['requires', task.requires === null ? undefined : JSON.stringify(task.requires)],
     ['worker', task.worker ?? undefined],
     ['created', at(task.createdAt)],
-    ['runs after', at(task.runAfter)],
+    [task.status === 'suspended' ? 'times out' : 'runs after', at(task.runAfter)],
     ['started', at(task.startedAt)],
     ['finished', at(task.finishedAt)],
     [

@@ -3,6 +3,7 @@ import { supervisors } from './008-supervisors.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { steps } from './030-steps.ts'
 import { workerReports } from './032-worker-reports.ts'
+import { waits } from './035-waits.ts'
 import type { SharedMigration } from './migration.ts'
 
 /** Steps that both databases take. A version that was released never changes. */
@@ -12,4 +13,5 @@ export const sharedMigrations: readonly SharedMigration[] = [
   rowWaits,
   steps,
   workerReports,
+  waits,
 ]

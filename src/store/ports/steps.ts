@@ -1,4 +1,5 @@
 import type { KeptStep, StepKind } from '../../model/step.ts'
+import type { KeptSignal, WaitRecord } from '../../model/wait.ts'
 import type { ClaimProof, Effects } from './exchange.ts'
 
 /**
@@ -12,6 +13,17 @@ export interface StepStore {
   keepSteps(session: string, steps: readonly NewStep[], durability: StepDurability): Promise<string[]>
   /** Commits the effects together with the step. `value` is asked for the step's value after the effects ran. False: the claim is lost, nothing was written. */
   keepStepWith(session: string, step: NewStep, atomic: AtomicStep): Promise<boolean>
+  /**
+   * A step waits for a signal. Null: the claim is lost. `waits`: nothing has come; the run is to end with the outcome `waits`, and `leftMs` says how
+   * long the wait lasts at most.
+   */
+  awaitSignal(session: string, wait: NewWait): Promise<AwaitedSignal | null>
+  /** A stored message to one item, taken once by the step that waits for it. */
+  sendSignal(signal: NewSignal): Promise<SignalAnswer>
+  /** What a suspended item waits for. */
+  waitsOf(item: string): Promise<WaitRecord[]>
+  /** Signals that no step has taken yet, the oldest first. */
+  signalsOf(item: string): Promise<KeptSignal[]>
   /** All that is kept for an item, in the order in which it was kept first. */
   stepsOf(item: string): Promise<KeptStep[]>
 }
@@ -38,6 +50,28 @@ export interface NewStep {
   /** For a sleep: for how long, from now on. */
   forMs?: number
 }
+
+/** A step that waits, without a time-out or for so long from the first time on. */
+export type NewWait = Pick<NewStep, 'claim' | 'name' | 'number' | 'attempt' | 'startedAt'> & {
+  timeoutMs: number | null
+}
+
+export type AwaitedSignal =
+  /** `value`: its payload as JSON, or null. */
+  | { kind: 'signal'; value: string | null }
+  | { kind: 'timeout' }
+  | { kind: 'waits'; until: number | null; leftMs: number | null }
+
+export interface NewSignal {
+  /** The id of a task, or `<discovery>/<key>` of a row. */
+  item: string
+  name: string
+  /** JSON. Null for none. */
+  payload: string | null
+}
+
+/** `kept`: nothing waits for it yet. `resumes`: the item was suspended, and is due. */
+export type SignalAnswer = 'kept' | 'resumes' | 'finished' | 'gone'
 
 export interface AtomicStep {
   effects: Effects

@@ -21,7 +21,7 @@ import { countingLimits, freeSlot } from './limits/counters.ts'
 import { postgresMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
 import { giveBackUnreachable } from './maintenance/unreachable.ts'
-import { postgresChanging } from './manage/changing.ts'
+import { postgresChanging, postgresResuming } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
@@ -257,7 +257,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     rows,
-    steps: stepStore(scripts, (id) => Number(rowid(id))),
+    steps: stepStore(scripts, postgresResuming(memory), (id) => Number(rowid(id))),
     admin: {
       ...managingQueues(scripts),
       async configureQueues(settings) {

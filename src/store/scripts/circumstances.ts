@@ -10,6 +10,7 @@ import { taskRecord } from '../task-row.ts'
 import { countLanes, everythingIsPaused } from './counts.ts'
 import type { ChangingTasks } from './task-changes.ts'
 import { readTaskRow } from './task-records.ts'
+import { waitsOf } from './waits.ts'
 
 /** What decides whether a task can run now, except for limits. */
 export function* readCircumstances(
@@ -29,6 +30,7 @@ export function* readCircumstances(
     held: row.fence !== null,
     suspect: Boolean(row.suspect),
     cancelRequested: Boolean(row.cancel_requested),
+    waits: yield* waitsOf(String(row.id)),
     everythingPaused: yield* everythingIsPaused(db),
     queuePaused: yield* isQueuePaused(lane.queue),
     keyHolder: holder === undefined || holder === String(row.id) ? null : holder,

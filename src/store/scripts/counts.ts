@@ -15,7 +15,7 @@ interface LaneCounts extends Counts {
   requires: string
 }
 
-const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+const COUNTERS = ['created', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled']
 
 /** Not a join: with statistics SQLite would join in an order that reads all lanes for each lane. */
 function summed(counters: readonly string[]): Fragment {
@@ -32,16 +32,18 @@ export function laneCounters({ schema }: Dialect): Fragment {
 /** One statement, and so one moment: the counters, what runs, and what is due. */
 export function countLanes({ schema, now }: Dialect): Script<LaneCounts[]> {
   return rows<LaneCounts>(sql`
-    SELECT id, queue, name, requires, scheduled - due AS scheduled, running, completed, failed, cancelled,
-      created - scheduled - completed - failed - cancelled - running + due AS queued
-    FROM (SELECT ${summed([...COUNTERS, 'running', 'due'])} FROM (
-      SELECT lane, queue, name, requires, created, scheduled, completed, failed, cancelled, 0 AS running, 0 AS due
+    SELECT id, queue, name, requires, scheduled - due AS scheduled, running, suspended - timed_out AS suspended, completed, failed, cancelled,
+      created - scheduled - suspended - completed - failed - cancelled - running + due + timed_out AS queued
+    FROM (SELECT ${summed([...COUNTERS, 'running', 'due', 'timed_out'])} FROM (
+      SELECT lane, queue, name, requires, created, scheduled, suspended, completed, failed, cancelled, 0 AS running,
+        0 AS due, 0 AS timed_out
       FROM (${schema.counterParts}) AS counters
       UNION ALL
-      SELECT lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, pg_catalog.count(*), 0 FROM gleaner.held WHERE status = 'running' GROUP BY lane
+      SELECT lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, pg_catalog.count(*), 0, 0 FROM gleaner.held WHERE status = 'running' GROUP BY lane
       UNION ALL
-      SELECT t.lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, pg_catalog.count(*) FROM gleaner.tasks AS t
-      WHERE ${schema.scheduled} AND t.run_after <= (SELECT ${now}) GROUP BY t.lane) AS parts GROUP BY lane) AS lanes`)
+      SELECT t.lane, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, pg_catalog.count(*) FILTER (WHERE t.status = 'scheduled'),
+        pg_catalog.count(*) FILTER (WHERE t.status = 'suspended') FROM gleaner.tasks AS t
+      WHERE ${schema.delayed} AND t.run_after <= (SELECT ${now}) GROUP BY t.lane) AS parts GROUP BY lane) AS lanes`)
 }
 
 export function* countTasks(db: Dialect, filter: LaneFilter): Script<Counts> {
@@ -76,7 +78,15 @@ function* chosenOrders(): Script<Map<string, QueueRecord['chosen']>> {
   return byQueue
 }
 
-const NONE: Counts = { scheduled: 0, queued: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
+const NONE: Counts = {
+  scheduled: 0,
+  queued: 0,
+  running: 0,
+  suspended: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+}
 
 function sumOf(counts: readonly Counts[]): Counts {
   const sum = { ...NONE }

@@ -33,7 +33,7 @@ function* readPresent(db: Dialect): Script<Present[]> {
     sql`SELECT lane, waiting_since FROM gleaner.lane_oldest`,
   )
   const since = new Map(oldest.map((row) => [row.lane, row.waiting_since]))
-  return lanes.map(({ id, queue, name, scheduled, queued, running }) => {
-    return { queue, name, scheduled, queued, running, waitingSince: since.get(id) ?? null }
+  return lanes.map(({ id, queue, name, scheduled, queued, running, suspended }) => {
+    return { queue, name, scheduled, queued, running, suspended, waitingSince: since.get(id) ?? null }
   })
 }

@@ -1,13 +1,28 @@
 import { readRowId } from '../../model/row.ts'
-import type { KeptStep } from '../../model/step.ts'
+import { type KeptStep, sleepLeftMs } from '../../model/step.ts'
 import type { ClaimProof, Effects } from '../ports/exchange.ts'
-import type { AtomicStep, NewStep, OpenedSteps, StepStore } from '../ports/steps.ts'
+import type {
+  AtomicStep,
+  AwaitedSignal,
+  NewSignal,
+  NewStep,
+  NewWait,
+  OpenedSteps,
+  SignalAnswer,
+  StepStore,
+} from '../ports/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
+import { sendSignal, signalsOf, takeSignal } from './signals.ts'
+import { forgetWaits, type ResumingTasks, resumeItems, waitsOf } from './waits.ts'
 
-export function stepStore(scripts: Scripts, rowid: (session: string) => number): StepStore {
+export function stepStore(
+  scripts: Scripts,
+  resuming: ResumingTasks,
+  rowid: (session: string) => number,
+): StepStore {
   const { db } = scripts
   return {
     openSteps(session, claim) {
@@ -20,6 +35,15 @@ export function stepStore(scripts: Scripts, rowid: (session: string) => number):
     },
     keepStepWith: (session, step, atomic) =>
       scripts.writeWithEffects((run) => keepStepWith(db, { session: rowid(session), step, atomic, run })),
+    // A power cut takes step and signal back together.
+    awaitSignal: (session, wait) => scripts.writeCheaply(() => awaitSignal(db, rowid(session), wait)),
+    async sendSignal(signal) {
+      const answer = await scripts.write(() => signalAndResume(db, resuming, signal))
+      if (answer === 'resumes') scripts.tell({ kind: 'work' })
+      return answer
+    },
+    waitsOf: (item) => scripts.read(() => waitsOf(item)),
+    signalsOf: (item) => scripts.read(() => signalsOf(item)),
     stepsOf: (item) => scripts.read(() => readSteps(item)),
   }
 }
@@ -31,12 +55,19 @@ function* openRowSteps(db: Dialect, session: number, claim: ClaimProof): Script<
   yield* change(
     sql`DELETE FROM gleaner.steps WHERE item = ${claim.id} AND version IS DISTINCT FROM CAST(${proof.version} AS text)`,
   )
+  // What was sent while nothing was known of the row belongs to this version.
+  yield* change(
+    sql`DELETE FROM gleaner.signals WHERE item = ${claim.id} AND version IS NOT NULL AND version <> CAST(${proof.version} AS text)`,
+  )
+  yield* change(sql`
+    UPDATE gleaner.signals SET version = CAST(${proof.version} AS text) WHERE item = ${claim.id} AND version IS NULL`)
+  yield* forgetWaits(db, [claim.id])
   return yield* readOpened(db, claim.id)
 }
 
 function* readOpened(db: Dialect, item: string): Script<OpenedSteps> {
   const steps = yield* readSteps(item)
-  const now = steps.some(({ kind }) => kind === 'sleep') ? yield* db.time() : 0
+  const now = steps.some(({ kind }) => kind === 'sleep' || kind === 'wait') ? yield* db.time() : 0
   return { steps, now }
 }
 
@@ -60,6 +91,47 @@ export function* keepStep(db: Dialect, session: number, step: NewStep): Script<b
     ON CONFLICT (item, name, number) DO UPDATE SET kind = excluded.kind, value = excluded.value, version = excluded.version,
       attempt = excluded.attempt, kept_at = excluded.kept_at, until = excluded.until`)
   return kept > 0
+}
+
+/** In a transaction that proves the claim. Null: it is lost. */
+function* awaitSignal(db: Dialect, session: number, wait: NewWait): Script<AwaitedSignal | null> {
+  const { claim, name, number, timeoutMs, ...run } = wait
+  const before = yield* waitingStep(claim.id, { name, number })
+  if (before === undefined) {
+    const forMs = timeoutMs === null ? {} : { forMs: timeoutMs }
+    const step = { claim, name, number, ...run, kind: 'wait', value: null, ...forMs } as const
+    if (!(yield* keepStep(db, session, step))) return null
+  } else if ((yield* provenClaim(db, session, claim)) === null) return null
+  else if (before.kind !== 'wait') return answerOf(before)
+  const now = yield* db.time()
+  yield* takeSignal(db, claim.id, { name, number }, now)
+  const step = (yield* waitingStep(claim.id, { name, number }))!
+  if (step.kind !== 'wait') return answerOf(step)
+  const leftMs = step.until === null ? null : sleepLeftMs(step, now)
+  if (leftMs !== 0) return { kind: 'waits', until: step.until, leftMs }
+  yield* change(sql`
+    UPDATE gleaner.steps SET kind = 'timeout', kept_at = ${now} WHERE item = ${claim.id} AND name = ${name} AND number = ${number}`)
+  return { kind: 'timeout' }
+}
+
+type WaitingStep = Pick<KeptStep, 'kind' | 'value' | 'until'>
+
+function waitingStep(
+  item: string,
+  { name, number }: Pick<NewWait, 'name' | 'number'>,
+): Script<WaitingStep | undefined> {
+  return one<WaitingStep>(sql`
+    SELECT kind, value, until FROM gleaner.steps WHERE item = ${item} AND name = ${name} AND number = ${number}`)
+}
+
+function answerOf({ kind, value }: WaitingStep): AwaitedSignal {
+  return kind === 'timeout' ? { kind } : { kind: 'signal', value }
+}
+
+function* signalAndResume(db: Dialect, resuming: ResumingTasks, signal: NewSignal): Script<SignalAnswer> {
+  const answer = yield* sendSignal(db, signal)
+  if (answer === 'resumes') yield* resumeItems(db, resuming, [signal.item])
+  return answer
 }
 
 interface AtomicKeeping {
@@ -117,7 +189,8 @@ export function* removeStepsOf(db: Dialect, items: readonly string[]): Script<vo
   if (items.length > 0) yield* change(sql`DELETE FROM gleaner.steps WHERE item ${db.oneOf(items)}`)
 }
 
-/** In the transaction that completes a row. */
+/** In the transaction that completes a row. Signals that came too late for it go with them. */
 export function* removeSteps(item: string): Script<void> {
-  yield* change(sql`DELETE FROM gleaner.steps WHERE item = ${item}`)
+  const removed = yield* change(sql`DELETE FROM gleaner.steps WHERE item = ${item}`)
+  if (removed > 0) yield* change(sql`DELETE FROM gleaner.signals WHERE item = ${item}`)
 }

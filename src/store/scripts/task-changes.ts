@@ -14,9 +14,11 @@ import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
 import { startedBefore } from '../task-filter.ts'
 import { statusOf } from '../task-row.ts'
+import type { CounterChange } from './counter-change.ts'
 import { removeStepsOf } from './steps.ts'
 import { scanTasks } from './task-list.ts'
 import type { Known } from './task-records.ts'
+import { forgetWaits } from './waits.ts'
 
 /** What operators change tasks with, beside SQL that both databases understand. */
 export interface ChangingTasks extends Known {
@@ -34,14 +36,6 @@ export interface ChangingTasks extends Known {
   count(changes: readonly CounterChange[]): Script<void>
   /** Tasks that the transaction has locked and no worker holds, with all that belongs to them except their `forever` keys. */
   remove(ids: readonly number[]): Script<unknown>
-}
-
-export interface CounterChange {
-  lane: number
-  counter: 'scheduled' | FinishedStatus
-  by: 1 | -1
-  /** The task waits in its lane now. */
-  arrived?: boolean
 }
 
 export interface ChangedTask extends Changeable {
@@ -234,10 +228,16 @@ function* cancelWaiting(db: Dialect, changing: ChangingTasks, tasks: readonly Ch
   yield* change(sql`
     UPDATE gleaner.tasks SET status = 'cancelled', finished_at = ${now} ${db.schema.alsoWhenFinished}
     WHERE id ${db.oneOf(rowidsOf(tasks))}`)
+  const suspended = tasks.filter(({ status }) => status === 'suspended')
+  yield* forgetWaits(
+    db,
+    suspended.map(({ id }) => id),
+  )
   const scheduled = tasks.filter(({ status }) => status === 'scheduled')
   yield* changing.count([
     ...tasks.map(({ lane }) => ({ lane, counter: 'cancelled', by: 1 }) as const),
     ...scheduled.map(({ lane }) => ({ lane, counter: 'scheduled', by: -1 }) as const),
+    ...suspended.map(({ lane }) => ({ lane, counter: 'suspended', by: -1 }) as const),
   ])
 }
 

@@ -178,6 +178,8 @@ function walkOf(listing: Listing, route: Route): Walk {
       return finishedWalk(listing, route.statuses)
     case 'scheduled':
       return scheduledWalk(listing)
+    case 'suspended':
+      return suspendedWalk(listing)
     case 'running':
       return runningWalk(listing)
     case 'queued':
@@ -203,11 +205,13 @@ function keyWalk(listing: Listing, status: TaskStatus): Walk {
   return newestWalk(listing, sql`${db.schema.hasActiveKey(keys)} AND ${inStatus(status, now)}`)
 }
 
-/** A scheduled task that is due counts as queued. */
+/** A scheduled task that is due counts as queued, and so does a suspended one whose wait has timed out. */
 function inStatus(status: TaskStatus, now: number): Fragment {
   if (status === 'scheduled') return sql`t.status = 'scheduled' AND t.run_after > ${now}`
+  if (status === 'suspended')
+    return sql`t.status = 'suspended' AND (t.run_after IS NULL OR t.run_after > ${now})`
   if (status === 'queued')
-    return sql`(t.status = 'queued' OR (t.status = 'scheduled' AND t.run_after <= ${now}))`
+    return sql`(t.status = 'queued' OR (t.status IN ('scheduled', 'suspended') AND t.run_after <= ${now}))`
   return sql`t.status = ${status}`
 }
 
@@ -245,6 +249,21 @@ function scheduledWalk({ db, now, passed }: Listing): Walk {
       sql`SELECT ${passed}, t.run_after AS place, t.id AS tie FROM gleaner.tasks AS t
         WHERE ${db.schema.scheduled} AND t.run_after >= ${at} AND (t.run_after, t.id) > (${at}, ${id})
         ORDER BY t.run_after, t.id LIMIT ${count}`,
+    ],
+  }
+}
+
+/** The last to be enqueued first: found by what they wait for. */
+function suspendedWalk({ now, passed }: Listing): Walk {
+  return {
+    first: END,
+    descending: true,
+    sources: ([before], count) => [
+      sql`SELECT ${passed}, t.id AS place, t.id AS tie FROM (
+          SELECT DISTINCT task FROM gleaner.waits JOIN gleaner.tasks AS s ON s.id = task
+          WHERE task < ${before} AND (s.run_after IS NULL OR s.run_after > ${now})
+          ORDER BY task DESC LIMIT ${count}) AS w
+        JOIN gleaner.tasks AS t ON t.id = w.task`,
     ],
   }
 }
@@ -325,7 +344,7 @@ function queuedSources(
     WHERE t.lane = l.lane AND t.status = 'queued' AND ${behind} ORDER BY place, tie LIMIT ${count}`
   const rank = sql`(l.base + t.priority * l.step + t.run_after * l.per_ms)`
   const due = sql`SELECT ${columns(rank)} FROM ${places} CROSS JOIN gleaner.tasks AS t
-    WHERE t.lane = l.lane AND ${db.schema.scheduled} AND t.run_after <= ${now}
+    WHERE t.lane = l.lane AND ${db.schema.delayed} AND t.run_after <= ${now}
       AND (${times}${rank}, ${times}t.id) > (${place}, ${tie}) ORDER BY place, tie LIMIT ${count}`
   return [...waiting, held, due]
 }

@@ -1,9 +1,18 @@
-import { decide, type Held, type Outcome, type Transition, type Waiting } from '../../model/outcome.ts'
+import {
+  decide,
+  type Held,
+  type Outcome,
+  returned,
+  type Suspended,
+  type Transition,
+  type Waiting,
+} from '../../model/outcome.ts'
 import type { AttemptOutcome, Failure, FinishedStatus, TaskStatus } from '../../model/task.ts'
 import type { ClaimProof, Run } from '../ports/exchange.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
+import { hasArrived, keepWaits } from './waits.ts'
 
 /** A task that a worker holds, as far as decisions need it. */
 export interface HeldTask extends Held {
@@ -90,7 +99,7 @@ export function decideOutcomes(
     const transition = decide(run, outcome)
     answer.decided.push({ task: run, transition })
     if (transition.to === 'waiting') answer.requeued = true
-    else answer.ended.push(id)
+    else if (transition.to !== 'suspended') answer.ended.push(id)
   }
   return answer
 }
@@ -110,23 +119,26 @@ export interface FreeingTasks {
   /** The worker does not hold the task any more: its claim and its limits count one less. */
   countFreed(task: HeldTask): void
   countArrived(lane: number): void
-  count(lane: number, counter: 'scheduled' | FinishedStatus): void
+  count(lane: number, counter: 'scheduled' | 'suspended' | FinishedStatus): void
 }
 
-/** In a transaction: executes what the model decided for held tasks, and frees them. */
+/** In a transaction: executes what the model decided for held tasks, and frees them. True: one was to be suspended, and is queued. */
 export function* applyTransitions(
   db: Dialect,
   freeing: FreeingTasks,
   decided: readonly Decided[],
   now: number,
-): Script<void> {
+): Script<boolean> {
   const unstarted = decided.filter(isAsIfNeverClaimed)
   yield* putBack(
     db,
     freeing,
     unstarted.map(({ task }) => task),
   )
-  for (const one of decided) if (!isAsIfNeverClaimed(one)) yield* apply(db, freeing, one, now)
+  let resumed = false
+  for (const one of decided)
+    if (!isAsIfNeverClaimed(one) && (yield* apply(db, freeing, one, now))) resumed = true
+  return resumed
 }
 
 /** Prefetched and never started: there may be hundreds of these. */
@@ -153,23 +165,30 @@ function* apply(
   freeing: FreeingTasks,
   { task, transition }: Decided,
   now: number,
-): Script<void> {
+): Script<boolean> {
   freeing.countFreed(task)
   switch (transition.to) {
     case 'completed':
-      return yield* finish(db, freeing, { task, status: 'completed', result: transition.result }, now)
+      yield* finish(db, freeing, { task, status: 'completed', result: transition.result }, now)
+      return false
     case 'failed': {
       const { failure, outcome, crashes } = transition
       yield* rememberAttempt(task, { outcome, failure }, now)
-      return yield* finish(db, freeing, { task, status: 'failed', failure, crashes }, now)
+      yield* finish(db, freeing, { task, status: 'failed', failure, crashes }, now)
+      return false
     }
     case 'cancelled':
       if (task.started) yield* rememberAttempt(task, { outcome: 'cancelled', failure: null }, now)
-      return yield* finish(db, freeing, { task, status: 'cancelled', attempts: transition.attempts }, now)
+      yield* finish(db, freeing, { task, status: 'cancelled', attempts: transition.attempts }, now)
+      return false
+    case 'suspended':
+      yield* rememberAttempt(task, { outcome: 'suspended', failure: null }, now)
+      return yield* suspend(db, freeing, { task, to: transition }, now)
     case 'waiting': {
       const { outcome, failure } = transition
       if (outcome !== null) yield* rememberAttempt(task, { outcome, failure }, now)
-      return yield* wait(db, freeing, { task, to: transition }, now)
+      yield* wait(db, freeing, { task, to: transition }, now)
+      return false
     }
   }
 }
@@ -210,6 +229,28 @@ function* wait(
       suspect = ${to.suspect}, error = coalesce(${json(to.failure)}, error), started_at = NULL, progress = NULL,
       progress_message = NULL ${isDelayed ? db.schema.alsoWhenScheduled : db.schema.alsoWhenQueued}
     WHERE id = ${task.rowid}`)
+}
+
+/** What it waits for may have come since its run ended: then it is queued at once, and the answer is true. */
+function* suspend(
+  db: Dialect,
+  freeing: FreeingTasks,
+  { task, to }: { task: HeldTask; to: Suspended },
+  now: number,
+): Script<boolean> {
+  const { waits, afterMs, attempts } = to
+  if (yield* hasArrived(db, task.id, waits, now)) {
+    yield* wait(db, freeing, { task, to: { ...returned(task, null), keepsPlace: false } }, now)
+    return true
+  }
+  freeing.count(task.lane, 'suspended')
+  yield* keepWaits(db, task.id, waits, now)
+  yield* change(sql`
+    UPDATE gleaner.tasks SET status = 'suspended', rank = NULL, run_after = ${afterMs === null ? null : now + afterMs},
+      fence = NULL, attempts = ${attempts}, started_at = NULL, progress = NULL, progress_message = NULL
+      ${db.schema.alsoWhenSuspended(afterMs !== null)}
+    WHERE id = ${task.rowid}`)
+  return false
 }
 
 function rememberAttempt(

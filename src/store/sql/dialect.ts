@@ -23,6 +23,8 @@ export interface Dialect {
   headOfEach(head: HeadOfEach): Fragment
   /** Whether a text holds another one. Letters of ASCII in `text` may be large or small, and `needle` has small ones. */
   holds(text: Fragment, needle: string): Fragment
+  /** Until the end of the transaction, others that lock the same item wait. For rows: nothing of theirs stands in a table while they wait. */
+  lockItem(item: string): Script<void>
   readonly schema: SchemaDifferences
   /** What a claimed row was like, as text. `alias` names its claim. */
   versionOf(alias: string): Fragment
@@ -61,13 +63,15 @@ export interface SchemaDifferences {
   readonly suspect: Fragment
   /** A task `t` is scheduled. */
   readonly scheduled: Fragment
+  /** A task `t` is scheduled, or suspended with a time-out: `run_after` says until when. */
+  readonly delayed: Fragment
   /** A task `t` is not finished, and has one of these stored keys. */
   hasActiveKey(keys: readonly string[]): Fragment
   /** Finished tasks `t` of a lane `l.lane`, in the order in which they finished. */
   readonly finished: FinishedTasks
   /** The input of a task `t`. */
   readonly input: Fragment
-  /** Selects what to add up for each lane: (lane, queue, name, requires, created, scheduled, completed, failed, cancelled). Its names stand once. */
+  /** Selects what to add up for each lane: (lane, queue, name, requires, created, scheduled, suspended, completed, failed, cancelled). Its names stand once. */
   readonly counterParts: Fragment
   /** What a limit counter `g` holds. */
   readonly gateHeld: Fragment
@@ -78,6 +82,8 @@ export interface SchemaDifferences {
   /** What else to set when a task becomes queued, scheduled or finished, and when a finished task gets its key back. Begins with a comma. */
   readonly alsoWhenQueued: Fragment
   readonly alsoWhenScheduled: Fragment
+  /** `delayed`: it has a time-out. */
+  alsoWhenSuspended(delayed: boolean): Fragment
   readonly alsoWhenFinished: Fragment
   readonly alsoWhenKeyReturns: Fragment
 }

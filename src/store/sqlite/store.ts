@@ -29,7 +29,7 @@ import { Writer } from './file/writer.ts'
 import { countingLimits } from './limits/counters.ts'
 import { sqliteMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
-import { sqliteChanging } from './manage/changing.ts'
+import { sqliteChanging, sqliteResuming } from './manage/changing.ts'
 import { addMetrics } from './manage/metrics.ts'
 import { emptyMemory } from './memory.ts'
 import { configureQueues, hasNewOrdering, needsRerank, rerank } from './order/ordering.ts'
@@ -250,7 +250,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     rows,
-    steps: stepStore(scripts, rowid),
+    steps: stepStore(scripts, sqliteResuming(memory), rowid),
     admin: {
       ...managingQueues(scripts),
       async configureQueues(settings) {

@@ -37,6 +37,7 @@ type Traced = Pick<Attempt, 'id' | 'claim' | 'name' | 'queue'>
 /** Null: its claim was lost, whatever it did. */
 export function endOfTask(outcome: Outcome | null, isFinal: boolean): AttemptEnd {
   if (outcome === null) return { kind: 'claim-lost' }
+  if (outcome.kind === 'waits') return { kind: 'suspended' }
   if (outcome.kind !== 'failed') return { kind: outcome.kind }
   const { failure: error, retryAfterMs } = outcome
   return isFinal ? { kind: 'failed', error } : { kind: 'retrying', error, afterMs: retryAfterMs ?? 0 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { GleanerError } from '../../errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { RowAnswer } from '../../model/row.ts'
+import type { RowAnswer, RowOutcome } from '../../model/row.ts'
 import type { Meter } from '../../observe/meter.ts'
 import type { BrokenDiscovery } from '../../store/ports/rows.ts'
 import type { Attempt, SettledAttempt } from '../attempt.ts'
@@ -38,6 +38,8 @@ export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outc
     case 'cancelled':
       meter.stirred()
       return emitter.emit('cancelled', event)
+    case 'waits':
+      return emitter.emit('suspended', () => ({ ...event(), waits: outcome.waits }))
     case 'later':
     case 'returned':
       return emitter.emit('returned', event)
@@ -127,6 +129,10 @@ export function reportRow(
         reportBroken(reporting, { discovery: attempt.name, reason: answer.reason })
       }
       return emitter.emit('returned', event)
+    case 'suspended': {
+      const { waits } = attempt.outcome as RowOutcome & { kind: 'waits' }
+      return emitter.emit('suspended', () => ({ ...event(), waits }))
+    }
     case 'returned':
       return emitter.emit('returned', event)
   }

@@ -160,8 +160,8 @@ class RowAttempt extends Attempt {
   }
 }
 
-/** Not due, or in a discovery that is paused. */
-const DELAYED = ['backing-off', 'waiting'] as const
+/** Not due, suspended, or in a discovery that is paused. */
+const DELAYED = ['backing-off', 'suspended', 'waiting'] as const
 
 /** What a handler is told whose own writes were undone. */
 function refusalOf(answer: RowAnswer, id: string): Error {

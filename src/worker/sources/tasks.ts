@@ -104,7 +104,7 @@ export class TaskSource extends Source {
 
   async hasDelayed(): Promise<boolean> {
     const counts = await Promise.all(this.#fully.queues.map((queue) => this.#store.countTasks({ queue })))
-    return counts.some(({ scheduled, queued }) => scheduled + queued > 0)
+    return counts.some(({ scheduled, queued, suspended }) => scheduled + queued + suspended > 0)
   }
 }
 

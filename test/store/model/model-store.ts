@@ -191,6 +191,7 @@ export class ModelStore {
       this.#giveBack(task, 'later')
       return this.#delay(task, outcome.afterMs, now)
     }
+    if (outcome.kind === 'waits') throw new Error('the model has no waits')
     const { kind } = outcome.failure
     if (outcome.retryAfterMs === null || task.attempts >= task.maxAttempts) {
       life.useful = true

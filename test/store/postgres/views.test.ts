@@ -85,7 +85,7 @@ describe('the views', () => {
       numbers(
         await place.rows(
           `SELECT sum(scheduled) AS scheduled, sum(queued) AS queued, sum(running) AS running,
-             sum(completed) AS completed, sum(failed) AS failed, sum(cancelled) AS cancelled FROM gleaner.lane_counts`,
+             sum(suspended) AS suspended, sum(completed) AS completed, sum(failed) AS failed, sum(cancelled) AS cancelled FROM gleaner.lane_counts`,
         ),
       )[0]
     const before = await store.tasks.countTasks({})

@@ -87,6 +87,7 @@ export class ModelTable {
     }
     const row = this.rows.get(id)!
     const before = this.#entries.get(id) ?? null
+    if (outcome.kind === 'waits') throw new Error('the model has no waits')
     if (row.edited !== claim.edited && outcome.kind !== 'later') {
       const tooOften = (before?.changes ?? 0) + 1 >= CHANGES_MAX
       if (!(tooOften && outcome.kind === 'failed')) {

@@ -140,9 +140,15 @@ const FINISHED = `INSERT INTO gleaner.finished (lane, status, finished_at, tasks
     FROM gleaner.tasks WHERE finished_at IS NOT NULL) ended
   GROUP BY lane, status, finished_at, part`
 
-const COUNTERS = `UPDATE gleaner.lanes SET created = n.created, scheduled = n.scheduled, completed = n.completed,
+const COUNTERS = `UPDATE gleaner.lanes SET created = n.created, scheduled = n.scheduled, suspended = n.suspended, completed = n.completed,
     failed = n.failed, cancelled = n.cancelled
-  FROM (SELECT lane, pg_catalog.count(*) AS created, ${['scheduled', 'completed', 'failed', 'cancelled']
+  FROM (SELECT lane, pg_catalog.count(*) AS created, ${[
+    'scheduled',
+    'suspended',
+    'completed',
+    'failed',
+    'cancelled',
+  ]
     .map((status) => `pg_catalog.count(*) FILTER (WHERE status = '${status}') AS ${status}`)
     .join(', ')} FROM gleaner.tasks GROUP BY lane) n WHERE n.lane = lanes.id`
 

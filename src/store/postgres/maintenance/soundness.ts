@@ -27,7 +27,7 @@ export const FLAWS: readonly Flaw[] = [
   {
     what: 'the indexed columns of a task contradict its status',
     sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
-          WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status = 'scheduled')
+          WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status IN ('scheduled', 'suspended') AND run_after IS NOT NULL)
             OR ${ACTIVE_KEY_WITHOUT_MARK} IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
   },
   {
@@ -70,7 +70,7 @@ export const FLAWS: readonly Flaw[] = [
   },
 ]
 
-const COUNTERS = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+const COUNTERS = ['created', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled']
 
 export const COUNTING: Counting = {
   lanes: `SELECT l.id, l.name, ${COUNTERS.map((c) => `l.${c} + coalesce(pg_catalog.sum(t.${c}), 0) AS ${c}`).join(', ')}

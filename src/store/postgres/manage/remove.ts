@@ -18,15 +18,18 @@ export async function removeRows(sql: Sql, ids: readonly number[]): Promise<numb
        logs AS (DELETE FROM gleaner.logs WHERE task = ANY($1::bigint[]) RETURNING 1),
        attempts AS (DELETE FROM gleaner.attempts WHERE task = ANY($1::bigint[]) RETURNING 1),
        steps AS (DELETE FROM gleaner.steps WHERE item = ANY($1::bigint[]::text[]) RETURNING 1),
+       waits AS (DELETE FROM gleaner.waits WHERE item = ANY($1::bigint[]::text[]) RETURNING 1),
+       signals AS (DELETE FROM gleaner.signals WHERE item = ANY($1::bigint[]::text[]) RETURNING 1),
        counted AS (
-         INSERT INTO gleaner.tallies (lane, created, scheduled, completed, failed, cancelled)
+         INSERT INTO gleaner.tallies (lane, created, scheduled, suspended, completed, failed, cancelled)
          SELECT lane, -pg_catalog.count(*), -pg_catalog.count(*) FILTER (WHERE status = 'scheduled'),
+           -pg_catalog.count(*) FILTER (WHERE status = 'suspended'),
            -pg_catalog.count(*) FILTER (WHERE status = 'completed'), -pg_catalog.count(*) FILTER (WHERE status = 'failed'),
            -pg_catalog.count(*) FILTER (WHERE status = 'cancelled')
          FROM removed GROUP BY lane RETURNING 1)
      SELECT id, lane, status, finished_at,
        (SELECT pg_catalog.count(*) FROM counted) + (SELECT pg_catalog.count(*) FROM logs) + (SELECT pg_catalog.count(*) FROM attempts)
-         + (SELECT pg_catalog.count(*) FROM steps) AS others,
+         + (SELECT pg_catalog.count(*) FROM steps) + (SELECT pg_catalog.count(*) FROM waits) + (SELECT pg_catalog.count(*) FROM signals) AS others,
        (extract(epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp()) * 1000)::float8 AS "workMs"
      FROM removed`,
     [ids],

@@ -18,6 +18,7 @@ import { lines } from './028-lines.ts'
 import { pulling } from './029-pulling.ts'
 import { components } from './031-components.ts'
 import { chosenOrders } from './033-chosen-orders.ts'
+import { suspended } from './034-suspended.ts'
 import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
@@ -40,6 +41,7 @@ const OWN: readonly Migration[] = [
   pulling,
   components,
   chosenOrders,
+  suspended,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({

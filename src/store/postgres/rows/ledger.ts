@@ -112,13 +112,13 @@ export async function remember(sql: Sql, rows: readonly Remembered[], now: numbe
   const of = <T>(read: (entry: LedgerEntry) => T) => written.map(({ entry }) => read(entry!))
   await sql.run(
     `INSERT INTO gleaner.ledger (discovery, row_key, row_version, row_hash, attempts, crashes, changes, suspect, quarantined,
-       blocked_until, error, history, since)
-     SELECT given.*, $13::bigint FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::int[], $6::int[], $7::int[],
-       $8::boolean[], $9::boolean[], $10::bigint[], $11::text[], $12::text[]) given
+       suspended, blocked_until, error, history, since)
+     SELECT given.*, $14::bigint FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::int[], $6::int[], $7::int[],
+       $8::boolean[], $9::boolean[], $10::boolean[], $11::bigint[], $12::text[], $13::text[]) given
      ORDER BY 1, 2
      ON CONFLICT (discovery, row_key) DO UPDATE SET row_version = excluded.row_version, row_hash = excluded.row_hash,
        attempts = excluded.attempts, crashes = excluded.crashes, changes = excluded.changes, suspect = excluded.suspect,
-       quarantined = excluded.quarantined, blocked_until = excluded.blocked_until, error = excluded.error,
+       quarantined = excluded.quarantined, suspended = excluded.suspended, blocked_until = excluded.blocked_until, error = excluded.error,
        history = excluded.history, since = excluded.since`,
     [
       written.map((row) => row.discovery),
@@ -130,6 +130,7 @@ export async function remember(sql: Sql, rows: readonly Remembered[], now: numbe
       of((entry) => entry.changes),
       of((entry) => entry.suspect),
       of((entry) => entry.quarantined),
+      of((entry) => entry.suspended),
       of((entry) => entry.blockedUntil),
       of((entry) => (entry.error === null ? null : JSON.stringify(entry.error))),
       of((entry) => JSON.stringify(entry.history)),

@@ -1,3 +1,4 @@
+import { UNTIL_RESUMED } from '../../../model/ledger.ts'
 import type { Statement } from '../server/database.ts'
 import { CLAIM_SETTING } from './claim-settings.ts'
 import type { ScanStart } from './claim-sql.ts'
@@ -91,8 +92,9 @@ const nowOf = (schema: string) => `coalesce($3::bigint, ${schema}.now_ms()) AS n
 const DISCOVERIES = 'pg_catalog.unnest($2::text[]) n(name)'
 
 /** The time of the first entry that is kept, of all discoveries. */
-const first = (schema: string) => `SELECT pg_catalog.min((
-      SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} ORDER BY l.blocked_until LIMIT 1)) AS first`
+const first = (schema: string) => `SELECT pg_catalog.min(NULLIF((
+      SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} ORDER BY l.blocked_until LIMIT 1),
+      ${UNTIL_RESUMED})) AS first`
 
 /** How time and ledger are asked, what that says (what is due, when the next one will be, whether suspects wait), and whether suspects may come first. */
 interface LedgerSql {
@@ -115,8 +117,8 @@ const LEDGER: Record<Depth, (schema: string) => LedgerSql> = {
     ${first(schema)},
       coalesce(pg_catalog.bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND NOT l.suspect AND l.blocked_until <= moment.now)), false) AS due,
-      pg_catalog.min((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
-        ORDER BY l.blocked_until LIMIT 1)) AS next_at,
+      pg_catalog.min(NULLIF((SELECT l.blocked_until FROM ${schema}.ledger l WHERE ${isKept('l', 'n.name')} AND l.blocked_until > moment.now
+        ORDER BY l.blocked_until LIMIT 1), ${UNTIL_RESUMED})) AS next_at,
       coalesce(pg_catalog.bool_or(EXISTS (
         SELECT 1 FROM ${schema}.ledger l WHERE ${isSuspect('l', 'n.name', 'moment.now')}
           AND (SELECT 1 FROM ${schema}.claims c WHERE c.discovery = l.discovery AND c.row_key = l.row_key) IS NULL)), false) AS suspects

@@ -65,12 +65,19 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
     // The letters of other alphabets stay as they are, as on SQLite.
     holds: (text, needle) =>
       statement`pg_catalog.strpos(pg_catalog.lower(${text} COLLATE "C"), ${needle}) > 0`,
+    lockItem,
     schema,
     // Differs because rows without a version column are known by a hash of their values.
     versionOf: (alias) => verbatim(`COALESCE(CAST(${alias}.row_hash AS text), ${alias}.row_version)`),
     keepsSession: (alias) => verbatim(`FOR KEY SHARE OF ${alias}`),
     bytewise: verbatim('COLLATE "C"'),
   }
+}
+
+function* lockItem(item: string): Script<void> {
+  yield* one(statement`
+    SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(
+      'gleaner.items ' || CAST(${item} AS text), 1)) IS NULL AS locked`)
 }
 
 function oneOf(values: readonly (string | number)[]): Fragment {
@@ -95,7 +102,7 @@ function headOfEach({ lanes, from, where, order, count, columns }: HeadOfEach): 
       SELECT t.* FROM ${from} WHERE t.lane = l.lane AND ${where} ORDER BY ${order} LIMIT ${count}) AS t`
 }
 
-const COUNTERS = verbatim('created, scheduled, completed, failed, cancelled')
+const COUNTERS = verbatim('created, scheduled, suspended, completed, failed, cancelled')
 const MEASURED = verbatim('queue, name, enqueued, completed, failed, retried, durations, incidents')
 
 /** Differs because no index may depend on a column that each completion changes: see `001-tasks.ts`. */
@@ -103,7 +110,8 @@ const schema: SchemaDifferences = {
   settings: verbatim('gleaner.settings'),
   ready: statement`t.in_line AND NOT t.suspect`,
   suspect: statement`t.in_line AND t.suspect`,
-  scheduled: statement`t.delayed`,
+  scheduled: statement`t.delayed AND t.status = 'scheduled'`,
+  delayed: statement`t.delayed`,
   hasActiveKey: (keys) => statement`t.active_key ${oneOf(keys)}`,
   finished: {
     // Tasks that finished together share a row. OFFSET keeps the planner from reading the whole table for the join.
@@ -128,6 +136,7 @@ const schema: SchemaDifferences = {
     UNION ALL SELECT ${ALL_TIME}, ${MEASURED} FROM gleaner.minute_news`,
   alsoWhenQueued: statement`, in_line = true, delayed = false`,
   alsoWhenScheduled: statement`, in_line = false, delayed = true`,
+  alsoWhenSuspended: (delayed) => statement`, in_line = false, delayed = ${delayed}`,
   alsoWhenKeyReturns: statement`, active_key = key`,
   alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL`,
 }

@@ -145,10 +145,20 @@ async function waitLonger(sql: Sql, found: readonly { id: number; waits: boolean
   await sql.run('UPDATE gleaner.tasks SET run_after = $2 WHERE id = ANY($1)', [ids, now + FOLLOW_MS])
 }
 
+/** Statuses of tasks that become due. */
+type Delayed = 'scheduled' | 'suspended'
+
 async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean, now: number): Promise<void> {
-  type Due = { id: number; lane: number; priority: number; run_after: number; waits: boolean }
+  type Due = {
+    id: number
+    lane: number
+    priority: number
+    run_after: number
+    waits: boolean
+    status: Delayed
+  }
   const found = await sql.rows<Due>(
-    `SELECT id, lane, priority, run_after, ${WAITS_FOR_KEY} AS waits FROM gleaner.tasks
+    `SELECT id, lane, priority, run_after, status, ${WAITS_FOR_KEY} AS waits FROM gleaner.tasks
      WHERE delayed AND run_after <= $1
      ORDER BY run_after LIMIT ${PROMOTE_MAX} FOR UPDATE SKIP LOCKED`,
     [now],
@@ -158,9 +168,9 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
   if (due.length === 0) return
   const tally = new Tally()
   const newcomers: Newcomer[] = []
-  for (const { lane, priority, run_after } of due) {
+  for (const { lane, priority, run_after, status } of due) {
     newcomers.push({ queue: (await lanes.get(lane, sql)).queue, priority, queuedAtMs: run_after })
-    tally.add(lane, 'scheduled', -1)
+    tally.add(lane, status, -1)
     tally.slots.arrived(lane)
   }
   await sql.run(
@@ -168,6 +178,8 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
      FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
     [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
   )
+  const timedOut = due.filter(({ status }) => status === 'suspended').map(({ id }) => String(id))
+  if (timedOut.length > 0) await sql.run('DELETE FROM gleaner.waits WHERE item = ANY($1)', [timedOut])
   await tally.write(sql)
   if (limited) await tally.slots.write(sql)
 }

@@ -133,9 +133,9 @@ async function settle(
   const { decided, ...handedIn } = decideOutcomes(others, heldAs)
   refused.push(...handedIn.refused)
   ended.push(...handedIn.ended)
-  await applyAll(sql, memory, decided, now, tally)
+  const resumed = await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
-  return { refused, ended, requeued: handedIn.requeued, slots: tally.slots }
+  return { refused, ended, requeued: handedIn.requeued || resumed, slots: tally.slots }
 }
 
 /**

@@ -117,7 +117,7 @@ async function readHolders(
   clockMs: number | null,
 ): Promise<{ now: number; holders: Map<string, KeyHolders> }> {
   const rows = await sql.rows<{ key: string; id: number; held: boolean; createdAt: number }>(
-    `SELECT active_key AS key, id, fence IS NOT NULL AS held, created_at AS "createdAt" FROM gleaner.tasks
+    `SELECT active_key AS key, id, fence IS NOT NULL OR status = 'suspended' AS held, created_at AS "createdAt" FROM gleaner.tasks
      WHERE active_key = ANY($1) ORDER BY tasks.id FOR UPDATE`,
     [[...keys, ...keys.map(followerKey)]],
   )

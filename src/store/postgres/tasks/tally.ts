@@ -2,8 +2,8 @@ import type { FinishedStatus } from '../../../model/task.ts'
 import { Slots } from '../limits/counters.ts'
 import type { Sql } from '../server/sql.ts'
 
-type Counter = 'created' | 'scheduled' | FinishedStatus
-const COUNTERS: readonly Counter[] = ['created', 'scheduled', 'completed', 'failed', 'cancelled']
+type Counter = 'created' | 'scheduled' | 'suspended' | FinishedStatus
+const COUNTERS: readonly Counter[] = ['created', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled']
 
 /** Rows of tallies that one summing up takes. */
 const SUM_MAX = 10_000
@@ -15,7 +15,7 @@ export class Tally {
   readonly slots = new Slots()
 
   add(lane: number, counter: Counter, change: number): void {
-    const none = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }
+    const none = { created: 0, scheduled: 0, suspended: 0, completed: 0, failed: 0, cancelled: 0 }
     const counters = this.#changes.get(lane) ?? none
     counters[counter] += change
     this.#changes.set(lane, counters)
@@ -27,7 +27,7 @@ export class Tally {
     const columns = COUNTERS.map((counter) => lanes.map((lane) => this.#changes.get(lane)![counter]))
     await sql.run(
       `INSERT INTO gleaner.tallies (lane, ${COUNTERS.join(', ')})
-       SELECT * FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[])`,
+       SELECT * FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])`,
       [lanes, ...columns],
     )
   }

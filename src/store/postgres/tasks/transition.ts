@@ -56,15 +56,15 @@ export async function heldUnder(
 /** Transitions get the time as an argument. */
 const DIALECT = postgresDialect(() => Number.NaN)
 
-/** In a transaction: executes what the model decided for held tasks, and frees them. */
+/** In a transaction: executes what the model decided for held tasks, and frees them. True: one was to be suspended, and is queued. */
 export async function applyAll(
   sql: Sql,
   memory: Memory,
   decided: readonly Decided[],
   now: number,
   tally: Tally,
-): Promise<void> {
-  await driveOn(sql, applyTransitions(DIALECT, freeingTasks(memory, tally), decided, now))
+): Promise<boolean> {
+  return driveOn(sql, applyTransitions(DIALECT, freeingTasks(memory, tally), decided, now))
 }
 
 function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {

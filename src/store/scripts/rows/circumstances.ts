@@ -1,3 +1,4 @@
+import { rowId } from '../../../model/row.ts'
 import type { RowCircumstances } from '../../../model/row-explanation.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import type { DiscoverySql } from '../../sql/discovery-sql.ts'
@@ -5,6 +6,7 @@ import { one, type Script } from '../../sql/script.ts'
 import { sql } from '../../sql/sql.ts'
 import { readServing } from '../circumstances.ts'
 import { everythingIsPaused } from '../counts.ts'
+import { waitsOf } from '../waits.ts'
 import { readDiscovery } from './discoveries.ts'
 import { isKeyOf, readRow } from './records.ts'
 
@@ -32,6 +34,7 @@ export function* readRowCircumstances(
     where,
     now: yield* db.time(),
     suspect: suspect !== undefined,
+    waits: yield* waitsOf(rowId(discovery, key)),
     everythingPaused: yield* everythingIsPaused(db),
     paused,
     pausedReason,

@@ -1,10 +1,12 @@
 import { entryReleased } from '../../../model/ledger.ts'
+import { rowId } from '../../../model/row.ts'
 import { type LedgerRow, ledgerEntryOf } from '../../ledger-row.ts'
 import type { RetryRowAnswer } from '../../ports/rows.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import type { DiscoverySql } from '../../sql/discovery-sql.ts'
 import { change, rows, type Script } from '../../sql/script.ts'
 import { type Fragment, sql } from '../../sql/sql.ts'
+import { forgetWaits } from '../waits.ts'
 import { readRow } from './records.ts'
 
 export function* retryRow(db: Dialect, known: DiscoverySql, key: string): Script<RetryRowAnswer> {
@@ -36,6 +38,10 @@ function* release(db: Dialect, discovery: string, which: Fragment): Script<strin
   const entries = yield* rows<LedgerRow & { row_key: string }>(
     sql`SELECT * FROM gleaner.ledger WHERE discovery = ${discovery} AND ${which} ${db.forUpdate}`,
   )
+  yield* forgetWaits(
+    db,
+    entries.map((row) => rowId(discovery, row.row_key)),
+  )
   const released = entries.map((row) => ({ key: row.row_key, entry: entryReleased(ledgerEntryOf(row)) }))
   const forgotten = released.filter(({ entry }) => entry === null).map(({ key }) => key)
   const kept = released.filter(({ entry }) => entry !== null)
@@ -47,7 +53,7 @@ function* release(db: Dialect, discovery: string, which: Fragment): Script<strin
   if (entry != null)
     yield* change(sql`
       UPDATE gleaner.ledger SET attempts = ${entry.attempts}, crashes = ${entry.crashes}, changes = ${entry.changes},
-        suspect = ${entry.suspect}, quarantined = ${entry.quarantined}, blocked_until = ${entry.blockedUntil}, error = NULL,
+        suspect = ${entry.suspect}, quarantined = ${entry.quarantined}, suspended = ${entry.suspended}, blocked_until = ${entry.blockedUntil}, error = NULL,
         since = ${db.now}
       WHERE discovery = ${discovery} AND row_key ${db.oneOf(kept.map(({ key }) => key))}`)
   return released.map(({ key }) => key)

@@ -86,9 +86,10 @@ function candidates(
       SELECT row_key AS key, row_key AS place FROM ${from} AND row_key ${db.bytewise} > ${place ?? ''}
       ORDER BY row_key ${db.bytewise} LIMIT ${limit}`)
   if (state === 'claimed') return remembered(sql`gleaner.claims WHERE discovery = ${known.name}`)
-  if (state === 'quarantined' || state === 'backing-off')
+  if (state === 'quarantined' || state === 'backing-off' || state === 'suspended')
     return remembered(sql`
-      gleaner.ledger WHERE discovery = ${known.name} AND quarantined = ${state === 'quarantined'} AND blocked_until > ${now}`)
+      gleaner.ledger WHERE discovery = ${known.name} AND quarantined = ${state === 'quarantined'}
+        AND suspended = ${state === 'suspended'} AND blocked_until > ${now}`)
   return numbered(known.next(place, limit))
 }
 
@@ -105,7 +106,7 @@ interface StateRow extends Partial<LedgerRow> {
 function readStates(known: DiscoverySql, selected: Fragment): Script<StateRow[]> {
   return rows<StateRow>(sql`
     SELECT gleaner_row.key, gleaner_row.place, gleaner_entry.attempts, gleaner_entry.crashes, gleaner_entry.changes,
-      gleaner_entry.suspect, gleaner_entry.quarantined, gleaner_entry.blocked_until, gleaner_entry.error, gleaner_entry.history,
+      gleaner_entry.suspect, gleaner_entry.quarantined, gleaner_entry.suspended, gleaner_entry.blocked_until, gleaner_entry.error, gleaner_entry.history,
       gleaner_entry.since, c.claimed_at, s.worker,
       (SELECT COALESCE(${known.isAsIn('gleaner_entry')}, false) FROM ${known.table}
        WHERE ${known.hasKey(sql`gleaner_row.key`)} AND ${known.eligible}) AS unchanged

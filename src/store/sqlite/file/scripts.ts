@@ -65,6 +65,8 @@ export function sqliteDialect(now: () => number): Dialect {
     valueFor,
     headOfEach,
     holds: (text, needle) => sql`instr(lower(${text}), ${needle}) > 0`,
+    // The transaction holds the only write lock.
+    *lockItem() {},
     schema,
     versionOf: (alias) => verbatim(`${alias}.row_version`),
     keepsSession: () => verbatim(''),
@@ -99,12 +101,17 @@ function headOfEach({ lanes, from, where, order, count, columns }: HeadOfEach): 
     CROSS JOIN gleaner.tasks AS t ON t.id = one.value`
 }
 
+/** As the index has it. */
+const DELAYED = sql`t.status IN ('scheduled', 'suspended') AND t.run_after IS NOT NULL`
+
 const schema: SchemaDifferences = {
   settings: verbatim('gleaner.meta'),
   ready: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 0`,
   suspect: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 1`,
-  scheduled: sql`t.status = 'scheduled'`,
-  hasActiveKey: (keys) => sql`t.key ${oneOf(keys)} AND t.status IN ('scheduled', 'queued', 'running')`,
+  scheduled: sql`t.status = 'scheduled' AND ${DELAYED}`,
+  delayed: DELAYED,
+  hasActiveKey: (keys) =>
+    sql`t.key ${oneOf(keys)} AND t.status IN ('scheduled', 'queued', 'running', 'suspended')`,
   finished: {
     from: sql`gleaner.tasks AS t`,
     at: sql`t.finished_at`,
@@ -114,14 +121,15 @@ const schema: SchemaDifferences = {
   input: sql`CASE WHEN t.input = '' THEN (SELECT i.input FROM gleaner.inputs AS i WHERE i.task = t.id) ELSE t.input END`,
   // Differs because a single enqueue does not write the counters.
   counterParts: sql`
-    SELECT id AS lane, queue, name, requires, created, scheduled, completed, failed, cancelled FROM gleaner.lanes
-    UNION ALL SELECT lane, NULL, NULL, NULL, count(*), 0, 0, 0, 0 FROM gleaner.tasks
+    SELECT id AS lane, queue, name, requires, created, scheduled, suspended, completed, failed, cancelled FROM gleaner.lanes
+    UNION ALL SELECT lane, NULL, NULL, NULL, count(*), 0, 0, 0, 0, 0 FROM gleaner.tasks
     WHERE id > (SELECT value FROM gleaner.meta WHERE key = 'counted_through') GROUP BY lane`,
   gateHeld: sql`g.held`,
   measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
   measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
   alsoWhenQueued: verbatim(''),
   alsoWhenScheduled: verbatim(''),
+  alsoWhenSuspended: () => verbatim(''),
   alsoWhenKeyReturns: verbatim(''),
   alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}`),
 }

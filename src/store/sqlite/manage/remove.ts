@@ -5,6 +5,9 @@ import { countAll, Tally } from '../tasks/tally.ts'
 /** What belongs to a task and is nothing without it. A `forever` key is: it outlives its task. */
 const BELONGINGS = ['gleaner_inputs', 'gleaner_logs', 'gleaner_attempts']
 
+/** The same of tasks and rows. */
+const OF_ITEMS = ['gleaner_steps', 'gleaner_waits', 'gleaner_signals']
+
 /** Inside a write transaction: takes these tasks out, with all that belongs to them. Nobody may hold one. */
 export function removeRows(db: Statements, ids: readonly number[]): void {
   if (ids.length === 0) return
@@ -19,12 +22,14 @@ export function removeRows(db: Statements, ids: readonly number[]): void {
   for (const table of BELONGINGS) {
     db.sql(`DELETE FROM ${table} WHERE task IN (SELECT value FROM json_each(?))`).run(list)
   }
-  db.sql('DELETE FROM gleaner_steps WHERE item IN (SELECT CAST(value AS TEXT) FROM json_each(?))').run(list)
+  for (const table of OF_ITEMS) {
+    db.sql(`DELETE FROM ${table} WHERE item IN (SELECT CAST(value AS TEXT) FROM json_each(?))`).run(list)
+  }
   db.sql(`UPDATE gleaner_meta SET value = max(value, ?) WHERE key = 'removed_through'`).run(last)
   const tally = new Tally()
   for (const { lane, status } of removed) {
     tally.add(lane, 'created', -1)
-    if (status === 'scheduled' || isFinished(status)) tally.add(lane, status, -1)
+    if (status === 'scheduled' || status === 'suspended' || isFinished(status)) tally.add(lane, status, -1)
   }
   tally.write(db)
 }

@@ -12,6 +12,7 @@ import { lines } from './023-lines.ts'
 import { pulling } from './029-pulling.ts'
 import { components } from './031-components.ts'
 import { chosenOrders } from './033-chosen-orders.ts'
+import { suspended } from './034-suspended.ts'
 import { fromPostgres } from './from-postgres.ts'
 import type { Migration } from './migration.ts'
 
@@ -29,6 +30,7 @@ const OWN: readonly Migration[] = [
   pulling,
   components,
   chosenOrders,
+  suspended,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({ ...migration, sql: fromPostgres(migration.sql) }))

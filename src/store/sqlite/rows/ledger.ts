@@ -21,7 +21,7 @@ export function writeEntry(
 ): void {
   if (entry === null) return forgetEntry(db, discovery, key)
   db.sql(`INSERT OR REPLACE INTO gleaner_ledger (discovery, row_key, row_version, attempts, crashes, changes, suspect,
-            quarantined, blocked_until, error, history, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+            quarantined, suspended, blocked_until, error, history, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
     discovery,
     key,
     version,
@@ -30,6 +30,7 @@ export function writeEntry(
     entry.changes,
     entry.suspect ? 1 : 0,
     entry.quarantined ? 1 : 0,
+    entry.suspended ? 1 : 0,
     entry.blockedUntil,
     entry.error === null ? null : JSON.stringify(entry.error),
     JSON.stringify(entry.history),

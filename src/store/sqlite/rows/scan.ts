@@ -1,3 +1,4 @@
+import { UNTIL_RESUMED } from '../../../model/ledger.ts'
 import type { RowClaimRequest } from '../../ports/rows.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
@@ -100,7 +101,7 @@ function nextDueInMs(
   const due = known.flatMap(({ name, hand }) => {
     const at = db
       .scalar(`SELECT min(blocked_until) FROM gleaner_ledger
-               WHERE discovery = ? AND quarantined = 0 AND blocked_until > ?`)
+               WHERE discovery = ? AND quarantined = 0 AND blocked_until > ? AND blocked_until < ${UNTIL_RESUMED}`)
       .get(name, now) as number | null
     const restsMs = hand.restsMs(nowMs)
     return [...(at === null ? [] : [at - now]), ...(restsMs > 0 ? [Math.ceil(restsMs)] : [])]

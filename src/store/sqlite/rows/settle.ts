@@ -1,10 +1,11 @@
 import { CHANGES_MAX, entryAfter, entryAfterChange, type LedgerEntry } from '../../../model/ledger.ts'
-import { decide } from '../../../model/outcome.ts'
+import { returned as asIfNever, decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
 import { ledgerEntryOf } from '../../ledger-row.ts'
 import { pause } from '../../scripts/rows/discoveries.ts'
-import { driveOn } from '../file/scripts.ts'
+import { hasArrived, keepWaits } from '../../scripts/waits.ts'
+import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
 import { type CompletionBatch, completeBatches, isCompleted } from './complete-batch.ts'
@@ -62,6 +63,7 @@ export function settleRow(
   }
   if (outcome.kind === 'failed') return failed(to, version, outcome.failure, outcome.retryAfterMs)
   if (outcome.kind === 'later') return later(to, version, outcome)
+  if (outcome.kind === 'waits') return suspended(to, version, outcome)
   return completed(to, version, outcome.values, outcome.retryAfterMs, effects)
 }
 
@@ -126,6 +128,23 @@ function later(to: Row, version: string, outcome: RowOutcome & { kind: 'later' }
   return { kind: 'returned', afterMs: outcome.afterMs }
 }
 
+/** What it waits for may have come since its run ended: then it is due at once. */
+function suspended(to: Row, version: string, outcome: RowOutcome & { kind: 'waits' }): RowAnswer {
+  const { settling, held } = to
+  const { db, now } = settling
+  const arrived = driveOn(db, hasArrived(DIALECT, held.id, outcome.waits, now))
+  const transition = arrived ? asIfNever(held, null) : decide(held, outcome)
+  if (transition.to !== 'waiting' && transition.to !== 'suspended')
+    throw new Error(`a row became ${transition.to}`)
+  remember(to, version, (before) => entryAfter(before, held.attempts, transition, now))
+  if (arrived) return BACK_AT_ONCE
+  driveOn(db, keepWaits(DIALECT, held.id, outcome.waits, now))
+  return { kind: 'suspended' }
+}
+
+/** It gets the time as an argument. */
+const DIALECT = sqliteDialect(() => Number.NaN)
+
 const BACK_AT_ONCE: RowAnswer = { kind: 'returned', afterMs: 0 }
 
 /** As if it had never been claimed. */
@@ -154,14 +173,14 @@ function pausedFor(db: Statements, discovery: string, reason: string): RowAnswer
 function editedMeanwhile(
   to: Row,
   version: string,
-  outcome: RowOutcome & { kind: 'completed' | 'failed' },
+  outcome: RowOutcome & { kind: 'completed' | 'failed' | 'waits' },
 ): RowAnswer | null {
   const { settling, held } = to
   const entry = readEntry(settling.db, held.discovery, held.key)
   const times = (entry?.changes ?? 0) + 1
   const tooOften = times >= CHANGES_MAX
   if (tooOften && outcome.kind === 'failed') return null
-  const afterMs = outcome.retryAfterMs ?? 0
+  const afterMs = outcome.kind === 'waits' ? 0 : (outcome.retryAfterMs ?? 0)
   remember(to, version, (before) => entryAfterChange(before, afterMs, settling.now))
   return { kind: 'changed', times, backsOffMs: tooOften ? afterMs : null }
 }

@@ -16,6 +16,9 @@ import { takesOver } from './held-key.ts'
 import { isAnyReady, isAnySuspect, nextTasks } from './next-tasks.ts'
 import { Tally } from './tally.ts'
 
+/** As the index has it. */
+const DELAYED = `status IN ('scheduled', 'suspended') AND run_after IS NOT NULL`
+
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
 
@@ -66,9 +69,9 @@ export function suspectsWaiting(db: Statements, { lanes }: Memory, open: ClaimSc
   return isAnySuspect(db, open) || (open.keyed && keyedSuspect(db, lanes.limits, open, now) !== null)
 }
 
-/** Infinity when nothing is scheduled. */
+/** Infinity when nothing is scheduled, and nothing suspended has a time-out. */
 export function nextDueAt(db: Statements): number {
-  const at = db.scalar(`SELECT min(run_after) FROM gleaner_tasks WHERE status = 'scheduled'`).get()
+  const at = db.scalar(`SELECT min(run_after) FROM gleaner_tasks WHERE ${DELAYED}`).get()
   return (at as number | null) ?? Number.POSITIVE_INFINITY
 }
 
@@ -111,19 +114,29 @@ function idList(rows: readonly { id: number }[]): string {
   return JSON.stringify(rows.map((row) => row.id))
 }
 
+interface DueRow {
+  id: number
+  lane: number
+  priority: number
+  run_after: number
+  key: string | null
+  status: 'scheduled' | 'suspended'
+}
+
 function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): void {
   if (nextDueAt(db) > now) return
   const due = db
-    .sql(`SELECT id, lane, priority, run_after, key FROM gleaner_tasks
-          WHERE status = 'scheduled' AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
-    .all(now) as { id: number; lane: number; priority: number; run_after: number; key: string | null }[]
+    .sql(`SELECT id, lane, priority, run_after, key, status FROM gleaner_tasks
+          WHERE ${DELAYED} AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
+    .all(now) as DueRow[]
   const tally = new Tally()
   queues.knowing()
-  for (const { id, lane, priority, run_after, key } of due) {
-    if (isFollower(key) && !takesOver(db, id, key, now)) continue
+  for (const { id, lane, priority, run_after, key, status } of due) {
+    if (status === 'scheduled' && isFollower(key) && !takesOver(db, id, key, now)) continue
     const rank = queues.draw(lanes.get(lane).queue, priority, run_after)
     db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(rank, id)
-    tally.add(lane, 'scheduled', -1)
+    if (status === 'suspended') db.sql('DELETE FROM gleaner_waits WHERE item = ?').run(String(id))
+    tally.add(lane, status, -1)
     tally.arrived(lane)
   }
   tally.write(db)

@@ -212,7 +212,9 @@ function dueTime(task: NewTask, now: number): number | null {
 export function holderOf(db: Statements, key: string): number | null {
   const holding = (stored: string) =>
     db
-      .scalar(`SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+      .scalar(
+        `SELECT id FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running', 'suspended')`,
+      )
       .get(stored) as number | undefined
   const active = holding(key) ?? holding(followerKey(key))
   const forever = db.scalar('SELECT task FROM gleaner_forever_keys WHERE key = ?').get(key) as

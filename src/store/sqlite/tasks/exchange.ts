@@ -53,8 +53,8 @@ function settle(db: Statements, memory: Memory, session: number, exchange: Excha
   const others = exchange.outcomes.filter((handedIn) => !isCompletion(handedIn))
   const heldAs = ({ id, fence }: ClaimProof) => heldBy(db, session, Number(id), fence)
   const { decided, refused, ended, ...handedIn } = decideOutcomes(others, heldAs)
-  applyAll(db, memory, decided, now, tally)
   let { requeued } = handedIn
+  if (applyAll(db, memory, decided, now, tally)) requeued = true
   const completed = completeAll(db, session, completions, now)
   for (const group of completed) {
     memory.lanes.countCompleted(group, tally)

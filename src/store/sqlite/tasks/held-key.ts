@@ -41,8 +41,8 @@ function holdersOf(db: Statements, key: string, now: number): KeyHolders {
   const active = (stored: string) =>
     holder(
       db
-        .sql(`SELECT id, fence, created_at FROM gleaner_tasks
-              WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+        .sql(`SELECT id, fence IS NOT NULL OR status = 'suspended' AS held, created_at FROM gleaner_tasks
+              WHERE key = ? AND status IN ('scheduled', 'queued', 'running', 'suspended')`)
         .get(stored),
     )
   const scalar = (sql: string, ...values: unknown[]) =>
@@ -57,8 +57,8 @@ function holdersOf(db: Statements, key: string, now: number): KeyHolders {
 
 function holder(row: unknown): KeyHolder | null {
   if (row === undefined) return null
-  const { id, fence, created_at } = row as { id: number; fence: number | null; created_at: number }
-  return { id, held: fence !== null, createdAt: created_at }
+  const { id, held, created_at } = row as { id: number; held: number; created_at: number }
+  return { id, held: held === 1, createdAt: created_at }
 }
 
 function noteThrottle(db: Statements, key: string, task: number, now: number, ms: number): void {
@@ -97,7 +97,9 @@ function postpone(db: Statements, id: number, runAt: number, now: number, tally:
 /** Whether the one before it has ended, so that it has the key now. Otherwise it waits a little longer. */
 export function takesOver(db: Statements, id: number, key: string, now: number): boolean {
   const before = db
-    .sql(`SELECT 1 FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running')`)
+    .sql(
+      `SELECT 1 FROM gleaner_tasks WHERE key = ? AND status IN ('scheduled', 'queued', 'running', 'suspended')`,
+    )
     .get(withoutMark(key))
   if (before === undefined) db.sql('UPDATE gleaner_tasks SET key = ? WHERE id = ?').run(withoutMark(key), id)
   else db.sql('UPDATE gleaner_tasks SET run_after = ? WHERE id = ?').run(now + FOLLOW_MS, id)

@@ -3,7 +3,7 @@ import type { Statements } from '../file/statements.ts'
 import { release } from '../limits/counters.ts'
 import { arrive } from '../limits/ready-keys.ts'
 
-type Counter = 'created' | 'scheduled' | FinishedStatus
+type Counter = 'created' | 'scheduled' | 'suspended' | FinishedStatus
 
 /** Tasks enqueued since the last count: bounded, because every reading of the counts adds them up. */
 const UNCOUNTED_MAX = 1_000
@@ -41,7 +41,7 @@ export class Tally {
   #changesOf(lane: number): LaneChange {
     let changes = this.#lanes.get(lane)
     if (changes === undefined) {
-      const counters = { created: 0, scheduled: 0, completed: 0, failed: 0, cancelled: 0 }
+      const counters = { created: 0, scheduled: 0, suspended: 0, completed: 0, failed: 0, cancelled: 0 }
       changes = { counters, counted: false, settled: 0, arrived: false }
       this.#lanes.set(lane, changes)
     }
@@ -63,11 +63,12 @@ export class Tally {
     const counted = [...this.#lanes].filter(([, { counted }]) => counted)
     const wordsOf = ({ counters }: LaneChange) => Object.values(counters).join()
     for (const alike of Map.groupBy(counted, ([, change]) => wordsOf(change)).values()) {
-      const { created, scheduled, completed, failed, cancelled } = alike[0]![1].counters
-      db.sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, completed = completed + ?,
+      const { created, scheduled, suspended, completed, failed, cancelled } = alike[0]![1].counters
+      db.sql(`UPDATE gleaner_lanes SET created = created + ?, scheduled = scheduled + ?, suspended = suspended + ?, completed = completed + ?,
                 failed = failed + ?, cancelled = cancelled + ? WHERE id IN (SELECT value FROM json_each(?))`).run(
         created,
         scheduled,
+        suspended,
         completed,
         failed,
         cancelled,

@@ -39,15 +39,15 @@ export function heldOutOfReach(db: Statements): HeldTask[] {
 /** Transitions get the time as an argument. */
 const DIALECT = sqliteDialect(() => Number.NaN)
 
-/** Inside a write transaction: executes what the model decided for held tasks, and frees them. */
+/** Inside a write transaction: executes what the model decided for held tasks, and frees them. True: one was to be suspended, and is queued. */
 export function applyAll(
   db: Statements,
   memory: Memory,
   decided: readonly Decided[],
   now: number,
   tally: Tally,
-): void {
-  driveOn(db, applyTransitions(DIALECT, freeingTasks(memory, tally), decided, now))
+): boolean {
+  return driveOn(db, applyTransitions(DIALECT, freeingTasks(memory, tally), decided, now))
 }
 
 function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {
