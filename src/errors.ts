@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'BAD_DURATION'
   | 'BAD_INPUT'
   | 'BAD_KEY'
+  | 'BAD_REQUIRES'
   | 'BAD_OPTION'
   | 'BAD_PRIORITY'
   | 'BAD_QUEUE'

@@ -1,7 +1,7 @@
 import { TASK_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { TaskQuery } from '../queue/task-query.ts'
 import { type Option, text, type Values } from './command.ts'
-import { aDuration, aTime, durationOf, timeOf } from './values.ts'
+import { aDuration, areRequirements, aTime, durationOf, requirementsOf, timeOf } from './values.ts'
 
 const time = (about: string): Option => ({ type: 'string', value: 'time', check: aTime, about })
 
@@ -17,6 +17,12 @@ export const FILTER_OPTIONS = {
   queue: { type: 'string', value: 'queue', about: 'Only tasks of this queue.' },
   name: { type: 'string', value: 'task', about: 'Only tasks of this name.' },
   key: { type: 'string', value: 'key', about: 'Only tasks with this key.' },
+  requires: {
+    type: 'string',
+    value: 'name=value,…',
+    check: areRequirements,
+    about: 'Only tasks that require this, e.g. region=eu.',
+  },
   error: { type: 'string', value: 'text', about: 'Only tasks whose last error contains this text.' },
   'created-after': time('Enqueued since this date (2026-11-15T20:00Z), or since this long ago (2h).'),
   'created-before': time('Enqueued before this time.'),
@@ -37,6 +43,7 @@ export function filterOf(values: Values, now: number): TaskQuery {
     queue: text(values.queue),
     name: text(values.name),
     key: text(values.key),
+    requires: requirementsOf('requires', values),
     error: text(values.error),
     createdAfter: timeOf('created-after', values, now),
     createdBefore: timeOf('created-before', values, now),

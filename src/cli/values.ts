@@ -26,6 +26,21 @@ export const aTime: Check = (value, flag) => {
   )
 }
 
+const REQUIREMENTS = /^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/
+
+export const areRequirements: Check = (value, flag) => {
+  if (REQUIREMENTS.test(value)) return
+  throw new UsageError(`${flag}: ${value} is not a requirement`, 'Use name=value, e.g. region=eu,gpu=true.')
+}
+
+export function requirementsOf(option: string, values: Values): Record<string, string> | undefined {
+  const given = text(values[option])
+  if (given === undefined) return undefined
+  return Object.fromEntries(
+    given.split(',').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  )
+}
+
 export function countOf(option: string, values: Values): number | undefined {
   const given = text(values[option])
   return given === undefined ? undefined : Number(given)

@@ -5,6 +5,7 @@ import type { Strategy } from '../model/queue.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
 import { refuseUnknown } from '../options.ts'
+import { messageOf } from '../thrown.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 import { checkStrategy } from './queue.ts'
@@ -41,6 +42,8 @@ export interface TaskDefinition {
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   readonly requires: Requires | null
+  /** Computes them from the input of each task. Null: they are the same for all. */
+  readonly requiresOf: ((input: any) => unknown) | null
   readonly recurrence: Recurrence | null
   readonly limit: KeyLimit | null
   /** The order among its own tasks. Null: that of their queue. */
@@ -62,7 +65,9 @@ export function defineTask<
   // biome-ignore lint/complexity/noBannedTypes: no resources
   U extends Resources = {},
 >(
-  options: TaskOptions<U> & {
+  options: Omit<TaskOptions<U>, 'requires'> & {
+    /** Only workers with these capabilities run the task. A function computes them from the input, when the task is enqueued. */
+    requires?: Requires | ((input: NoInfer<ParsedOf<S>>) => Requires)
     /** Checked when enqueued and again before it runs. */
     input?: S
     /** Types (and checks) the result where `run` lives elsewhere. */
@@ -84,7 +89,7 @@ export function defineTask<
     output: checkSchema(options.output, `${what}: output`),
     retry: retryPolicy(options.retry, `${what}: retry`),
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
-    requires: options.requires === undefined ? null : checkRequires(options.requires, what),
+    ...requirementsOf(options.requires, what),
     recurrence: checkRecurrence(options, what),
     limit: checkKeyLimit(options.limit, `${what}: limit`),
     strategy:
@@ -147,13 +152,55 @@ export function checkHandler(run: unknown, what: string): Handler {
   throw new InputError(`${what}: run is ${shown(run)}`, { code: 'BAD_DEFINITION', hint: 'Give a function.' })
 }
 
+function requirementsOf(requires: unknown, what: string): Pick<TaskDefinition, 'requires' | 'requiresOf'> {
+  if (typeof requires === 'function')
+    return { requires: null, requiresOf: requires as (input: any) => unknown }
+  return { requires: requires === undefined ? null : checkRequires(requires, what), requiresOf: null }
+}
+
+/** What one task requires. Whatever the function does is an answer to the caller, not a crash. */
+export function computedRequires(
+  requiresOf: (input: any) => unknown,
+  input: unknown,
+  task: string,
+): Requires {
+  const hint = "requires must return an object of strings, numbers and booleans, e.g. { region: 'eu' }."
+  let value: unknown
+  try {
+    value = requiresOf(input)
+  } catch (cause) {
+    throw new InputError(`task ${task}: requires failed: ${messageOf(cause)}`, {
+      code: 'BAD_REQUIRES',
+      hint,
+      cause,
+    })
+  }
+  if (isRequires(value)) return value
+  throw new InputError(`task ${task}: requires: ${shown(value)} is not valid`, { code: 'BAD_REQUIRES', hint })
+}
+
 export function checkRequires(requires: unknown, what: string): Requires {
-  const plain = typeof requires === 'object' && requires !== null && !Array.isArray(requires)
-  const scalars =
-    plain && Object.values(requires).every((v) => ['string', 'number', 'boolean'].includes(typeof v))
-  if (plain && scalars) return requires as Requires
+  if (isRequires(requires)) return requires
   throw new InputError(`${what}: requires: ${shown(requires)} is not valid`, {
     code: 'BAD_OPTION',
     hint: "Use an object of strings, numbers and booleans, e.g. { gpu: true, region: 'eu' }.",
   })
+}
+
+const REQUIREMENT_MAX = 1_000
+
+/** Databases and logs can hold it, and another process reads the same. */
+function isRequires(value: unknown): value is Requires {
+  // A promise or a map has no entries, and would be taken for no requirement.
+  if (Object.prototype.toString.call(value) !== '[object Object]') return false
+  return Object.entries(value as object).every(([name, one]) => isStorable(name) && isScalar(one))
+}
+
+function isScalar(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value)
+  return typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+function isStorable(text: string): boolean {
+  return text.length <= REQUIREMENT_MAX && !text.includes('\0') && text.isWellFormed()
 }

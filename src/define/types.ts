@@ -164,7 +164,7 @@ export interface TaskOptions<U extends Resources = {}> {
   retry?: Retry
   /** How long one attempt may take. Default 1 h. */
   timeout?: Duration
-  /** Only workers with these capabilities run the task. */
+  /** Only workers with these capabilities run the task. `defineTask` also takes a function of the input. */
   requires?: Requires
   /** Resources for `ctx.use`. A process loads each once, before the first run that needs it. */
   uses?: U

@@ -76,6 +76,16 @@ const conditions = {
   key: plain(KEY_MAX).optional(),
   error: plain(TEXT_MAX).optional().describe('Text in the message of the last error'),
 }
+const scalar = z.union([z.string().max(TEXT_MAX), z.number(), z.boolean()])
+const required = z.record(name, scalar)
+/** region=eu,gpu=true */
+const requiredIn = (text: string) =>
+  Object.fromEntries(
+    text.split(',').map((one) => {
+      const [name = '', ...value] = one.split('=')
+      return [name, value.length === 0 ? null : value.join('=')]
+    }),
+  )
 const times = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore'] as const
 const allTimes = <T extends z.ZodType>(schema: T) =>
   Object.fromEntries(times.map((one) => [one, schema])) as Record<(typeof times)[number], T>
@@ -83,6 +93,7 @@ const allTimes = <T extends z.ZodType>(schema: T) =>
 /** Which tasks, in a body. */
 export const taskFilter = z.strictObject({
   ...conditions,
+  requires: required.optional().describe('Only tasks that require all of this'),
   ...allTimes(dateOrTime.optional()),
   runningLongerThan: longerThan.optional(),
 })
@@ -103,6 +114,9 @@ export const logQuery = z.strictObject({
 /** Which tasks, in a query. */
 export const taskQuery = z.strictObject({
   ...conditions,
+  requires: fromQuery(requiredIn, required.optional()).describe(
+    'Only tasks that require all of this: `region=eu,gpu=true`, encoded for an address',
+  ),
   ...allTimes(fromQuery(wholeIn, dateOrTime.optional())),
   runningLongerThan: fromQuery(durationIn, longerThan.optional()),
   ...page,
@@ -131,7 +145,6 @@ export const rangeQuery = z.strictObject({
 export const topics = fromQuery(listIn, z.array(z.string()))
 export const ids = (max: number) => fromQuery(listIn, z.array(id).min(1).max(max))
 
-const scalar = z.union([z.string().max(TEXT_MAX), z.number(), z.boolean()])
 const enqueueFields = {
   priority: z.int().min(1).max(1_000).optional(),
   runAfter: z
@@ -143,7 +156,7 @@ const enqueueFields = {
   debounce: duration.optional(),
   maxWait: duration.optional(),
   throttle: duration.optional(),
-  requires: z.record(name, scalar).optional(),
+  requires: required.optional(),
   queue: name.optional(),
   retry: z
     .strictObject({

@@ -56,6 +56,7 @@ export const definition: z.ZodType<Definition> = z
     maxAttempts: whole,
     timeoutMs: whole,
     requires: maybe(z.record(z.string(), z.union([z.string(), number, z.boolean()]))),
+    computesRequires: z.boolean(),
     recurs: z.boolean(),
   })
   .meta({ id: 'Definition' })

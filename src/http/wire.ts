@@ -110,6 +110,8 @@ export interface Definition {
   timeoutMs: number
   /** The capabilities that a worker needs. */
   requires: Requires | null
+  /** True if they depend on the input. */
+  computesRequires: boolean
   /** True if it runs on a schedule. */
   recurs: boolean
 }

@@ -83,7 +83,7 @@ export function taskManagement(
     async list({ limit, cursor, ...query } = {}) {
       return store.tasks.listTasks(checkQuery(query), pageRequest({ limit, cursor }))
     },
-    counts: async (filter = {}) => store.tasks.countTasks(checkQuery(filter, ['queue', 'name'])),
+    counts: async (filter = {}) => store.tasks.countTasks(checkQuery(filter, ['queue', 'name', 'requires'])),
     logs: async (id, { follow = false, ...page } = {}) =>
       store.tasks.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
     attempts: (id) => store.tasks.taskAttempts(String(id)),

@@ -4,7 +4,7 @@ import { checkKey, checkName, shown } from '../define/names.ts'
 import { encodeInput } from '../define/payload.ts'
 import { checkRetry } from '../define/retry.ts'
 import { checkAgainst } from '../define/schema.ts'
-import { checkRequires, type TaskDefinition } from '../define/task.ts'
+import { checkRequires, computedRequires, type TaskDefinition } from '../define/task.ts'
 import type { EnqueueOptions } from '../define/types.ts'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
@@ -43,17 +43,17 @@ export function newTask(
   const what = `input of ${definition.name}`
   const { text: encoded, isChanged } = encodeInput(input, what, payloadLimit)
   const task = options === undefined ? plain(definition, encoded) : withOptions(definition, encoded, options)
-  if (definition.input === undefined) return withLimitKey(definition, task, undefined)
+  if (definition.input === undefined) return withParsed(definition, task, undefined)
   // What is stored is what was given: it is parsed again, to the same value, before it runs.
   const checked = checkAgainst(definition.input, input, what)
   if (checked instanceof Promise)
     return checked.then(async (parsed) =>
-      withLimitKey(definition, task, isChanged ? await asStored(definition.input!, encoded, what) : parsed),
+      withParsed(definition, task, isChanged ? await asStored(definition.input!, encoded, what) : parsed),
     )
   const seen = isChanged ? asStored(definition.input, encoded, what) : checked
   return seen instanceof Promise
-    ? seen.then((parsed) => withLimitKey(definition, task, parsed))
-    : withLimitKey(definition, task, seen)
+    ? seen.then((parsed) => withParsed(definition, task, parsed))
+    : withParsed(definition, task, seen)
 }
 
 /** What `run` will see of an input that is not the same as JSON. An input that could only fail then is refused now. */
@@ -81,8 +81,35 @@ function refuseStored(error: unknown, what: string): never {
 }
 
 /** By what `run` will see. */
-function withLimitKey({ name, limit }: TaskDefinition, task: NewTask, parsed: unknown): NewTask {
-  return limit === null ? task : { ...task, limitKey: limitKeyOf(limit, parsed, name) }
+function withParsed(definition: TaskDefinition, task: NewTask, parsed: unknown): NewTask {
+  const { name, limit, requiresOf } = definition
+  if (limit === null && requiresOf === null) return task
+  return {
+    ...task,
+    ...(limit === null ? {} : { limitKey: limitKeyOf(limit, parsed, name) }),
+    ...(requiresOf === null ? {} : { requires: requiresWith(definition, task.requires, parsed) }),
+  }
+}
+
+/** Requirements that were computed lately: neighbours with the same ones are inserted together. */
+const SHARED_MAX = 1_000
+const shared = new WeakMap<TaskDefinition, Map<string, NewTask['requires']>>()
+
+/** What the enqueue says is merged over what the definition computes. */
+function requiresWith(
+  definition: TaskDefinition,
+  said: NewTask['requires'],
+  parsed: unknown,
+): NewTask['requires'] {
+  const { name, requiresOf } = definition
+  const requires = { ...computedRequires(requiresOf!, parsed, name), ...said }
+  if (Object.keys(requires).length === 0) return null
+  const known = shared.get(definition) ?? new Map()
+  shared.set(definition, known)
+  if (known.size >= SHARED_MAX) known.clear()
+  const words = JSON.stringify(requires)
+  if (!known.has(words)) known.set(words, requires)
+  return known.get(words)
 }
 
 function plain(definition: TaskDefinition, input: string | null): NewTask {

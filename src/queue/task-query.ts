@@ -1,7 +1,8 @@
 import { checkKey, checkName, shown } from '../define/names.ts'
+import { checkRequires } from '../define/task.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { isFinished, TASK_STATUSES, type TaskStatus } from '../model/task.ts'
+import { isFinished, type Requires, TASK_STATUSES, type TaskStatus } from '../model/task.ts'
 import type { TaskFilter } from '../store/ports/tasks.ts'
 
 /** Which tasks: all conditions hold together. */
@@ -14,6 +15,8 @@ export interface TaskQuery {
   name?: string
   /** Only tasks with this key. */
   key?: string
+  /** Only tasks that require all of this, e.g. `{ region: 'eu' }`. They may require more. `42` and `'42'` are the same here. */
+  requires?: Requires
   /** Only tasks that were enqueued at this time or later. */
   createdAfter?: Time
   /** Only tasks that were enqueued before this time. */
@@ -34,7 +37,16 @@ export interface TaskQuery {
 export type Time = Date | number | string
 
 const TIMES = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore'] as const
-const CONDITIONS = ['status', 'queue', 'name', 'key', ...TIMES, 'runningLongerThan', 'error'] as const
+const CONDITIONS = [
+  'status',
+  'queue',
+  'name',
+  'key',
+  'requires',
+  ...TIMES,
+  'runningLongerThan',
+  'error',
+] as const
 const ERROR_TEXT_MAX = 1_000
 const TIME_MAX_MS = 8_640_000_000_000_000
 
@@ -46,6 +58,7 @@ export function checkQuery(query: TaskQuery, allowed: readonly (keyof TaskQuery)
   if (query.queue !== undefined) filter.queue = checkName(query.queue, 'queue', 'BAD_QUEUE')
   if (query.name !== undefined) filter.name = checkName(query.name, 'name', 'BAD_OPTION')
   if (query.key !== undefined) filter.key = checkKey(query.key)
+  if (query.requires !== undefined) filter.requires = checkRequired(query.requires)
   for (const time of TIMES) if (query[time] !== undefined) filter[time] = checkTime(time, query[time])
   if (query.runningLongerThan !== undefined) {
     filter.runningLongerThanMs = durationMs(query.runningLongerThan, 'runningLongerThan')
@@ -92,6 +105,12 @@ function isoMs(what: string, time: string): number {
 
 function noTime(message: string, hint: string): InputError {
   return new InputError(message, { code: 'BAD_DATE', hint })
+}
+
+function checkRequired(requires: unknown): Requires {
+  const checked = checkRequires(requires, 'filter')
+  if (Object.keys(checked).length > 0) return checked
+  throw bad('requires: {} names no requirement', "Use e.g. { region: 'eu' }, or leave it out.")
 }
 
 function checkErrorText(text: unknown): string {

@@ -24,9 +24,17 @@ export function readRequirement(words: string): Requires | null {
   return words === '' ? null : (JSON.parse(words) as Requires)
 }
 
-export function isMatch(lane: Pick<Lane, 'queue' | 'name'>, filter: LaneFilter): boolean {
+export function isMatch(lane: Pick<Lane, 'queue' | 'name' | 'requires'>, filter: LaneFilter): boolean {
   return (
     (filter.queue === undefined || lane.queue === filter.queue) &&
-    (filter.name === undefined || lane.name === filter.name)
+    (filter.name === undefined || lane.name === filter.name) &&
+    (filter.requires === undefined || hasAll(lane.requires, filter.requires))
   )
+}
+
+/** In addresses and in a terminal, everything is text. */
+function hasAll(requires: Requires | null, asked: Requires): boolean {
+  return Object.entries(asked).every(([name, value]) => {
+    return requires !== null && Object.hasOwn(requires, name) && String(requires[name]) === String(value)
+  })
 }

@@ -32,7 +32,7 @@ export function isSelective(filter: TaskFilter, { by }: Route): boolean {
     filter.createdBefore !== undefined ||
     filter.startedBefore !== undefined ||
     filter.runningLongerThanMs !== undefined ||
-    (acrossLanes && (filter.queue !== undefined || filter.name !== undefined))
+    (acrossLanes && [filter.queue, filter.name, filter.requires].some((one) => one !== undefined))
   )
 }
 

@@ -290,6 +290,8 @@ const PROOFS: Record<string, Proof> = {
       '0 tasks would be removed\n1 unfinished task stays: 1 queued\n',
     )
     expect((await world.json('tasks', 'list', '--running-longer-than', '10d')).items).toEqual([])
+    expect((await world.json('tasks', 'list', '--requires', 'region=eu,gpu=true')).items).toEqual([])
+    expect(await world.run('tasks', 'list', '--requires', 'region')).toMatchObject({ code: 2 })
     expect(
       await world.run('tasks', 'list', '--status', 'failed', '--running-longer-than', '1m'),
     ).toMatchObject({

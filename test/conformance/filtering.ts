@@ -65,6 +65,24 @@ export const filtering: Theme = (specify, expect) => {
     expect(await world.list({ startedBefore: start })).toEqual([])
   })
 
+  specify('tasks are found, counted and changed by what they require', async (world) => {
+    const eu = await world.enqueue({ requires: { region: 'eu', format: 'flac' } })
+    const limited = await world.enqueue({ requires: { region: 'eu' }, limitKey: 'a' })
+    const us = await world.enqueue({ requires: { region: 'us', gpu: true, cores: 8 } })
+    await world.enqueue()
+    expect(idsOf(await world.list({ requires: { region: 'eu' } }))).toEqual([limited, eu])
+    expect(idsOf(await world.list({ requires: { region: 'eu' }, status: 'queued' }))).toEqual([eu, limited])
+    expect(idsOf(await world.list({ requires: { region: 'eu', format: 'flac' } }))).toEqual([eu])
+    // As an address or a terminal says it.
+    expect(idsOf(await world.list({ requires: { gpu: 'true', cores: '8' } }))).toEqual([us])
+    expect(await world.list({ requires: { toString: 'x' } })).toEqual([])
+    expect((await world.store.tasks.countTasks({ requires: { region: 'eu' } })).queued).toBe(2)
+    const filter = { requires: { region: 'eu' }, status: 'queued' } as const
+    const page = { limit: 10, cursor: null }
+    await world.store.tasks.changeTasks({ change: 'cancel', filter, page, upTo: null, dryRun: null })
+    expect((await world.store.tasks.countTasks({})).queued).toBe(2)
+  })
+
   specify(
     'tasks are found by when they finished, the last first, with a status and without',
     async (world) => {

@@ -36,6 +36,18 @@ test('a task says what its input must look like, where its schema can', async ()
   expect(jsonSchemaOf(throwing)).toBe(null)
 })
 
+test('tasks are listed by what they require', async () => {
+  const { get, post } = await openServer()
+  const options = { requires: { region: 'eu', gpu: true } }
+  const { id } = (await post('/api/v1/tasks', { name: 'plain', options })).body
+  await post('/api/v1/tasks', { name: 'plain' })
+  for (const words of ['region=eu', 'gpu=true', 'region=eu,gpu=true'])
+    expect((await get(`/api/v1/tasks?requires=${encodeURIComponent(words)}`)).items).toMatchObject([{ id }])
+  expect((await get('/api/v1/tasks?requires=region%3Dus')).items).toEqual([])
+  const filter = { requires: { region: 'eu' } }
+  expect((await post('/api/v1/tasks/cancel', { filter })).body).toMatchObject({ changed: 1 })
+})
+
 test('a schedule tells its next occurrences, none while it is paused', async () => {
   const { get, post } = await openServer()
   const [{ nextAt, upcoming }] = (await get('/api/v1/schedules')).items

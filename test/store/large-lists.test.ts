@@ -34,6 +34,7 @@ const SCANNED: TaskFilter[] = [
   { createdBefore: START + 1 },
   { startedBefore: START + 1 },
   { queue: 'empty' },
+  { requires: { region: 'eu' } },
 ]
 /** Only the large table has five thousand of such a status. They lie far apart. */
 const SCANNED_BY_STATUS: TaskFilter[] = [

@@ -2,6 +2,28 @@ import type { Guard } from './guard.ts'
 
 export const VALUES: readonly Guard[] = [
   {
+    name: 'computed requirements are checked',
+    promise: 'A function that returns nonsense is a typed error, and nothing is enqueued.',
+    file: 'src/define/task.ts',
+    find: 'if (isRequires(value)) return value',
+    replace: 'return value as Requires',
+    test: {
+      file: 'test/queue/requires.test.ts',
+      title: 'a function that returns nothing is a typed error, and nothing is enqueued',
+    },
+  },
+  {
+    name: 'requirements follow from the input',
+    promise: 'A task that computes its requirements runs only where they are met.',
+    file: 'src/queue/new-task.ts',
+    find: '...(requiresOf === null ? {} : { requires: requiresWith(definition, task.requires, parsed) }),',
+    replace: '',
+    test: {
+      file: 'test/queue/requires.test.ts',
+      title: 'are those of the parsed input, and enqueue is merged over them',
+    },
+  },
+  {
     name: 'whatever is thrown can be read',
     promise: 'A handler that throws a value without a text fails one attempt, and does not end the process.',
     file: 'src/worker/outcome-of-error.ts',

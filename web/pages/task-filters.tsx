@@ -9,7 +9,13 @@ import { count } from '../text/format.ts'
 
 const STATUSES = ['queued', 'running', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled'] as const
 const RUN_TIMES = ['1m', '10m', '1h', '1d']
-const SEARCHES = { error: 'Error text', key: 'Key', id: 'ID' } as const
+const SEARCHES = { error: 'Error text', key: 'Key', requires: 'Requires', id: 'ID' } as const
+const EXAMPLES = {
+  error: 'Text of the error',
+  key: 'The whole key',
+  requires: 'region=eu',
+  id: 'Task ID',
+} as const
 type Search = keyof typeof SEARCHES
 
 /** What of an address the server understands as a filter. */
@@ -19,6 +25,7 @@ export function filterOf(filters: URLSearchParams): Record<string, string> {
     'queue',
     'name',
     'key',
+    'requires',
     'error',
     'createdAfter',
     'createdBefore',
@@ -128,7 +135,7 @@ function Choice({
 
 function SearchBox() {
   const [filters, setFilters] = useFilters()
-  const active: Search = filters.get('key') !== null ? 'key' : 'error'
+  const active: Search = (['key', 'requires'] as const).find((one) => filters.get(one) !== null) ?? 'error'
   const [by, setBy] = useState<Search>(active)
   const given = filters.get(by) ?? ''
   const [text, setText] = useState(given)
@@ -137,7 +144,7 @@ function SearchBox() {
     event.preventDefault()
     const value = text.trim()
     if (by === 'id') return value === '' ? undefined : go(`/tasks/${encodeURIComponent(value)}`)
-    setFilters({ key: null, error: null, [by]: value || null })
+    setFilters({ key: null, requires: null, error: null, [by]: value || null })
   }
   return (
     <form className="search" onSubmit={onSubmit}>
@@ -154,7 +161,7 @@ function SearchBox() {
       <input
         type="search"
         aria-label={`Search by ${SEARCHES[by]}`}
-        placeholder={by === 'error' ? 'Text of the error' : by === 'key' ? 'The whole key' : 'Task ID'}
+        placeholder={EXAMPLES[by]}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

@@ -30,7 +30,7 @@ export function remoteOperations(client: Client): Operations {
     overview: () => overviewOf(client),
     tasks: {
       get: (id) => orNull(get(one(id)), 'TASK_GONE'),
-      list: (query = {}) => get('tasks', { ...query } as Record<string, string>),
+      list: (query = {}) => get('tasks', inAddress(query)),
       logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
       attempts: (id) => items(`${one(id)}/attempts`),
       steps: (id) => items(`${one(id)}/steps`),
@@ -125,4 +125,11 @@ function addressable(key: string): string {
     code: 'BAD_OPTION',
     hint: 'Run the command on the machine of the database, without --url. `retry` and `release` work over HTTP.',
   })
+}
+
+/** In an address everything is text. */
+function inAddress({ requires, ...query }: Record<string, any>): Record<string, string> {
+  if (requires === undefined) return query
+  const pairs = Object.entries(requires).map(([name, value]) => `${name}=${value}`)
+  return { ...query, requires: pairs.join(',') }
 }

@@ -80,7 +80,7 @@ export const insightRoutes: readonly Route[] = [
 ]
 
 function definitionOf({ registry }: RouteServices['inside'], name: string): Definition {
-  const { queue, input, retry, timeoutMs, requires, recurrence } = registry.get(name)!
+  const { queue, input, retry, timeoutMs, requires, requiresOf, recurrence } = registry.get(name)!
   return {
     name,
     queue,
@@ -89,6 +89,7 @@ function definitionOf({ registry }: RouteServices['inside'], name: string): Defi
     maxAttempts: retry.attempts,
     timeoutMs,
     requires,
+    computesRequires: requiresOf !== null,
     recurs: recurrence !== null,
   }
 }

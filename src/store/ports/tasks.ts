@@ -7,6 +7,7 @@ import type {
   FinishedStatus,
   LogLine,
   Page,
+  Requires,
   TaskRecord,
   TaskStatus,
 } from '../../model/task.ts'
@@ -49,6 +50,8 @@ export interface LaneFilter {
   queue?: string
   /** Only tasks of this name. */
   name?: string
+  /** Only tasks that require all of this. A number or a boolean is the same as its text. */
+  requires?: Requires
 }
 
 /** Times are from `…After` on, and before `…Before`. */

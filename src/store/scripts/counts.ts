@@ -1,6 +1,6 @@
 import type { QueueRecord, Strategy } from '../../model/queue.ts'
 import { type Counts, TASK_STATUSES } from '../../model/task.ts'
-import { isMatch } from '../lane.ts'
+import { isMatch, readRequirement } from '../lane.ts'
 import type { LaneFilter } from '../ports/tasks.ts'
 import { plainQueue, QUEUE_COLUMNS, type QueueRow, queueOf, queueRecord } from '../queue-row.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -47,7 +47,8 @@ export function countLanes({ schema, now }: Dialect): Script<LaneCounts[]> {
 }
 
 export function* countTasks(db: Dialect, filter: LaneFilter): Script<Counts> {
-  return sumOf((yield* countLanes(db)).filter((lane) => isMatch(lane, filter)))
+  const lanes = yield* countLanes(db)
+  return sumOf(lanes.filter((lane) => isMatch({ ...lane, requires: readRequirement(lane.requires) }, filter)))
 }
 
 /** Every queue that holds a task, was ever paused or has an order of its own. */
