@@ -41,7 +41,7 @@ export default defineConfig({
     // Where the processor has such keys, V8 aborts now and then after many threads have come and gone
     // ('Check failed: jit_page.has_value()'), and here each engine that works has one.
     execArgv: ['--no-memory-protection-keys'],
-    globalSetup: ['test/postgres-server.ts'],
+    globalSetup: ['test/quick-start/prepare.ts', 'test/postgres-server.ts'],
     // Hundreds of child processes: their start is most of what they cost, and two thirds of it is compiling.
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/gleaner-tests` },
     // Only what hangs should ever meet them, however busy the machine is.

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { checkout } from '../config/files.ts'
+import { quickStart } from '../quick-start/environment.ts'
 
 /** Generous: it only bounds a test that is failing anyway. */
 const PATIENCE_MS = 25_000
@@ -34,8 +34,7 @@ export class Journey {
       env: {
         ...inherited,
         ...env,
-        NODE_OPTIONS: '',
-        NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),
+        ...quickStart(),
       },
       stdio: ['pipe', 'pipe', 'pipe'],
     })

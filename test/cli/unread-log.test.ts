@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { LogLines, leftOutWords } from '../../src/cli/log-lines.ts'
 import { defineTask, openGleaner } from '../../src/index.ts'
 import { checkout, folderWith, GLEANER } from '../config/files.ts'
+import { quickStart } from '../quick-start/environment.ts'
 
 /** Far more than a pipe holds. */
 const LINES = 300
@@ -37,8 +37,7 @@ test.each([
       stdio: [...stdio],
       env: {
         ...process.env,
-        NODE_OPTIONS: '',
-        NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),
+        ...quickStart(),
       },
     })
     onTestFinished(async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Counts } from '../../src/model/task.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import type { FromContender, ToContender } from './contender.ts'
 import type { TestDatabase } from './database.ts'
 import type { Theme } from './theme.ts'
@@ -121,7 +122,7 @@ class Contender {
     // Without what a test runner tells its own workers.
     const child = fork(CONTENDER, [elsewhere.module, elsewhere.database], {
       execArgv: [],
-      env: { PATH: process.env.PATH },
+      env: { PATH: process.env.PATH, ...quickStart() },
     })
     const ready = await answer(child)
     if (ready.kind !== 'ready') throw new Error(`a contender did not start: ${JSON.stringify(ready)}`)

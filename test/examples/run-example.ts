@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { quickStart } from '../quick-start/environment.ts'
 
 export const checkout = join(import.meta.dirname, '../..')
 
@@ -14,9 +14,6 @@ export interface Ran {
 /** Settings of whoever runs the tests must not decide what an example prints. */
 const { FORCE_COLOR: _1, NO_COLOR: _2, GLEANER_DATABASE: _3, ...environment } = process.env
 
-/** Node keeps here what it made of our TypeScript: a start takes a third of the time, and leaves nothing elsewhere. */
-const NODE_COMPILE_CACHE = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
-
 export function start(
   command: string,
   args: readonly string[],
@@ -24,7 +21,7 @@ export function start(
 ): ChildProcess {
   return spawn(command, args, {
     cwd: options.cwd ?? checkout,
-    env: { ...environment, NODE_COMPILE_CACHE, ...options.env },
+    env: { ...environment, ...quickStart(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

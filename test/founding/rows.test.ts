@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import type { Pool } from '../../src/config/types.ts'
 import { HealthMonitor } from '../../src/health/index.ts'
 import type { Child, Said } from '../journeys/child.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { gone, pool, TORTURE } from '../supervisor/estate.ts'
 import { untilThere } from '../supervisor/tasks.ts'
 import { until } from '../until.ts'
@@ -45,7 +46,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (name) => {
     const supervisor = await ground.supervise({
       config: CONFIG,
       limits: { inWindow: 4 },
-      env: { FOUNDING_LEAK: '1', NODE_OPTIONS: '--max-old-space-size=96' },
+      env: { FOUNDING_LEAK: '1', ...quickStart('--max-old-space-size=96') },
     })
     let asked = 0
     const monitor = new HealthMonitor({ interval: 20 })

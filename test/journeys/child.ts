@@ -1,8 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { quickStart } from '../quick-start/environment.ts'
 
 /** One thing a child said: `{"event": "running", …}` on a line of its own. */
 export interface Said {
@@ -24,9 +23,6 @@ interface Listener {
 /** Generous: two cores may be shared by many test files. It only bounds a test that is failing anyway. */
 const PATIENCE_MS = 25_000
 
-/** Node keeps here what it made of our TypeScript, by its content: a start takes a third of the time. */
-const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
-
 /** A program of ours in a process of its own, and everything it says. */
 export class Child {
   readonly ended: Promise<Ended>
@@ -40,7 +36,7 @@ export class Child {
     const [first, ...rest] = [...command, process.execPath, program, JSON.stringify(argument)]
     this.#process = spawn(first!, rest, {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: COMPILED, GLEANER_CHILD: '1', ...env },
+      env: { ...process.env, ...quickStart(), GLEANER_CHILD: '1', ...env },
     })
     // A child that is gone cannot be told anything: not our trouble.
     this.#process.stdin.on('error', () => {})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { test as plain } from 'vitest'
 import { type Gleaner, type GleanerOptions, openGleaner } from '../../src/index.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { Child } from './child.ts'
 
 /** A folder of a test's own, and everything that was started in it: gone when the test is over. */
@@ -37,7 +38,7 @@ export class Place {
 
   /** The environment of a child that loads one of these modules first, in each of its threads. */
   preload(module: 'deaf.ts' | 'blind.ts' | 'failing-keeper.ts'): NodeJS.ProcessEnv {
-    return { NODE_OPTIONS: `--import ${join(import.meta.dirname, module)}` }
+    return quickStart(`--import ${join(import.meta.dirname, module)}`)
   }
 
   /** One of `programs/`, on this place's database unless told otherwise. */

@@ -5,6 +5,7 @@ import { expect } from 'vitest'
 import { TaskCancelled } from '../../src/index.ts'
 import { migrations } from '../../src/store/postgres/migrations/index.ts'
 import { counts, newTask } from '../conformance/world.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { type Place, test } from '../store/postgres/place.ts'
 import { endless, where } from './postgres-tasks.ts'
 
@@ -22,7 +23,7 @@ class Program {
 
   constructor(place: Place, path: string, args: string[]) {
     // Without what a test runner tells its own workers.
-    this.#child = fork(path, args, { execArgv: [], env: { PATH: process.env.PATH } })
+    this.#child = fork(path, args, { execArgv: [], env: { PATH: process.env.PATH, ...quickStart() } })
     this.#child.on('message', (message) => {
       this.#said.push(message)
       this.#heard?.()

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test as plain } from 'vitest'
 import type { Pool, SupervisionTimings } from '../../src/config/types.ts'
@@ -11,6 +10,7 @@ import type { Supervisor, SupervisorOptions } from '../../src/supervisor/contrac
 import { openSupervisor } from '../../src/supervisor/supervisor.ts'
 import type { Child } from '../journeys/child.ts'
 import { Place } from '../journeys/place.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { until } from '../until.ts'
 import { tasks } from './tasks.ts'
 
@@ -19,7 +19,6 @@ export const TORTURE = process.env.GLEANER_TORTURE === '1'
 
 const CONFIG = join(import.meta.dirname, 'programs/config.ts')
 const PROGRAM = join(import.meta.dirname, 'programs/supervisor.ts')
-const COMPILED = join(tmpdir(), `gleaner-compiled-${process.versions.node}`)
 
 /** It only bounds a test that is failing anyway. */
 const PATIENCE_MS = TORTURE ? 150_000 : 25_000
@@ -74,8 +73,7 @@ export class Estate {
 
   env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     return {
-      NODE_OPTIONS: '',
-      NODE_COMPILE_CACHE: COMPILED,
+      ...quickStart(),
       GLEANER_CHILD: '1',
       GLEANER_DATABASE: this.database,
       GLEANER_CRASH_FILE: this.file('crash'),

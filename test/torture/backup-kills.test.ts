@@ -7,6 +7,7 @@ import { Connection } from '../../src/store/sqlite/file/connection.ts'
 import { findingsIn } from '../../src/store/sqlite/maintenance/soundness.ts'
 import { Child } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { type Gap, gapOf } from './gaps.ts'
 import type { Plan } from './kill-point.ts'
 import { type Library, using } from './programs/library.ts'
@@ -116,7 +117,7 @@ function start(place: Place, { chore, library }: Chore, { file, backup }: Scene,
   const plan: Plan = { thread: 'keeper', at }
   const env = {
     ...using(library),
-    NODE_OPTIONS: `--import ${PRELOAD}`,
+    ...quickStart(`--import ${PRELOAD}`),
     GLEANER_KILL_POINT: JSON.stringify(plan),
   }
   const argument = { database: `sqlite:${file}`, path: backup, chore }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { openGleaner } from '../../src/index.ts'
 import { Child, type Said } from '../journeys/child.ts'
 import { type Place, test } from '../journeys/place.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { gapOf } from './gaps.ts'
 import { BOTH } from './ground/both.ts'
 import { countTasks, type Ground, read } from './ground/ground.ts'
@@ -139,7 +140,7 @@ function start(
   const plan: Plan = { thread: operation.thread ?? 'main', ...how }
   const env = {
     ...using(operation.library),
-    NODE_OPTIONS: `--import ${PRELOAD}`,
+    ...quickStart(`--import ${PRELOAD}`),
     GLEANER_KILL_POINT: JSON.stringify(plan),
   }
   return place.keep(new Child(join(PROGRAMS, 'operation.ts'), { name: operation.name, database }, env))

@@ -6,6 +6,7 @@ import * as catalogue from '../../examples/quickstart/catalogue.ts'
 import * as tasks from '../../examples/quickstart/tasks.ts'
 import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { isRunning } from '../../src/process-identity.ts'
+import { quickStart } from '../quick-start/environment.ts'
 import { until } from '../until.ts'
 import type { Ground } from './ground/ground.ts'
 import { flawsOf } from './ground/soundness.ts'
@@ -74,7 +75,7 @@ interface Starter {
 /** `gleaner start`, which ends when its stdin does. */
 function start(database: string): Starter {
   const args = [PROGRAM, 'start', '--attached', '--quiet', '--config', CONFIG]
-  const env = { ...process.env, NODE_OPTIONS: '', GLEANER_DATABASE: database }
+  const env = { ...process.env, ...quickStart(), GLEANER_DATABASE: database }
   const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
   let complaints = ''
   child.stdin.on('error', () => {})

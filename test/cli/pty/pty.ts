@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { checkout } from '../../config/files.ts'
+import { quickStart } from '../../quick-start/environment.ts'
 import { Screen } from './screen.ts'
 
 /** Generous: it only bounds a test that is failing anyway. */
@@ -31,8 +31,7 @@ export class Pty {
         env: {
           ...inherited,
           TERM: 'xterm-256color',
-          NODE_OPTIONS: '',
-          NODE_COMPILE_CACHE: join(tmpdir(), `gleaner-compiled-${process.versions.node}`),
+          ...quickStart(),
           ...env,
         },
       },

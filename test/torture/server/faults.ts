@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { quickStart } from '../../quick-start/environment.ts'
 import { until } from '../../until.ts'
 import { SqliteGround } from '../ground/sqlite.ts'
 import type { Random } from '../random.ts'
@@ -220,7 +221,7 @@ class Clocks {
   }
 
   env(n: number): NodeJS.ProcessEnv {
-    return { NODE_OPTIONS: `--import ${SET_CLOCK}`, GLEANER_CLOCK: this.#fileOf(n) }
+    return { ...quickStart(`--import ${SET_CLOCK}`), GLEANER_CLOCK: this.#fileOf(n) }
   }
 
   set(n: number, offsetMs: number): void {
