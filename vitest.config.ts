@@ -31,22 +31,42 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/**
+ * Each of these has a process of its own: they load a second SQLite library, measure memory or change settings of their process.
+ * The others share processes, one file after the other, and with them the modules and the schemas that they have made: half of what
+ * a file costs.
+ */
+const ALONE = [
+  'test/{torture,house,docs,web,examples,journeys,supervisor,founding,cli}/**/*.test.ts',
+  'test/store/node-sqlite.conformance.test.ts',
+  'test/store/sqlite/{libraries,two-libraries,waking}.test.ts',
+  'test/process/{foreign,frame-fuzz,frame-reader}.test.ts',
+  'test/maintenance/file-modes.test.ts',
+]
+
+/** Hundreds of processes: their start is most of what they cost, and two thirds of it is compiling. */
+process.env.NODE_COMPILE_CACHE = `${import.meta.dirname}/node_modules/.cache/gleaner-tests`
+
+const common = {
+  pool: 'forks' as const,
+  // Where the processor has such keys, V8 aborts now and then after many threads have come and gone
+  // ('Check failed: jit_page.has_value()'), and here each engine that works has one.
+  execArgv: ['--no-memory-protection-keys'],
+  // Only what hangs should ever meet them, however busy the machine is.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
+}
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // More than there are cores, of which each test file leaves some idle: it waits for processes and disks.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    // Where the processor has such keys, V8 aborts now and then after many threads have come and gone
-    // ('Check failed: jit_page.has_value()'), and here each engine that works has one.
-    execArgv: ['--no-memory-protection-keys'],
     globalSetup: ['test/quick-start/prepare.ts', 'test/postgres-server.ts'],
-    // Hundreds of child processes: their start is most of what they cost, and two thirds of it is compiling.
-    env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/gleaner-tests` },
-    // Only what hangs should ever meet them, however busy the machine is.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    projects: [
+      { test: { ...common, name: 'alone', include: ALONE } },
+      { test: { ...common, name: 'shared', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false } },
+    ],
   },
 })
