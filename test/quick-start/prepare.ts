@@ -24,15 +24,18 @@ export default async function prepareQuickStart(): Promise<void> {
   bringTogether()
 }
 
+type Modules = Record<string, { at: number; bytes: number; edited: number }>
+
 function bringTogether(): void {
+  const before = broughtBefore()
   const parts: Buffer[] = []
-  const modules: Record<string, { at: number; bytes: number; edited: number }> = {}
+  const modules: Modules = {}
   let at = 0
   for (const name of globSync(['{src,test,examples}/**/*.ts'], { cwd: CHECKOUT })) {
     if (name.endsWith('.test.ts') || name.endsWith('.d.ts')) continue
     const path = join(CHECKOUT, name)
     const edited = statSync(path).mtimeMs
-    const part = stripped(path)
+    const part = before(path, edited) ?? stripped(path)
     if (part === undefined) continue
     modules[path] = { at, bytes: part.length, edited }
     parts.push(part)
@@ -42,6 +45,21 @@ function bringTogether(): void {
   const own = join(FOLDER, `modules-${process.pid}`)
   writeFileSync(own, Buffer.concat([...parts, list, Buffer.from(String(list.length).padStart(8))]))
   renameSync(own, join(FOLDER, 'modules'))
+}
+
+/** What an earlier run brought there, of modules that were not edited since. */
+function broughtBefore(): (path: string, edited: number) => Buffer | undefined {
+  try {
+    const whole = readFileSync(join(FOLDER, 'modules'))
+    const listBytes = Number(whole.subarray(-8).toString())
+    const modules: Modules = JSON.parse(whole.subarray(-8 - listBytes, -8).toString())
+    return (path, edited) => {
+      const module = modules[path]
+      return module?.edited === edited ? whole.subarray(module.at, module.at + module.bytes) : undefined
+    }
+  } catch {
+    return () => undefined
+  }
 }
 
 /** As Node does it: the name is how stacks call the module. Undefined if Node cannot load it: it is a part of a test. */
