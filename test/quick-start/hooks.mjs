@@ -30,7 +30,8 @@ registerHooks({
     if (specifier === 'zod' && hasZod) return { url: ZOD.href, format: 'module', shortCircuit: true }
     if (specifier.startsWith('.') && specifier.endsWith('.ts') && context.parentURL?.startsWith('file:')) {
       const url = new URL(specifier, context.parentURL)
-      if (modules[url.pathname] !== undefined) return { url: url.href, format: 'module-typescript', shortCircuit: true }
+      if (modules[url.pathname] !== undefined)
+        return { url: url.href, format: 'module-typescript', shortCircuit: true }
     }
     return next(specifier, context)
   },
