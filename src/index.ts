@@ -9,6 +9,7 @@ export type {
   SupervisionTimings,
   SupervisorOptions,
 } from './config/types.ts'
+export type { BatchContext, BatchItem, BatchOptions, BatchResults } from './define/batch.ts'
 export {
   type Discovery,
   type DiscoveryOptions,

@@ -30,6 +30,8 @@ export interface Settings {
   limits?: LimitsName
   /** How many run at the same time in one worker; as its documentation advises for a drain, when it is not said. */
   concurrency?: number
+  /** Items of one call of a batch handler; only Gleaner has them. */
+  batch?: number
   /** Over what the tasks are spread evenly; only Gleaner has them. */
   spread?: Spread
   /** How long completed tasks are kept; as usual, when it is not said. */

@@ -17,14 +17,26 @@ const KEY_LIMIT = { key: (payload: Payload) => payload.n % 1_000, concurrency: 1
 
 /** Only through the public door, as an application would. */
 export const contender: Contender = {
-  async open(place, { durability, strategy, keepMs, limits, spread, concurrency = CONCURRENCY }) {
+  async open(place, { durability, strategy, keepMs, limits, spread, batch, concurrency = CONCURRENCY }) {
     let onRun: WorkHooks['onRun'] = () => {}
     const define = (name: string) =>
+      batch !== undefined
+        ? inBatches(name, batch)
+        : defineTask({
+            name,
+            input: anyPayload,
+            run: async (payload: Payload, ctx: Context) => onRun(payload, sideOf(ctx)),
+            limit: keyLimitOf(limits, spread),
+          })
+    const inBatches = (name: string, size: number) =>
       defineTask({
         name,
         input: anyPayload,
-        run: async (payload: Payload, ctx: Context) => onRun(payload, sideOf(ctx)),
-        limit: keyLimitOf(limits, spread),
+        batch: { size },
+        run: async (payloads: Payload[]) => {
+          for (const payload of payloads) await onRun(payload)
+          return payloads.map(() => null)
+        },
       })
     const tasks = namesOf(spread).map(define)
     const noop = tasks[0]!

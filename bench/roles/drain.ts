@@ -43,6 +43,7 @@ export async function run(
     limits?: LimitsName
     spread?: Spread
     concurrency?: number
+    batch?: number
     handler?: Handler
   },
   parent: Parent,

@@ -27,6 +27,28 @@ export function drainEntry(bench: Bench, { contender, tasks, note, roundsMax }: 
   }
 }
 
+/** One call for so many tasks, beside the contender that claims and completes as many at once in SQL of its own. */
+export function batchEntries(bench: Bench, [gleaner, raw]: readonly Runner[]): Entry[] {
+  const measure = (concurrency: number) =>
+    drainOf(bench, { contender: gleaner!.contender }, { tasks: gleaner!.tasks, concurrency, batch: BATCH })
+  return [
+    drainEntry(bench, raw!),
+    { ...drainEntry(bench, gleaner!), label: 'gleaner', measure: () => measure(1) },
+    { ...drainEntry(bench, gleaner!), label: 'gleaner, 4 calls at a time', measure: () => measure(4) },
+  ]
+}
+
+const BATCH = 100
+
+export const BATCH_TARGET: Target = {
+  level: 'reach',
+  text: '≥ 0.8 × raw claim-and-complete in batches of 100',
+  entry: 'gleaner',
+  metric: 'perSecond',
+  relativeTo: 'raw',
+  atLeast: 0.8,
+}
+
 /** The same tasks, shared by so many processes that start together. */
 export function sharedDrainEntry(bench: Bench, runner: Runner, processes: number): Entry {
   const { contender, tasks } = runner
@@ -52,20 +74,21 @@ export interface Drain {
   tasks: number
   handler?: Handler
   concurrency?: number
+  batch?: number
 }
 
 /** Works off so many waiting tasks, that such a queue is filled with. */
 export function drainOf(
   bench: Bench,
   queue: Omit<Stock, 'stock'>,
-  { processes = 1, tasks, handler, concurrency }: Drain,
+  { processes = 1, tasks, handler, concurrency, batch }: Drain,
 ): Promise<Sample> {
   const { contender, limits, spread } = queue
   const count = bench.size(tasks, QUICK_TASKS)
   const limitMs = bench.size(DRAIN_LIMIT_MS, QUICK_LIMIT_MS)
   return bench.withStock({ ...queue, stock: [{ state: 'waiting', count }] }, async (place) => {
     const workers = Array.from({ length: processes }, () =>
-      bench.start('drain', { contender, place, limitMs, limits, spread, handler, concurrency }),
+      bench.start('drain', { contender, place, limitMs, limits, spread, handler, concurrency, batch }),
     )
     try {
       await Promise.all(workers.map((worker) => worker.hear('ready')))

@@ -24,6 +24,7 @@ const OPTIONS = [
   'env',
   'uid',
   'gid',
+  'batches',
   'maxRss',
   'maxItems',
 ]
@@ -104,8 +105,9 @@ function checkProgram(fields: Fields): Pool['program'] {
       env: checkEnv(fields),
       uid: fields.wholeIfSaid('uid', 0, ID_MAX),
       gid: fields.wholeIfSaid('gid', 0, ID_MAX),
+      batches: fields.flag('batches', false),
     }
-  const alone = ['env', 'uid', 'gid'].find((name) => fields.get(name) !== undefined)
+  const alone = ['env', 'uid', 'gid', 'batches'].find((name) => fields.get(name) !== undefined)
   if (alone === undefined) return undefined
   throw badField(
     fields.at(alone),

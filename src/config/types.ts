@@ -45,6 +45,8 @@ export interface PoolOptions {
   uid?: number
   /** With `command`: the group that the program runs as, by number. Default: the group of the supervisor. */
   gid?: number
+  /** With `command`: the program takes the items of a batch in one message. Otherwise it gets one after the other. Default false. */
+  batches?: boolean
   /** The supervisor replaces a process with a larger resident set than this many bytes, between two items. Default: no limit. */
   maxRss?: number
   /** The supervisor replaces a process that has run this many items. Default: no limit. */
@@ -190,6 +192,7 @@ export interface PoolProgram {
   env: readonly string[] | Readonly<Record<string, string>>
   uid: number | undefined
   gid: number | undefined
+  batches?: boolean
 }
 
 export interface SupervisorSettings {

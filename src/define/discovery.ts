@@ -4,10 +4,17 @@ import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { ColumnValue } from '../model/row.ts'
 import { refuseUnknown } from '../options.ts'
+import {
+  type BatchContext,
+  type BatchDefinition,
+  type BatchOptions,
+  type BatchResults,
+  checkBatch,
+} from './batch.ts'
 import { checkName, shown } from './names.ts'
 import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
-import { checkHandler, checkSchema, type Handler } from './task.ts'
+import { type AnyHandler, checkHandler, checkSchema, type Handler } from './task.ts'
 import type { Context, Retry } from './types.ts'
 
 const TIMEOUT_DEFAULT = '1h'
@@ -63,6 +70,8 @@ export interface DiscoveryDefinition {
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   readonly uses: Uses | null
+  /** Its handler takes many rows at once. */
+  readonly batch: BatchDefinition | null
   readonly run: Handler | undefined
   readonly done: (result: any, row: any) => unknown
 }
@@ -81,6 +90,7 @@ const OPTIONS = [
   'retry',
   'timeout',
   'uses',
+  'batch',
   'run',
   'done',
 ]
@@ -92,11 +102,33 @@ export function defineDiscovery<R, S extends Std | undefined = undefined, U exte
     /** Types and checks the row. A row that does not fit is put aside, with the reason. */
     row?: S
     /** Left out, a program of a foreign pool does it: its results are given to `done` here. */
-    run?: (row: RowOf<S>, ctx: Context<U>) => R
+    run?: (rows: RowOf<S>[], ctx: BatchContext<U>) => BatchResults<R> | Promise<BatchResults<R>>
+    /** Collects rows, and calls `run` once for many of them. */
+    batch: BatchOptions<NoInfer<RowOf<S>>>
     /** The columns to set when it is done; afterwards `where` must not hold for the row any more. */
     done: (result: NoInfer<Awaited<R>>, row: RowOf<S>) => Record<string, ColumnValue>
   },
-): Discovery<Awaited<R>> {
+): Discovery<Awaited<R>>
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export function defineDiscovery<R, S extends Std | undefined = undefined, U extends Resources = {}>(
+  options: DiscoveryOptions<U> & {
+    /** Types and checks the row. A row that does not fit is put aside, with the reason. */
+    row?: S
+    /** Left out, a program of a foreign pool does it: its results are given to `done` here. */
+    run?: (row: RowOf<S>, ctx: Context<U>) => R
+    batch?: undefined
+    /** The columns to set when it is done; afterwards `where` must not hold for the row any more. */
+    done: (result: NoInfer<Awaited<R>>, row: RowOf<S>) => Record<string, ColumnValue>
+  },
+): Discovery<Awaited<R>>
+export function defineDiscovery(
+  options: DiscoveryOptions<any> & {
+    row?: Std
+    run?: AnyHandler
+    batch?: BatchOptions | undefined
+    done: (result: any, row: any) => Record<string, ColumnValue>
+  },
+): Discovery {
   if (typeof options !== 'object' || options === null)
     throw bad('defineDiscovery', options, 'Give an object.')
   const name = checkName(options.name, 'defineDiscovery: name', 'BAD_DEFINITION')
@@ -114,15 +146,22 @@ export function defineDiscovery<R, S extends Std | undefined = undefined, U exte
     retry: retryPolicy(options.retry, `${what}: retry`),
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
     uses: checkUses(options.uses, what),
+    batch: checkBatch(options.batch, `${what}: batch`),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
     done: checkDone(options.done, what),
   }
   return brand(definition)
 }
 
-/** The same discovery, done by something else than its own code, which therefore uses nothing of ours. */
-export function rowsDoneBy(discovery: Discovery, run: Handler): Discovery {
-  return brand({ ...discoveryOf(discovery), uses: null, run })
+/** The same discovery, done by something else than its own code, which therefore uses nothing of ours. It may not take batches. */
+export function rowsDoneBy(
+  discovery: Discovery,
+  run: (definition: DiscoveryDefinition) => Handler,
+  { batches }: { batches: boolean },
+): Discovery {
+  const own = discoveryOf(discovery)
+  const definition = { ...own, uses: null, batch: batches ? own.batch : null }
+  return brand({ ...definition, run: run(definition) })
 }
 
 function brand(definition: DiscoveryDefinition): Discovery {

@@ -6,6 +6,13 @@ import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
 import { refuseUnknown } from '../options.ts'
 import { messageOf } from '../thrown.ts'
+import {
+  type BatchContext,
+  type BatchDefinition,
+  type BatchOptions,
+  type BatchResults,
+  checkBatch,
+} from './batch.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 import { checkStrategy } from './queue.ts'
@@ -30,6 +37,7 @@ const OPTIONS = [
   'everyInput',
   'limit',
   'strategy',
+  'batch',
   'run',
 ]
 
@@ -49,13 +57,34 @@ export interface TaskDefinition {
   /** The order among its own tasks. Null: that of their queue. */
   readonly strategy: Strategy | null
   readonly uses: Uses | null
+  /** Its handler takes many inputs at once. */
+  readonly batch: BatchDefinition | null
   readonly run: Handler | undefined
 }
 
 export type Handler = (input: any, ctx: Context<any>) => unknown
+/** Of one input, or of many. */
+export type AnyHandler = (inputs: any, ctx: any) => unknown
 
 /** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
 const BRAND = Symbol.for('gleaner.task')
+
+/** What a task is given and returns, and what follows from its input. */
+type TypedOptions<S extends Std | undefined, O extends Std | undefined, U extends Resources> = Omit<
+  TaskOptions<U>,
+  'requires'
+> & {
+  /** Only workers with these capabilities run the task. A function computes them from the input, when the task is enqueued. */
+  requires?: Requires | ((input: NoInfer<ParsedOf<S>>) => Requires)
+  /** Checked when enqueued and again before it runs. */
+  input?: S
+  /** Types (and checks) the result where `run` lives elsewhere. */
+  output?: O
+  /** What each task of a recurring one is given. */
+  everyInput?: NoInfer<InputOf<S>>
+  /** How many of the same key run at the same time, or start in a time, in all processes together. */
+  limit?: LimitOptions<NoInfer<ParsedOf<S>>>
+}
 
 /** Defines a task: its name, its input, and the code that runs it. Types follow from the schema and from `run`. */
 export function defineTask<
@@ -65,20 +94,27 @@ export function defineTask<
   // biome-ignore lint/complexity/noBannedTypes: no resources
   U extends Resources = {},
 >(
-  options: Omit<TaskOptions<U>, 'requires'> & {
-    /** Only workers with these capabilities run the task. A function computes them from the input, when the task is enqueued. */
-    requires?: Requires | ((input: NoInfer<ParsedOf<S>>) => Requires)
-    /** Checked when enqueued and again before it runs. */
-    input?: S
-    /** Types (and checks) the result where `run` lives elsewhere. */
-    output?: O
-    /** What each task of a recurring one is given. */
-    everyInput?: NoInfer<InputOf<S>>
-    /** How many of the same key run at the same time, or start in a time, in all processes together. */
-    limit?: LimitOptions<NoInfer<ParsedOf<S>>>
+  options: TypedOptions<S, O, U> & {
+    /** Collects tasks, and calls `run` once for many of them. */
+    batch: BatchOptions<NoInfer<ParsedOf<S>>>
+    run?(inputs: ParsedOf<S>[], ctx: BatchContext<U>): BatchResults<R> | Promise<BatchResults<R>>
+  },
+): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>>
+export function defineTask<
+  R = unknown,
+  S extends Std | undefined = undefined,
+  O extends Std | undefined = undefined,
+  // biome-ignore lint/complexity/noBannedTypes: no resources
+  U extends Resources = {},
+>(
+  options: TypedOptions<S, O, U> & {
+    batch?: undefined
     run?(input: ParsedOf<S>, ctx: Context<U>): R
   },
-): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>> {
+): Task<InputOf<S>, ResultOf<O, R>, ParsedOf<S>>
+export function defineTask(
+  options: TypedOptions<any, any, any> & { batch?: BatchOptions | undefined; run?: AnyHandler },
+): Task {
   const name = checkName(options?.name, 'defineTask: name', 'BAD_DEFINITION')
   const what = `task ${name}`
   refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
@@ -97,6 +133,7 @@ export function defineTask<
         ? null
         : checkStrategy(options.strategy, `${what}: strategy`, 'BAD_DEFINITION'),
     uses: checkUses(options.uses, what),
+    batch: checkBatch(options.batch, `${what}: batch`),
     run: options.run === undefined ? undefined : checkHandler(options.run, what),
   })
 }
@@ -105,8 +142,22 @@ export function defineTask<
 // biome-ignore lint/complexity/noBannedTypes: no resources
 export function implement<I, R, P, U extends Resources = {}>(
   task: Task<I, R, P>,
-  implementation: { uses?: U; run(input: P, ctx: Context<U>): R | Promise<R> },
-): Task<I, R, P> {
+  implementation: {
+    uses?: U
+    /** Collects tasks, and calls `run` once for many of them. */
+    batch: BatchOptions<P>
+    run(inputs: P[], ctx: BatchContext<U>): BatchResults<R> | Promise<BatchResults<R>>
+  },
+): Task<I, R, P>
+// biome-ignore lint/complexity/noBannedTypes: no resources
+export function implement<I, R, P, U extends Resources = {}>(
+  task: Task<I, R, P>,
+  implementation: { uses?: U; batch?: undefined; run(input: P, ctx: Context<U>): R | Promise<R> },
+): Task<I, R, P>
+export function implement(
+  task: Task,
+  implementation: { uses?: Resources; batch?: BatchOptions | undefined; run: AnyHandler },
+): Task {
   const definition = definitionOf(task)
   if (definition.run !== undefined) {
     throw new InputError(`task ${definition.name} has a run already`, {
@@ -115,15 +166,26 @@ export function implement<I, R, P, U extends Resources = {}>(
     })
   }
   const what = `task ${definition.name}`
-  refuseUnknown(implementation ?? {}, ['uses', 'run'], `implement: ${what}`, 'BAD_DEFINITION')
+  refuseUnknown(implementation ?? {}, ['uses', 'batch', 'run'], `implement: ${what}`, 'BAD_DEFINITION')
+  const batch = checkBatch(implementation?.batch, `implement: ${what}: batch`)
+  if (definition.batch !== null && batch === null)
+    throw new InputError(`task ${definition.name} takes batches, and its implementation does not say so`, {
+      code: 'BAD_DEFINITION',
+      hint: 'Pass `batch` to implement, where `run` is, and leave it out of defineTask.',
+    })
   const uses = checkUses(implementation?.uses, what) ?? definition.uses
-  return brand({ ...definition, uses, run: checkHandler(implementation?.run, what) })
+  return brand({ ...definition, uses, batch, run: checkHandler(implementation?.run, what) })
 }
 
-/** The same task, done by something else than its own code, which therefore uses nothing of ours. */
-export function doneBy(task: Task, run: (definition: TaskDefinition) => Handler): Task {
-  const definition = definitionOf(task)
-  return brand({ ...definition, uses: null, run: run(definition) })
+/** The same task, done by something else than its own code, which therefore uses nothing of ours. It may not take batches. */
+export function doneBy(
+  task: Task,
+  run: (definition: TaskDefinition) => Handler,
+  { batches }: { batches: boolean },
+): Task {
+  const own = definitionOf(task)
+  const definition = { ...own, uses: null, batch: batches ? own.batch : null }
+  return brand({ ...definition, run: run(definition) })
 }
 
 export function definitionOf(task: unknown): TaskDefinition {

@@ -7,6 +7,7 @@ import { chosenOrders } from '../model/chosen-order.ts'
 import { refuseUnknown } from '../options.ts'
 import type { TaskRegistry } from '../queue/registry.ts'
 import type { Store } from '../store/ports/store.ts'
+import type { Batched } from '../worker/batches/batches.ts'
 import { CautiousStart } from '../worker/isolation/cautious-start.ts'
 import { RowSource } from '../worker/sources/rows.ts'
 import type { Source } from '../worker/sources/source.ts'
@@ -76,16 +77,30 @@ export function sourcesOf(
   { registry }: Known,
   avoid: readonly string[] = [],
 ): Source[] {
-  const servesTasks = queues.length > 0 && names.length > 0
-  const servesRows = rows.size > 0
-  const cautiousStart =
-    avoid.length === 0 ? null : new CautiousStart(avoid, Number(servesTasks) + Number(servesRows))
-  const sources: Source[] = []
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
-  if (servesTasks)
-    sources.push(
-      new TaskSource(store.tasks, { queues, names, capabilities, orders }, definitions, cautiousStart),
-    )
-  if (servesRows) sources.push(new RowSource(store.rows, rows, cautiousStart))
-  return sources
+  const served = queues.length > 0 ? byCall(definitions, names) : []
+  const found = byCall(rows, [...rows.keys()])
+  const cautiousStart = avoid.length === 0 ? null : new CautiousStart(avoid, served.length + found.length)
+  return [
+    ...served.map((some) => {
+      const able = { queues, names: [...some.keys()], capabilities, orders }
+      return new TaskSource(store.tasks, able, some, cautiousStart)
+    }),
+    ...found.map((some) => new RowSource(store.rows, some, cautiousStart)),
+  ]
+}
+
+/** Handlers that take one item, and those that take many: they are claimed by other numbers. */
+function byCall<D extends Batched>(
+  definitions: ReadonlyMap<string, D>,
+  names: readonly string[],
+): Map<string, D>[] {
+  const all = names.map((name) => definitions.get(name)!)
+  const [single, batched] = [
+    all.filter(({ batch }) => batch === null),
+    all.filter(({ batch }) => batch !== null),
+  ]
+  return [single, batched].flatMap((some) =>
+    some.length === 0 ? [] : [new Map(some.map((definition) => [definition.name, definition]))],
+  )
 }

@@ -38,6 +38,7 @@ export async function hostProgram(
   const gid = pool.gid ?? (uid === undefined ? undefined : await primaryGroupOf(uid))
   const program = await ForeignProgram.start({
     command,
+    batches: pool.batches ?? false,
     cwd: dirname(config.path),
     env: { ...environmentFor(pool, process.env), GLEANER_COMPONENT_ID: componentId },
     uid,

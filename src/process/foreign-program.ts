@@ -18,6 +18,7 @@ import {
   encodeMessage,
   type FailedByProgram,
   type FromProgram,
+  type ItemForProgram,
   idInHead,
   type ToProgram,
 } from './foreign-protocol.ts'
@@ -29,6 +30,8 @@ export interface ForeignOptions extends SpawnOptions {
   lineMax: number
   /** Between a cancel and the end of a program that does not heed it. */
   graceMs: number
+  /** It takes the items of a batch in one message. */
+  batches?: boolean
   clock: Clock
   /** What it writes on descriptor 3. */
   onFrame: (frame: Frame) => void
@@ -45,9 +48,21 @@ export interface ProgramEnd {
   signal: NodeJS.Signals | null
 }
 
+/** What a run, or one item of a batch, has of its context. */
+type ItemContext = Pick<
+  RunContext,
+  'id' | 'attempt' | 'fence' | 'suspect' | 'deadlineAt' | 'signal' | 'log' | 'progress'
+>
+
 interface Run {
-  ctx: RunContext
+  ctx: Pick<ItemContext, 'log' | 'progress'>
   settle: (end: { result: unknown } | { error: unknown }) => void
+}
+
+/** A call of a batch handler. */
+export interface BatchForProgram extends Pick<ItemContext, 'log' | 'progress'> {
+  items: readonly ItemContext[]
+  fail(index: number, error: unknown): void
 }
 
 const FRAME_MAX = 64 * 1024
@@ -64,6 +79,7 @@ export class ForeignProgram {
   #mark = ''
   #ended: Promise<ProgramEnd>
   #stopping = false
+  #batches = 0
   /** Killed, to be replaced: whoever comes waits for the next one. */
   #condemned: PromiseWithResolvers<void> | undefined
 
@@ -79,6 +95,11 @@ export class ForeignProgram {
     return new ForeignProgram(options, await spawned(options))
   }
 
+  /** It takes the items of a batch in one message. */
+  get batches(): boolean {
+    return this.#options.batches === true
+  }
+
   get pid(): number | undefined {
     return this.#child.pid
   }
@@ -89,10 +110,50 @@ export class ForeignProgram {
   }
 
   /** What a handler is: resolves with the result, rejects with why there is none. */
-  async run(name: string, input: unknown, ctx: RunContext): Promise<unknown> {
-    const { id, attempt, fence, suspect, deadlineAt, signal } = ctx
+  async run(name: string, input: unknown, ctx: ItemContext): Promise<unknown> {
     await this.#condemned?.promise
-    return new Promise((resolve, reject) => {
+    const { result, said } = this.#enter(ctx)
+    this.#say({ type: 'run', ...described(ctx, input), name })
+    said()
+    return result
+  }
+
+  /** What a batch handler is. Only for a program that takes batches. */
+  async runBatch(name: string, inputs: readonly unknown[], ctx: BatchForProgram): Promise<unknown> {
+    await this.#condemned?.promise
+    const results: unknown[] = []
+    const ending = async (end: Promise<unknown>, i: number) => {
+      try {
+        results[i] = await end
+      } catch (error) {
+        ctx.fail(i, error)
+      }
+    }
+    const id = `batch:${++this.#batches}`
+    const whole = Promise.withResolvers<unknown>()
+    const entered = ctx.items.map((item) => this.#enter(item))
+    this.#runs.set(id, {
+      ctx,
+      settle: (end) => ('error' in end ? whole.reject(end.error) : whole.resolve(end.result)),
+    })
+    const items = ctx.items.map((item, i) => described(item, inputs[i]))
+    this.#say({ type: 'batch', id, name, items })
+    for (const { said } of entered) said()
+    const each = Promise.all(entered.map(({ result }, i) => ending(result, i)))
+    try {
+      return await Promise.race([whole.promise, each.then(() => results)])
+    } finally {
+      this.#runs.delete(id)
+      // What the program has not answered by itself it has answered with the batch.
+      for (const item of ctx.items) this.#runs.get(item.id)?.settle({ result: undefined })
+    }
+  }
+
+  /** From now on the program's answers about it are heard. `said`: to be called when the program knows of it. */
+  #enter(ctx: ItemContext): { result: Promise<unknown>; said: () => void } {
+    const { id, signal } = ctx
+    let onSaid = () => {}
+    const result = new Promise<unknown>((resolve, reject) => {
       const { clock, graceMs } = this.#options
       let impatience = () => {}
       const onAbort = () => {
@@ -109,19 +170,12 @@ export class ForeignProgram {
           else resolve(end.result)
         },
       })
-      this.#say({
-        type: 'run',
-        id,
-        name,
-        input: input ?? null,
-        attempt,
-        fence,
-        suspect,
-        deadline_ms: deadlineAt,
-      })
-      if (signal.aborted) onAbort()
-      else signal.addEventListener('abort', onAbort)
+      onSaid = () => {
+        if (signal.aborted) onAbort()
+        else signal.addEventListener('abort', onAbort)
+      }
     })
+    return { result, said: onSaid }
   }
 
   /** Tells it to stop, closes its stdin, and kills it if it will not. */
@@ -286,6 +340,10 @@ function listen(
   stream.on('data', lines.write)
   stream.on('end', lines.end)
   stream.on('error', () => {})
+}
+
+function described({ id, attempt, fence, suspect, deadlineAt }: ItemContext, input: unknown): ItemForProgram {
+  return { id, input: input ?? null, attempt, fence, suspect, deadline_ms: deadlineAt }
 }
 
 function failureOf({ message, stack, retry, kind }: FailedByProgram): Error {

@@ -1,20 +1,23 @@
 import { readExactly, writable, writeExactly } from '../exact-json.ts'
 import type { LogLevel } from '../model/task.ts'
 
+/** What a program is told of one task or row. */
+export interface ItemForProgram {
+  id: string
+  input: unknown
+  attempt: number
+  fence: number
+  /** It was in flight when a worker crashed: it runs alone, until it is known which item was to blame. */
+  suspect: boolean
+  /** When its time is over, in ms since 1970. */
+  deadline_ms: number
+}
+
 /** What a program in another language is told, on a line of its stdin. */
 export type ToProgram =
-  | {
-      type: 'run'
-      id: string
-      name: string
-      input: unknown
-      attempt: number
-      fence: number
-      /** It was in flight when a worker crashed: it runs alone, until it is known which item was to blame. */
-      suspect: boolean
-      /** When its time is over, in ms since 1970. */
-      deadline_ms: number
-    }
+  | ({ type: 'run'; name: string } & ItemForProgram)
+  /** Only to a program that takes batches. Its id is answered for all items, or each item by its own id. */
+  | { type: 'batch'; id: string; name: string; items: readonly ItemForProgram[] }
   | { type: 'cancel'; id: string; reason: 'cancelled' | 'timeout' | 'stopping' | 'lost' }
   | { type: 'stop' }
 

@@ -2,6 +2,7 @@ import type { Uses } from '../define/resource.ts'
 import type { ResourceError } from '../errors.ts'
 import { RETRY_DEFAULT, type RetryPolicy, retryDelayMs } from '../model/retry.ts'
 import type { Run } from '../store/ports/exchange.ts'
+import type { Batched } from './batches/batches.ts'
 import { RunContext } from './context.ts'
 import type { TaskEvent } from './events.ts'
 import type { RunHooks } from './hooks.ts'
@@ -11,8 +12,7 @@ import type { AttemptServices } from './run-services.ts'
 import type { AttemptOutcome, Item, Source } from './sources/source.ts'
 
 /** What an attempt needs of the task or the discovery that it belongs to. */
-export interface AttemptDefinition {
-  name: string
+export interface AttemptDefinition extends Batched {
   /** The resources that its handler needs. Null for most. */
   uses: Uses | null
   timeoutMs: number
@@ -58,7 +58,7 @@ export abstract class Attempt implements Run {
   readonly services: AttemptServices
   /** When its time-out, or the grace after an abort, is over. */
   deadlineMs: number
-  readonly #definition: AttemptDefinition
+  readonly definition: AttemptDefinition
   #onEnd: ((attempt: Attempt, outcome: AttemptOutcome) => void) | undefined
   #hooks: RunHooks | undefined
   #hasLeft = false
@@ -76,7 +76,7 @@ export abstract class Attempt implements Run {
     this.startedMs = services.clock.monotonicMs()
     this.deadlineMs = this.startedMs + this.timeoutMs
     this.services = services
-    this.#definition = definition
+    this.definition = definition
     this.context = new RunContext(this, services)
   }
 
@@ -126,6 +126,8 @@ export abstract class Attempt implements Run {
   }
 
   #call(input: unknown, hooks: RunHooks): unknown {
+    const { batches } = this.source
+    if (batches !== null) return batches.join(this, input)
     const { aroundRun } = hooks
     const call =
       aroundRun === undefined
@@ -137,7 +139,7 @@ export abstract class Attempt implements Run {
   /** The delay before the next attempt, if this one fails. A backoff function of the user's may throw: that must not lose the failure. */
   get retryAfterMs(): number {
     const { overrides, attempt } = this.claim
-    const policy = { ...this.#definition.retry, ...overrides?.retry }
+    const policy = { ...this.definition.retry, ...overrides?.retry }
     try {
       return retryDelayMs(policy, attempt, this.services.random())
     } catch {

@@ -36,6 +36,11 @@ export class Outbox {
     this.sinceMs ??= nowMs
   }
 
+  /** The items whose outcome the store does not know yet. */
+  get ids(): string[] {
+    return [...this.#settled, ...this.#returned].map(({ id }) => id)
+  }
+
   /** The worker held it and never started it. */
   returned(claim: ClaimProof, nowMs: number): void {
     this.#returned.push(claim)
@@ -106,24 +111,24 @@ export class Outbox {
 
 /** What has the store been told, and what has it answered? */
 export class Exchanges {
-  readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch'>
+  readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch' | 'sources'>
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY
   /** When the held items of a source are to be compared next. */
   readonly #compareAtMs = new Map<Source, number>()
   #reports: (() => void)[] = []
 
-  constructor(parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch'>) {
+  constructor(parts: Pick<WorkerParts, 'services' | 'inFlight' | 'prefetch' | 'sources'>) {
     this.#parts = parts
   }
 
   /** Settles what has finished, and claims what is next. After a failure the outbox has everything again. */
   async make(source: Source, session: string, want: WorkRequest | null): Promise<SourceAnswer> {
-    const { services, inFlight } = this.#parts
+    const { services } = this.#parts
     const unsent = source.outbox.take()
     const nowMs = services.clock.monotonicMs()
     const begun = this.#startsToTell(source, nowMs)
     const starts = begun.map(({ id, fence, startedAt }) => ({ id, fence, startedAt }))
-    const holding = this.#isInDoubt(source, nowMs) ? inFlight.ids(source) : undefined
+    const holding = this.#isInDoubt(source, nowMs) ? this.#holding(source) : undefined
     try {
       const answer = await source.exchange({ session, starts, ...unsent.parts, want, holding })
       const gaveBack = unsent.parts.outcomes.some(({ outcome }) => outcome.kind === 'returned')
@@ -136,6 +141,13 @@ export class Exchanges {
       unsent.putBack()
       throw error
     }
+  }
+
+  /** The store compares it with all claims of this kind, and some of them are of another source. */
+  #holding(source: Source): string[] {
+    const { inFlight, sources } = this.#parts
+    const others = sources.siblings(source).flatMap((one) => [...inFlight.ids(one), ...one.outbox.ids])
+    return [...inFlight.ids(source), ...others]
   }
 
   /** A remote store is not told about starts that are likely to have ended before the next exchange. */

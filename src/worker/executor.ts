@@ -6,7 +6,7 @@ import type { WorkerParts } from './worker-parts.ts'
 
 type ExecutorParts = Pick<
   WorkerParts,
-  'options' | 'services' | 'session' | 'inFlight' | 'prefetch' | 'resources' | 'polling' | 'state'
+  'options' | 'services' | 'session' | 'inFlight' | 'prefetch' | 'resources' | 'polling' | 'state' | 'batches'
 >
 
 /** What starts next? Starts claimed items, settles attempts whose handler returned, and starts prefetched items in their place. */
@@ -33,7 +33,7 @@ export class Executor {
     const rest = claims.filter((claim) => !claim.started)
     prefetched.add(rest, source, services.clock.monotonicMs())
     // They were claimed while the worker had free slots, so the end of no attempt would start them.
-    const free = Math.min(prefetched.size, options.concurrency - inFlight.running - this.#yielding.vacant)
+    const free = Math.min(prefetched.size, options.concurrency - inFlight.occupied - this.#yielding.vacant)
     // A remote store is asked for more first: it works while these run.
     if (free > 0 && isRemote) this.#yielding.startLater(free)
     else for (let n = 0; n < free; n++) this.#startNext()
@@ -43,7 +43,9 @@ export class Executor {
   /** While it is closed it starts nothing. Running attempts continue. */
   set isOpen(isOpen: boolean) {
     this.#isOpen = isOpen
-    if (!isOpen) this.returnPrefetched()
+    if (isOpen) return
+    this.returnPrefetched()
+    this.#parts.batches?.flush()
   }
 
   /** Prefetched items that wait for too long go back: another worker may be idle. */
@@ -68,6 +70,7 @@ export class Executor {
     if (!this.#isOpen) return this.return([claim], source)
     const { services, inFlight } = this.#parts
     const attempt = source.begin(claim, this.#runServices)
+    source.batches?.added()
     inFlight.add(attempt)
     if (services.emitter.hears('started')) services.emitter.emit('started', () => attempt.event)
     void attempt.run(services.hooks, this.#ended)
@@ -78,7 +81,10 @@ export class Executor {
     const nowMs = services.clock.monotonicMs()
     const ranMs = nowMs - attempt.startedMs
     inFlight.remove(attempt)
-    prefetch.ran(ranMs, nowMs)
+    // The time of a batch says nothing about a single item.
+    if (attempt.source.batches === null) prefetch.ran(ranMs, nowMs)
+    else attempt.source.batches.removed()
+    this.#parts.batches?.startReady()
     if (attempt.uses !== null) resources.release(attempt, attempt.trouble !== undefined)
     if (!attempt.settled) {
       inFlight.settle(attempt, outcome, nowMs)
@@ -93,9 +99,11 @@ export class Executor {
   }
 
   #startNext(): void {
-    const { inFlight, prefetch, polling } = this.#parts
+    const { inFlight, prefetch, polling, options, batches } = this.#parts
     const { source } = inFlight.prefetched
-    if (source !== undefined) {
+    // Many attempts of one call end in one slot.
+    const isTaken = batches !== null && inFlight.occupied >= options.concurrency
+    if (source !== undefined && !isTaken) {
       const next = inFlight.prefetched.next()!
       if (this.#parts.services.store.remote && inFlight.prefetched.size === prefetch.low) polling.nudge()
       return this.#start(next, source)

@@ -22,6 +22,8 @@ export interface InFlightOptions {
   /** Between an abort and the end of waiting for the handler. */
   graceMs: number
   watch?: RunWatch
+  /** Those of a worker that has batch handlers. */
+  batches?: { readonly folded: number }
   /** The worker can claim more, or has something to settle that should not wait. */
   onFree: () => void
 }
@@ -34,7 +36,7 @@ export class InFlight {
    * old table keeps its attempts, and the next table, from being collected young.
    */
   readonly #running: Attempt[] = []
-  readonly #options: InFlightOptions
+  readonly #options: Readonly<InFlightOptions>
   /** One timer for all attempts, set to the earliest deadline. */
   #timerAtMs = Number.POSITIVE_INFINITY
   #cancelTimer = () => {}
@@ -46,6 +48,11 @@ export class InFlight {
 
   get running(): number {
     return this.#running.length
+  }
+
+  /** The slots that are taken. A call of a batch handler takes one, however many attempts it is for. */
+  get occupied(): number {
+    return this.#running.length - (this.#options.batches?.folded ?? 0)
   }
 
   add(attempt: Attempt): void {

@@ -65,14 +65,25 @@ export class Loop {
     const { services, options, inFlight, prefetch, resources, state, sources, drained } = this.#worker
     const { isolation } = services
     if (!state.isWorking || !isolation.mayClaim(inFlight) || !sources.mayAsk(source)) return null
+    if (source.batches !== null) return this.#batchRequest(source)
     const ahead = prefetch.amount(options.concurrency)
     const without = resources.without()
     if (inFlight.prefetched.size > 0)
       return this.#asksEarly() ? { start: 0, ahead, empty: false, without } : null
-    const start = options.concurrency - inFlight.running
+    const start = options.concurrency - inFlight.occupied
     if (start <= 0) return null
     const empty = isolation.mayClaimSuspect(source)
     return { start, ahead, empty, thorough: drained.waiters.length > 0, without }
+  }
+
+  /** Items for all calls that could begin. */
+  #batchRequest(source: Source): WorkRequest | null {
+    const { services, resources, drained } = this.#worker
+    return source.batches!.request(source.batchSize, {
+      empty: services.isolation.mayClaimSuspect(source),
+      thorough: drained.waiters.length > 0,
+      without: resources.without(),
+    })
   }
 
   /** A remote store looks for the next short items while the worker runs those that it has. */
@@ -94,7 +105,8 @@ export class Loop {
     polling.heard(source, answer)
     // It was stopped or paused while the claim was under way, so it starts nothing new.
     if (!state.isWorking) return executor.return(claims, source)
-    if (request !== null) prefetch.claimed(claims.length, request, answer.unlimited === true)
+    if (request !== null && source.batches === null)
+      prefetch.claimed(claims.length, request, answer.unlimited === true)
     if (claims.length > 0) sources.gave(source)
     state.begins(claims.length)
     executor.start(claims, source)

@@ -113,12 +113,12 @@ export function answerTo(change: Change, worker: Listening): 'nothing' | 'look' 
 }
 
 function isWorthWaking(change: Change, { inFlight, options }: Listening): boolean {
-  const { running, prefetched } = inFlight
+  const { running, occupied, prefetched } = inFlight
   const what = change.kind === 'elsewhere' ? change.only : change.kind
   if (what === 'ended' || what === 'schedules') return false
   if (what === 'cancel') return running + prefetched.size > 0
   // A worker that is busy with short items makes an exchange within milliseconds anyway.
   if (prefetched.size > 0) return false
   const isOfTasks = change.kind === 'elsewhere' && change.task !== undefined
-  return (what !== 'work' && !isOfTasks) || running < options.concurrency
+  return (what !== 'work' && !isOfTasks) || occupied < options.concurrency
 }

@@ -1,3 +1,4 @@
+import type { Batches } from './batches/batches.ts'
 import type { Drained } from './drained.ts'
 import type { Executor } from './executor.ts'
 import type { InFlight } from './in-flight.ts'
@@ -22,6 +23,8 @@ export interface WorkerParts {
   inFlight: InFlight
   /** What starts next? */
   executor: Executor
+  /** Which items go into one call? Null: each has a call of its own. */
+  batches: Batches | null
   /** How many items does it hold beyond those that it can start? */
   prefetch: PrefetchPolicy
   /** Which items can it not run now, for want of a resource? */

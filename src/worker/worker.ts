@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { type GleanerError, StoppedError } from '../errors.ts'
+import { Batches } from './batches/batches.ts'
 import { Drained } from './drained.ts'
 import { Exchanges } from './exchange.ts'
 import { Executor } from './executor.ts'
@@ -50,7 +51,8 @@ export class Worker {
 
   /** Handlers that have not returned. */
   get running(): number {
-    return this.#parts.inFlight.running - this.#parts.resources.waiting
+    const { inFlight, batches, resources } = this.#parts
+    return inFlight.running - (batches?.withoutHandler ?? 0) - resources.waiting
   }
   /** The database knows it. */
   get hasSession(): boolean {
@@ -155,15 +157,32 @@ function partsOf(options: WorkerOptions, services: WorkerServices, onFailed: () 
   const { graceMs } = options.timings
   const parts = { options, services } as WorkerParts
   const polling = new Polling(clock, options.timings)
+  const batches = batchesOf(parts)
   return Object.assign(parts, {
     polling,
     sources: new Sources(options.sources),
     session: new WorkerSession(parts),
-    inFlight: new InFlight({ clock, emitter, watch, graceMs, onFree: () => polling.nudge() }),
+    inFlight: new InFlight({
+      clock,
+      emitter,
+      watch,
+      graceMs,
+      batches: batches ?? undefined,
+      onFree: () => polling.nudge(),
+    }),
+    batches,
     state: new WorkerState(parts, onFailed),
     resources: new ResourceTracker(parts),
     prefetch: new PrefetchPolicy(store.remote),
     executor: new Executor(parts),
     drained: new Drained(parts),
   })
+}
+
+function batchesOf(parts: WorkerParts): Batches | null {
+  const sources = parts.options.sources.filter(({ batchSize }) => batchSize > 0)
+  if (sources.length === 0) return null
+  const batches = new Batches(parts)
+  for (const source of sources) source.batches = batches
+  return batches
 }

@@ -240,7 +240,9 @@ const PROOFS: Record<string, Proof> = {
     expect(await world.said('tasks', 'retry', '--error', text, '--dry-run')).toMatch(
       /^(\d+) tasks? would be retried: \1 failed\n$/,
     )
-    expect(await world.said('tasks', 'retry', '--error', text, '--yes')).toMatch(/^\d+ tasks? retried: \d+ failed\n$/)
+    expect(await world.said('tasks', 'retry', '--error', text, '--yes')).toMatch(
+      /^\d+ tasks? retried: \d+ failed\n$/,
+    )
     await until('it has failed again', async () => (await world.status(id)) === 'failed')
   },
 

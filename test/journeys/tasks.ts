@@ -89,4 +89,21 @@ export const blocking = defineTask({
   },
 })
 
-export const tasks = [quick, effect, patient, stubborn, poison, blocking]
+/** Waits for the word `release`; a negative number takes its worker down. */
+export const bulk = defineTask({
+  name: 'bulk',
+  input: z.number(),
+  retry: { attempts: 10, base: 1, backoff: 'fixed' },
+  batch: { size: 100, wait: '50ms' },
+  run: async (inputs) => {
+    say('call', { inputs })
+    if (inputs.some((n) => n < 0)) {
+      process.kill(process.pid, 'SIGKILL')
+      await new Promise(() => {})
+    }
+    await told('release')
+    return inputs
+  },
+})
+
+export const tasks = [bulk, quick, effect, patient, stubborn, poison, blocking]

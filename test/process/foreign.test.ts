@@ -49,7 +49,7 @@ interface Stage {
 async function stage(
   command: readonly string[],
   tasks: readonly Task[] = [job, short, typed],
-  options: { concurrency?: number; graceMs?: number; path?: string } = {},
+  options: { concurrency?: number; graceMs?: number; path?: string; batches?: boolean } = {},
 ): Promise<Stage> {
   const frames: Frame[] = []
   const output: string[] = []
@@ -60,6 +60,7 @@ async function stage(
     env: process.env,
     lineMax: LINE_MAX,
     graceMs: options.graceMs ?? 5_000,
+    batches: options.batches ?? false,
     clock: systemClock,
     onFrame: (frame) => frames.push(frame),
     onOutput: (line) => output.push(line),
@@ -401,5 +402,80 @@ for m in told(): say("done", m["id"]) if m["type"] == "run" else exit()`),
     // Long before it would end by itself.
     expect(await Promise.race([program.stop(), sleep(30_000, 'still there', { ref: false })])).toBe(undefined)
     expect(() => process.kill(program.pid!, 0)).toThrow('ESRCH')
+  })
+})
+
+describe('a program that takes batches', () => {
+  const bulk = defineTask({
+    name: 'bulk',
+    queue: 'py',
+    input: z.number(),
+    output: z.number(),
+    retry: { attempts: 1 },
+    batch: { size: 10, wait: '50ms' },
+  })
+
+  async function outcomes(command: readonly string[], batches = true) {
+    const { gleaner, output } = await stage(command, [bulk], { batches })
+    const handles = await gleaner.enqueueMany(
+      bulk,
+      Array.from({ length: 10 }, (_, n) => n),
+    )
+    const ends = await Promise.allSettled(handles.map((handle) => handle.result(WAIT)))
+    const logs = await gleaner.tasks.logs(handles[0]!.id)
+    return {
+      output,
+      logs: logs.items.map(({ message }) => message),
+      results: ends.map((end) => (end.status === 'fulfilled' ? end.value : (end.reason as Error).message)),
+    }
+  }
+
+  test('answers for each item, or for all at once', async () => {
+    const each = await outcomes(
+      python(`
+for m in told():
+    if m["type"] != "batch": continue
+    for item in m["items"]:
+        if item["input"] == 3: say("failed", item["id"], error={"message": "no three", "kind": "permanent"})
+        else: say("done", item["id"], result=item["input"] * 2)
+`),
+    )
+    expect(each.results).toEqual([0, 2, 4, expect.stringContaining('no three'), 8, 10, 12, 14, 16, 18])
+    const all = await outcomes(
+      python(`
+for m in told():
+    if m["type"] == "batch":
+        say("log", m["id"], message="a batch of %d" % len(m["items"]))
+        say("done", m["id"], result=[item["input"] * 2 for item in m["items"]])
+`),
+    )
+    expect(all.results).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18])
+    expect(all.logs).toEqual(['a batch of 10'])
+  })
+
+  test('and fails one as a whole gets its halves, and the item that is to blame fails alone', async () => {
+    const { results, logs } = await outcomes(
+      python(`
+for m in told():
+    if m["type"] != "batch": continue
+    inputs = [item["input"] for item in m["items"]]
+    say("log", m["id"], message=str(len(inputs)))
+    if 6 in inputs: say("failed", m["id"], error="cannot do this")
+    else: say("done", m["id"], result=inputs)
+`),
+    )
+    expect(results).toEqual([0, 1, 2, 3, 4, 5, expect.stringContaining('cannot do this'), 7, 8, 9])
+    expect(logs).toEqual(['10', '5'])
+  })
+
+  test('is one whose pool says so: otherwise it gets one item after the other', async () => {
+    const { results } = await outcomes(
+      python(`
+for m in told():
+    if m["type"] == "run": say("done", m["id"], result=m["input"] + 1)
+`),
+      false,
+    )
+    expect(results).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 })

@@ -14,7 +14,7 @@ export function notesIn(table: string, run?: (row: { id: number }) => Promise<nu
     key: 'id',
     where: 'needs = 1',
     retry,
-    ...(run === undefined ? {} : { run: (row) => run(row as { id: number }) }),
+    ...(run === undefined ? {} : { run: (row: Record<string, any>) => run(row as { id: number }) }),
     done: (_result, row) => ({ needs: 0, runs: Number(row.runs) + 1 }),
   })
 }

@@ -8,7 +8,7 @@ import { findRedis } from '../../workplaces/redis.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
 import type { Suite } from '../suite.ts'
 import { drainAnyBacklog } from './backlog.ts'
-import { drainManyProcesses, drainOneProcess } from './drain.ts'
+import { drainInBatches, drainManyProcesses, drainOneProcess } from './drain.ts'
 import { enqueueMany, enqueueTogether } from './enqueue.ts'
 import { heldTransaction } from './held-transaction.ts'
 import { notes } from './notes.ts'
@@ -31,6 +31,7 @@ export const suite: Suite = {
     enqueueTogether,
     enqueueMany,
     drainOneProcess,
+    drainInBatches,
     drainManyProcesses,
     drainByStrategy,
     drainWithinLimits,

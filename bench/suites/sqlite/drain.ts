@@ -1,4 +1,6 @@
 import {
+  BATCH_TARGET,
+  batchEntries,
   drainEntry,
   ERRORS,
   fairShareTarget,
@@ -91,4 +93,15 @@ export const drainManyProcesses: Scenario = {
       over: 'every round',
     },
   ]),
+}
+
+export const drainInBatches: Scenario = {
+  id: 'drain-batches',
+  title: 'Drain 50 000 tasks, a batch handler with 100 items',
+  meaning:
+    '50 000 waiting tasks, a handler that gets 100 at a time and does nothing, until all are recorded as completed. Raw: claims 100, parses, and completes ' +
+    'them, in SQL of its own.',
+  metrics: [PER_SECOND, RSS],
+  entries: (bench) => batchEntries(bench, everyone(50_000, ['gleaner', 'sqlite/raw'])),
+  targets: [BATCH_TARGET],
 }

@@ -6,7 +6,7 @@ import { openFiles } from '../../workplaces/files.ts'
 import { openWorkplace } from '../../workplaces/workplace.ts'
 import type { Suite } from '../suite.ts'
 import { askAtAMillion, drainAnyBacklog } from './backlog.ts'
-import { drainManyProcesses, drainOneProcess } from './drain.ts'
+import { drainInBatches, drainManyProcesses, drainOneProcess } from './drain.ts'
 import { enqueueMany, enqueueOneByOneFull, enqueueOneByOneNormal, enqueueTogether } from './enqueue.ts'
 import { idleCost } from './idle.ts'
 import { notes } from './notes.ts'
@@ -28,6 +28,7 @@ export const suite: Suite = {
     enqueueTogether,
     enqueueMany,
     drainOneProcess,
+    drainInBatches,
     drainManyProcesses,
     drainByStrategy,
     drainWithinLimits,

@@ -15,6 +15,7 @@ import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
 import type { AttemptServices } from '../run-services.ts'
 import {
+  batchSizeOf,
   type Completing,
   Source,
   type SourceAnswer,
@@ -55,6 +56,10 @@ export class RowSource extends Source {
 
   uses() {
     return usesOf(this.#definitions.values())
+  }
+
+  get batchSize() {
+    return batchSizeOf(this.#definitions.values())
   }
 
   /** Listeners are told log lines and progress. Nothing stores them: the row is the only state. */
@@ -125,31 +130,26 @@ const PAGE = 100
 /** One attempt at a row. */
 class RowAttempt extends Attempt {
   declare readonly claim: RowClaim
+  declare readonly definition: DiscoveryDefinition
   readonly queue = null
-  readonly #definition: DiscoveryDefinition
-
-  constructor(claim: RowClaim, definition: DiscoveryDefinition, source: Source, services: AttemptServices) {
-    super(claim, definition, source, services)
-    this.#definition = definition
-  }
 
   get item(): string {
     return this.id
   }
 
   input(): unknown {
-    const { row: schema } = this.#definition
+    const { row: schema } = this.definition
     const { row, id } = this.claim
     return schema === undefined ? row : checkAgainst(schema, row, `row ${id}`)
   }
 
   protected handle(row: unknown): unknown {
     this.given = row
-    return this.#definition.run!(row, this.context)
+    return this.definition.run!(row, this.context)
   }
 
   completed(result: unknown): RowOutcome {
-    const values = doneValues(this.#definition, result, this.given)
+    const values = doneValues(this.definition, result, this.given)
     return { kind: 'completed', values, retryAfterMs: this.retryAfterMs }
   }
 

@@ -13,6 +13,7 @@ import type {
 import type { Overrides } from '../../store/ports/new-task.ts'
 import type { NewSession } from '../../store/ports/sessions.ts'
 import type { Attempt, SettledAttempt } from '../attempt.ts'
+import type { Batched, Batches } from '../batches/batches.ts'
 import { Outbox } from '../exchange.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import type { Reporting } from '../report/report.ts'
@@ -66,6 +67,8 @@ export abstract class Source {
   /** What it gives, for metrics. */
   abstract readonly kind: 'tasks' | 'rows'
   readonly outbox = new Outbox()
+  /** Collects its items for one call, if its definitions take many at once. */
+  batches: Batches | null = null
   /** When a delayed item becomes due, by the monotonic clock. */
   nextDueMs = Number.POSITIVE_INFINITY
   /** A suspect waits until the process is empty. */
@@ -80,6 +83,8 @@ export abstract class Source {
   abstract get serves(): Partial<Pick<NewSession, 'queues' | 'names' | 'discoveries' | 'strategies'>>
   /** The resources that its items need, by their names. */
   abstract uses(): [name: string, uses: Uses][]
+  /** How many items to hold for one call. 0: each item has a call of its own. */
+  abstract readonly batchSize: number
   /** Whether the worker exists for items of this name. If one of them lacks a resource, the worker is unhealthy. */
   expects(_name: string): boolean {
     return true
@@ -113,6 +118,17 @@ export abstract class Source {
   abstract hasDelayed(): Promise<boolean>
 }
 
+/** What is claimed for one call may belong to several. */
+const GROUPS_FACTOR = 4
+
+/** A source has either definitions whose handlers take many items, or others. */
+export function batchSizeOf(definitions: Iterable<Batched>): number {
+  const sizes = [...definitions].map(({ batch }) =>
+    batch === null ? 0 : batch.size * (batch.by === null ? 1 : GROUPS_FACTOR),
+  )
+  return Math.max(0, ...sizes)
+}
+
 /** The resources of the definitions that need any. */
 export function usesOf(definitions: Iterable<{ name: string; uses: Uses | null }>): [string, Uses][] {
   return [...definitions].flatMap(({ name, uses }) => (uses === null ? [] : [[name, uses]]))
@@ -128,8 +144,15 @@ export class Sources {
 
   /** What a session says that it serves. */
   get serves(): Pick<NewSession, 'queues' | 'names' | 'strategies'> & { discoveries: readonly string[] } {
-    const nothing = { queues: [], names: [], discoveries: [] }
-    return Object.assign(nothing, ...this.#all.map((source) => source.serves))
+    const all = this.#all.map((source) => source.serves)
+    const of = (what: 'queues' | 'names' | 'discoveries') => [
+      ...new Set(all.flatMap((one) => one[what] ?? [])),
+    ]
+    const strategies = all.find((one) => one.strategies !== undefined)?.strategies
+    return {
+      ...{ queues: of('queues'), names: of('names'), discoveries: of('discoveries') },
+      ...(strategies !== undefined && { strategies }),
+    }
   }
 
   /** Any program that writes a row may bring work. Tasks come from stores, which signal it. */
@@ -140,6 +163,11 @@ export class Sources {
   /** In their order now, which may change meanwhile. */
   inTurn(): readonly Source[] {
     return this.#all.length === 1 ? this.#all : [...this.#all]
+  }
+
+  /** The other source of the same kind: the store knows the items of both together. */
+  siblings(source: Source): Source[] {
+    return this.#all.filter((one) => one !== source && one.kind === source.kind)
   }
 
   gave(source: Source): void {

@@ -10,7 +10,7 @@ import { Attempt, type SettledAttempt } from '../attempt.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
 import { type Reporting, reportTask } from '../report/report.ts'
 import type { AttemptServices } from '../run-services.ts'
-import { type Completing, Source, type SourceExchange, usesOf } from './source.ts'
+import { batchSizeOf, type Completing, Source, type SourceExchange, usesOf } from './source.ts'
 
 /** Tasks that an app enqueued. */
 export class TaskSource extends Source {
@@ -45,6 +45,10 @@ export class TaskSource extends Source {
 
   uses() {
     return usesOf(this.#definitions.values())
+  }
+
+  get batchSize() {
+    return batchSizeOf(this.#definitions.values())
   }
 
   /** A task may be enqueued into any queue. Most stay in their own. */
@@ -111,13 +115,12 @@ export class TaskSource extends Source {
 /** One attempt at a task. */
 class TaskAttempt extends Attempt {
   declare readonly claim: Claim
+  declare readonly definition: TaskDefinition
   readonly queue: string
-  readonly #definition: TaskDefinition
 
   constructor(claim: Claim, definition: TaskDefinition, source: Source, services: AttemptServices) {
     super(claim, definition, source, services)
     this.queue = claim.queue
-    this.#definition = definition
   }
 
   get item(): string {
@@ -125,13 +128,13 @@ class TaskAttempt extends Attempt {
   }
 
   input(): unknown {
-    const { input: schema, name } = this.#definition
+    const { input: schema, name } = this.definition
     const input = this.claim.input === null ? undefined : readExactly(this.claim.input)
     return schema === undefined ? input : checkAgainst(schema, input, `input of ${name}`)
   }
 
   protected handle(input: unknown): unknown {
-    return this.#definition.run!(input, this.context)
+    return this.definition.run!(input, this.context)
   }
 
   completed(result: unknown): Outcome {
