@@ -1,4 +1,5 @@
 import { ALTERED_TABLES } from './altered-tables.ts'
+import { BATCHES } from './batches.ts'
 import { BOUNDS } from './bounds.ts'
 import { CLAIMS } from './claims.ts'
 import { CLI } from './cli.ts'
@@ -1698,6 +1699,7 @@ export const GUARDS: readonly Guard[] = [
   ...ALTERED_TABLES,
   ...BOUNDS,
   ...SQLITE_FILES,
+  ...BATCHES,
   ...STATES,
   ...SQLITE_LIBRARIES,
   ...STRATEGIES,
