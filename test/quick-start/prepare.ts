@@ -9,8 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import { build } from 'vite'
 import { SINGLE_FILES } from './environment.ts'
 
@@ -73,7 +72,9 @@ function stripped(path: string): Buffer | undefined {
 }
 
 async function bundle(name: string): Promise<void> {
-  const { version } = createRequire(import.meta.url)(`${name}/package.json`)
+  const require = createRequire(import.meta.url)
+  // The test runner has no `import.meta.resolve`, and `require` would find the other format.
+  const { version, module } = require(`${name}/package.json`)
   const [file, stamp] = [join(FOLDER, `${name}.mjs`), join(FOLDER, `${name}-${version}`)]
   if (existsSync(file) && existsSync(stamp)) return
   const own = join(FOLDER, `${name}-${process.pid}`)
@@ -84,7 +85,7 @@ async function bundle(name: string): Promise<void> {
     publicDir: false,
     ssr: { noExternal: true },
     build: {
-      ssr: fileURLToPath(import.meta.resolve(name)),
+      ssr: join(dirname(require.resolve(`${name}/package.json`)), module),
       outDir: own,
       minify: false,
       rolldownOptions: { output: { entryFileNames: 'whole.mjs' } },
