@@ -1,9 +1,19 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Guard, isNamed, rotOf } from '../../tools/guards/guard.ts'
 import { GUARDS } from '../../tools/guards/list.ts'
+import { identifiersOf, type Place, placesOf } from '../../tools/guards/locate.ts'
 import { type Proof, proveGuards } from '../../tools/guards/prove.ts'
 import { listTests } from '../../tools/guards/vitest.ts'
 
@@ -29,8 +39,18 @@ describe('the list of guards', () => {
     expect(new Set(GUARDS.map(({ name }) => name)).size).toBe(GUARDS.length)
   })
 
-  test.each(GUARDS)('$name: its text occurs once', (guard) => {
+  test.each(GUARDS)('$name: it is found once', (guard) => {
     expect(rotOf(checkout, guard)).toBeUndefined()
+  })
+
+  test.each(GUARDS)('$name: it is found where it was, whatever it names is renamed', ({ file, find }) => {
+    const code = readFileSync(join(checkout, file), 'utf8')
+    const [place] = placesOf(file, code, find)
+    for (const name of namesIn(file, code, place!)) {
+      const renamed = rename(file, code, name)
+      const found = placesOf(file, renamed.code, find).map(({ start }) => begin(renamed.code, start))
+      expect(found, name).toEqual([renamed.at(begin(code, place!.start))])
+    }
   })
 
   test.each(GUARDS)('$name: its test exists', ({ test: { file, title } }) => {
@@ -38,6 +58,31 @@ describe('the list of guards', () => {
     expect(names.filter((name) => isNamed(name, title))).not.toEqual([])
   })
 })
+
+function namesIn(file: string, code: string, { start, end }: Place): Set<string> {
+  const identifiers = [...identifiersOf(file, code)]
+  return new Set(
+    identifiers.filter(([at, to]) => at >= start && to <= end).map(([at, to]) => code.slice(at, to)),
+  )
+}
+
+/** Everything of this name in the module gets another one. `at`: where a place of the old code is in the new one. */
+function rename(file: string, code: string, name: string): { code: string; at: (place: number) => number } {
+  const ends = [...identifiersOf(file, code)]
+    .filter(([at, to]) => code.slice(at, to) === name)
+    .map(([, to]) => to)
+    .sort((a, b) => b - a)
+  const other = '_of_another_name'
+  return {
+    code: ends.reduce((text, end) => text.slice(0, end) + other + text.slice(end), code),
+    at: (place) => place + ends.filter((end) => end <= place).length * other.length,
+  }
+}
+
+/** Space before it does not matter. */
+function begin(code: string, place: number): number {
+  return place + /^\s*/.exec(code.slice(place))![0].length
+}
 
 describe('taking a guard out', () => {
   const root = join(scratch, 'planted')
@@ -58,6 +103,16 @@ describe('taking a guard out', () => {
     [
       'is noticed when its test fails',
       age,
+      { kind: 'noticed', failure: expect.stringContaining('too young') },
+    ],
+    [
+      'is noticed when its variables have other names in the code, and it is in another file',
+      {
+        ...age,
+        file: 'src/moved.ts',
+        find: 'if (years < 18) return "too young"',
+        replace: 'if (years < 0) return "too young"',
+      },
       { kind: 'noticed', failure: expect.stringContaining('too young') },
     ],
     [
