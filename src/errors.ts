@@ -59,6 +59,8 @@ export type ErrorCode =
   | 'SUPERVISOR_RUNS'
   | 'TASK_CANCELLED'
   | 'TASK_FAILED'
+  | 'SIGNAL_TIMEOUT'
+  | 'SIGNAL_TOO_LARGE'
   | 'TASK_GONE'
   | 'TASK_STATE'
   | 'TIMEOUT'
@@ -186,6 +188,16 @@ export class StepTimeout extends GleanerError {
   }
 }
 
+/** What `ctx.waitFor` rejects with when no signal came in time. A later attempt gets the same answer. */
+export class SignalTimeout extends GleanerError {
+  constructor(signal: string) {
+    super(`the signal ${signal} did not come in time`, {
+      code: 'SIGNAL_TIMEOUT',
+      hint: 'Catch it to go on without the signal, or raise `timeout` of ctx.waitFor.',
+    })
+  }
+}
+
 /** `ctx.signal.reason` when the worker stops and its drain time is over. */
 export class StoppedError extends GleanerError {
   constructor() {
@@ -278,6 +290,7 @@ for (const ours of [
   InputError,
   StoreError,
   ClaimLostError,
+  SignalTimeout,
   StepTimeout,
   TimeoutError,
   StoppedError,

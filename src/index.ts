@@ -46,6 +46,10 @@ export type {
   Register,
   Retry,
   SaveCursor,
+  SendSignal,
+  SendSignalNow,
+  SignalSent,
+  SignalTarget,
   SqliteTx,
   StepContext,
   StepOptions,
@@ -54,6 +58,7 @@ export type {
   Task,
   TaskOptions,
   Tx,
+  WaitForOptions,
 } from './define/types.ts'
 export type { DiscoveryManagement, RowQuery } from './discovery/manage.ts'
 export type { DiscoveryStats } from './discovery/stats.ts'
@@ -78,6 +83,7 @@ export {
   PermanentError,
   ResourceError,
   RetryLater,
+  SignalTimeout,
   StepTimeout,
   StoppedError,
   StoreError,
@@ -110,6 +116,7 @@ export type {
   TaskRecord,
   TaskStatus,
 } from './model/task.ts'
+export type { Wait, WaitKind } from './model/wait.ts'
 export type {
   Health,
   LastExit,

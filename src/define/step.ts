@@ -6,7 +6,7 @@ import { refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import { retryPolicy } from './retry.ts'
 import { checkSchema } from './task.ts'
-import type { StepOptions } from './types.ts'
+import type { StepOptions, WaitForOptions } from './types.ts'
 
 const NAME_MAX = 200
 const OPTIONS = ['retry', 'timeout', 'schema', 'atomic']
@@ -48,6 +48,35 @@ export function checkStep(name: string, work: unknown, options: StepOptions = {}
 
 export function checkSleep(name: string): void {
   checkStepName(name)
+}
+
+const WAIT_OPTIONS = ['schema', 'timeout']
+
+export interface CheckedWait {
+  name: string
+  timeoutMs: number | null
+  schema: Std | null
+}
+
+export function checkWait(name: string, options: WaitForOptions = {}): CheckedWait {
+  const what = `waitFor ${checkSignalName(name)}`
+  if (typeof options !== 'object' || options === null)
+    throw bad(`${what}: options are ${shown(options)}`, 'Use an object.')
+  refuseUnknown(options, WAIT_OPTIONS, what)
+  const { schema, timeout } = options
+  return {
+    name,
+    timeoutMs: timeout === undefined ? null : durationMs(timeout, `${what}: timeout`),
+    schema: checkSchema(schema, `${what}: schema`) ?? null,
+  }
+}
+
+export function checkSignalName(name: string): string {
+  if (typeof name === 'string' && name !== '' && name.length <= NAME_MAX) return name
+  throw bad(
+    `a signal with the name ${shown(name)} is not possible`,
+    `Use a text of 1 to ${NAME_MAX} characters.`,
+  )
 }
 
 export function dateMs(date: Date, what: string): number {

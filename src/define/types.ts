@@ -93,6 +93,12 @@ export interface Context<U extends Resources = {}> {
   sleepUntil(name: string, date: Date): Promise<void>
   /** The same, without a name of its own. */
   sleepUntil(date: Date): Promise<void>
+  /**
+   * Waits for a signal that `gleaner.signal` sends, and resolves with its payload. If it has not come yet, the run ends, and the handler runs again
+   * when it comes. Meanwhile it holds no slot, no lease and no memory, and no attempt is charged. Rejects with `SignalTimeout` after `timeout`.
+   */
+  waitFor<S extends Std>(signal: string, options: WaitForOptions & { schema: S }): Promise<Std.InferOutput<S>>
+  waitFor<T = any>(signal: string, options?: WaitForOptions): Promise<T>
 }
 
 /** How one step runs. */
@@ -105,6 +111,32 @@ export interface StepOptions {
   schema?: Std
   /** Hands the function a transaction: its writes and the step are one commit. */
   atomic?: boolean
+}
+
+/** How a run waits for a signal. */
+export interface WaitForOptions {
+  /** Checks the payload. A payload that does not fit fails the task for good. */
+  schema?: Std
+  /** How long to wait, counted from the first time that a run comes to it. Default: for ever. */
+  timeout?: Duration
+}
+
+/** Whom a signal is for: the id of a task, the key that a task holds, or a row. */
+export type SignalTarget =
+  | string
+  | { task: Task<any, any> | string; key: string }
+  | { discovery: string; row: string }
+
+/** Sends a signal to one task or row. */
+export type SendSignal = (target: SignalTarget, signal: string, payload?: unknown) => Promise<SignalSent>
+
+/** The same inside a transaction of SQLite: at once. */
+export type SendSignalNow = (target: SignalTarget, signal: string, payload?: unknown) => SignalSent
+
+/** What became of a signal. */
+export interface SignalSent {
+  /** True: it waited for this signal, and runs again now. False: the signal is kept until a run waits for it. */
+  resumed: boolean
 }
 
 /** What a step's function gets. */

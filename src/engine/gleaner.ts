@@ -8,6 +8,8 @@ import type {
   Handle,
   NodeSqliteTx,
   PostgresTx,
+  SendSignal,
+  SendSignalNow,
   SqliteTx,
   Task,
 } from '../define/types.ts'
@@ -166,10 +168,12 @@ export interface Gleaner {
     inputs: readonly NoInfer<I>[],
     options?: EnqueueManyOptions<NoInfer<I>>,
   ): Promise<Handle<R>[]>
-  /** Enqueues inside your own transaction. The task exists when the transaction commits. */
-  within(db: NodeSqliteTx | SqliteTx): { enqueue: EnqueueNow }
+  /** Sends a signal to a task or a row that waits for it with `ctx.waitFor`, or will. When the promise resolves, the signal is stored. */
+  signal: SendSignal
+  /** Enqueues, or sends signals, inside your own transaction. What you enqueued and sent exists when the transaction commits. */
+  within(db: NodeSqliteTx | SqliteTx): { enqueue: EnqueueNow; signal: SendSignalNow }
   /** The same, with a client of `pg` that has a transaction open. */
-  within(client: PostgresTx): { enqueue: Enqueue }
+  within(client: PostgresTx): { enqueue: Enqueue; signal: SendSignal }
   /** The handle of a task that this or another process enqueued earlier. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
   /** Starts a worker in this process. */

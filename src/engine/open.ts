@@ -20,6 +20,7 @@ import { pauseQueue, resumeEverything } from '../queue/pausing.ts'
 import { type Occurrences, occurrencesOf } from '../queue/recurring.ts'
 import { TaskRegistry } from '../queue/registry.ts'
 import { scheduleManagement } from '../queue/schedules.ts'
+import { sendSignal } from '../queue/signals.ts'
 import { openStore } from '../store/by-url/open.ts'
 import type { PlannedDiscovery } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -172,6 +173,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     [INSIDE]: { store, registry, durability, retention, onProblem, tracing: hooks.tracing, claims },
     enqueue,
     enqueueMany: (task, inputs, options) => enqueuer.enqueueMany(task, inputs, options),
+    signal: (...signal) => sendSignal(store, checked.stepBytes, signal),
     within: (transaction: any) => enqueuer.within(transaction),
     handle: (task, id) => new TaskHandle(String(id), false, registry.of(task), handles),
     work({ id = `worker:pid${process.pid}:${workers.length}`, ...options } = {}) {
@@ -239,14 +241,14 @@ async function closeAll({ background, claims, workers, reporting, ...shared }: R
 
 /** What all workers and verbs of an engine share. */
 function sharedOf({ store, clock, random, startKeeper, stepHooks }: EngineDeps, checked: Checked) {
-  const { registry, timings, payloadLimit } = checked
+  const { registry, timings, payloadLimit, stepBytes } = checked
   const emitter = new Emitter()
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
   const hooks: RunHooks = { ...checked.hooks, ...stepHooks, tracing }
   const meter = new Meter(store.admin, clock, timings.metricsMs)
   const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
-  const enqueuer = new Enqueuer({ registry, handles, payloadLimit, meter, tracing })
+  const enqueuer = new Enqueuer({ registry, handles, payloadLimit, stepBytes, meter, tracing })
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const keeper = new Keeper(store.sessions.renewal(), timings.leaseMs, onProblem, startKeeper)

@@ -46,6 +46,7 @@ const STATUSES: Partial<Record<Code, number>> = {
   STORE_IN_USE: 409,
   TASK_STATE: 409,
   RESULT_TOO_LARGE: 413,
+  SIGNAL_TOO_LARGE: 413,
   TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   // What was sent is a request that we understand; the task's own schema does not want it.

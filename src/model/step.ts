@@ -22,7 +22,9 @@ export interface KeptStep {
 }
 
 /** A step as every reader sees it: library, command line and HTTP alike. */
-export interface StepRecord extends Omit<KeptStep, 'value'> {
+export interface StepRecord extends Omit<KeptStep, 'value' | 'kind'> {
+  /** As it is stored. `sent`: a signal that no step has taken yet, with the number 0. */
+  kind: StepKind | 'sent'
   /** The result, the cursor that was saved last, or the payload of the signal. */
   value: unknown
 }

@@ -1,5 +1,5 @@
 import type { TaskDefinition } from '../define/task.ts'
-import type { EnqueueManyOptions, EnqueueOptions, Handle, Task } from '../define/types.ts'
+import type { EnqueueManyOptions, EnqueueOptions, Handle, SendSignal, Task } from '../define/types.ts'
 import { InputError, StoreError } from '../errors.ts'
 import type { Meter } from '../observe/meter.ts'
 import type { Tracing } from '../observe/tracing.ts'
@@ -7,6 +7,7 @@ import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
 import { type HandleServices, TaskHandle } from './handle.ts'
 import { newTask } from './new-task.ts'
 import type { TaskRegistry } from './registry.ts'
+import { sendSignalWithin } from './signals.ts'
 
 /** Tasks that are checked before the event loop gets its turn. */
 const CHECKED_AT_ONCE = 1_000
@@ -20,6 +21,8 @@ interface EnqueuerOptions {
   registry: TaskRegistry
   handles: HandleServices
   payloadLimit: number
+  /** The largest payload of a signal. */
+  stepBytes: number
   meter: Meter
   tracing?: Tracing
 }
@@ -29,13 +32,15 @@ export class Enqueuer {
   readonly #registry: TaskRegistry
   readonly #handles: HandleServices
   readonly #payloadLimit: number
+  readonly #stepBytes: number
   readonly #meter: Meter
   readonly #tracing: Tracing | undefined
 
-  constructor({ registry, handles, payloadLimit, meter, tracing }: EnqueuerOptions) {
+  constructor({ registry, handles, payloadLimit, stepBytes, meter, tracing }: EnqueuerOptions) {
     this.#registry = registry
     this.#handles = handles
     this.#payloadLimit = payloadLimit
+    this.#stepBytes = stepBytes
     this.#meter = meter
     this.#tracing = tracing
   }
@@ -81,9 +86,13 @@ export class Enqueuer {
   }
 
   /** Takes part in a transaction of the user's own. */
-  within(transaction: unknown): { enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any } {
+  within(transaction: unknown): {
+    enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any
+    signal: (...signal: Parameters<SendSignal>) => any
+  } {
     const within = this.#handles.store.tasks.within(transaction)
     return {
+      signal: (...signal) => sendSignalWithin(within, this.#stepBytes, signal),
       enqueue: (task, input, options) => {
         const definition = this.#registry.of(task)
         const checked = newTask(definition, input, options, this.#payloadLimit)

@@ -1,6 +1,6 @@
 import { shown } from '../define/names.ts'
 import { dateMs } from '../define/step.ts'
-import type { Context, Enqueue, StepOptions, Tx } from '../define/types.ts'
+import type { Context, Enqueue, StepOptions, Tx, WaitForOptions } from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
 import { writable } from '../exact-json.ts'
@@ -132,6 +132,10 @@ export class RunContext implements Context {
   sleepUntil(...given: [name: string, date: Date] | [date: Date]): Promise<void> {
     const [name, date] = given.length === 1 ? ['sleepUntil', given[0]] : given
     return this.#allSteps.sleep(name, () => dateMs(date, 'sleepUntil') - this.#services.clock.now())
+  }
+
+  waitFor(signal: string, options?: WaitForOptions): Promise<any> {
+    return this.#allSteps.waitFor(signal, options)
   }
 
   /** The code has changed since an earlier attempt kept them. Their results are not used; nothing else is wrong. */

@@ -6,6 +6,7 @@ import {
   PermanentError,
   ResourceError,
   RetryLater,
+  SignalTimeout,
   StoppedError,
   TaskCancelled,
   TimeoutError,
@@ -37,8 +38,9 @@ export function outcomeOfError(attempt: FailedAttempt, error: unknown): Outcome 
   if (reason instanceof TimeoutError) return failed(attempt, 'timeout', reason)
   if (error instanceof RetryLater) return later(error)
   if (error instanceof ResourceError) return broken(attempt, error)
-  // The same input or result would be refused again.
-  if (error instanceof PermanentError || isRefusal(error)) return permanent(error)
+  // The same input or result would be refused again, and a wait that timed out stays so.
+  if (error instanceof PermanentError || error instanceof SignalTimeout || isRefusal(error))
+    return permanent(error)
   if (isOutage(error)) return withoutStore(attempt, error)
   return failed(attempt, 'error', error)
 }

@@ -38,7 +38,7 @@ async function suspend(world: World, worker: Claimant, some: Waiting = {}): Prom
 }
 
 function send(world: World, item: string, payload: string | null = '{"by":"ada"}', name = 'approval') {
-  return world.store.steps.sendSignal({ item, name, payload })
+  return world.store.steps.sendSignal({ to: { item }, name, payload })
 }
 
 export const suspending: Theme = (specify, expect) => {

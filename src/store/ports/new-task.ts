@@ -1,6 +1,7 @@
 import type { Carrier } from '../../define/telemetry.ts'
 import type { WhenHeld } from '../../model/held-key.ts'
 import type { Requires } from '../../model/task.ts'
+import type { NewSignal, SignalAnswer } from './steps.ts'
 
 export interface NewTask {
   name: string
@@ -39,4 +40,5 @@ export interface Enqueued {
 export interface Within {
   readonly synchronous: boolean
   enqueue(tasks: readonly NewTask[]): Enqueued[] | Promise<Enqueued[]>
+  signal(signal: NewSignal): SignalAnswer | Promise<SignalAnswer>
 }

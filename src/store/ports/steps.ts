@@ -63,8 +63,8 @@ export type AwaitedSignal =
   | { kind: 'waits'; until: number | null; leftMs: number | null }
 
 export interface NewSignal {
-  /** The id of a task, or `<discovery>/<key>` of a row. */
-  item: string
+  /** An item: the id of a task, or `<discovery>/<key>` of a row. Or the task of this name that has this key and is not finished. */
+  to: { item: string } | { task: string; key: string }
   name: string
   /** JSON. Null for none. */
   payload: string | null

@@ -21,9 +21,10 @@ import { countingLimits, freeSlot } from './limits/counters.ts'
 import { postgresMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
 import { giveBackUnreachable } from './maintenance/unreachable.ts'
-import { postgresChanging, postgresResuming } from './manage/changing.ts'
+import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { addMetrics } from './manage/metrics.ts'
+import { postgresResuming } from './manage/resuming.ts'
 import { emptyMemory } from './memory.ts'
 import {
   configureQueues,

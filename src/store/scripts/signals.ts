@@ -1,13 +1,21 @@
 import { readRowId } from '../../model/row.ts'
-import type { KeptSignal, Wait } from '../../model/wait.ts'
+import type { KeptSignal } from '../../model/wait.ts'
 import type { NewSignal, SignalAnswer } from '../ports/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
+import { rowid, storedKey } from '../task-row.ts'
+import { takeSignal } from './take-signal.ts'
+import { type ResumingTasks, resumeItems } from './waits.ts'
 
-/** In a transaction: a signal is stored, and an item that waits for it is to be resumed. */
-export function* sendSignal(db: Dialect, signal: NewSignal): Script<SignalAnswer> {
-  const { item, name, payload } = signal
+/** In a transaction: a signal is stored, and an item that waits for it is resumed. Tell the workers after the commit. */
+export function* sendSignal(
+  db: Dialect,
+  resuming: ResumingTasks,
+  { to, name, payload }: NewSignal,
+): Script<SignalAnswer> {
+  const item = 'item' in to ? to.item : yield* holderOfKey(db, to)
+  if (item === null) return 'gone'
   const state = yield* readRowId(item) === null ? lockTask(db, item) : lockRow(db, item)
   if (state === 'gone' || state === 'finished') return state
   yield* change(sql`
@@ -17,14 +25,28 @@ export function* sendSignal(db: Dialect, signal: NewSignal): Script<SignalAnswer
     SELECT number FROM gleaner.waits WHERE item = ${item} AND kind = 'signal' AND name = ${name} ORDER BY number LIMIT 1`)
   if (wait === undefined) return 'kept'
   const { number } = wait
-  return (yield* takeSignal(db, item, { name, number }, yield* db.time())) ? 'resumes' : 'kept'
+  if (!(yield* takeSignal(db, item, { name, number }, yield* db.time()))) return 'kept'
+  yield* resumeItems(db, resuming, [item])
+  return 'resumes'
+}
+
+/** A task that took its key for ever may have finished. */
+function* holderOfKey(db: Dialect, { task, key }: { task: string; key: string }): Script<string | null> {
+  const stored = storedKey({ name: task, key })!
+  const active = yield* one<{ id: number }>(
+    sql`SELECT t.id FROM gleaner.tasks AS t WHERE ${db.schema.hasActiveKey([stored])}`,
+  )
+  const holder =
+    active ??
+    (yield* one<{ id: number }>(sql`SELECT task AS id FROM gleaner.forever_keys WHERE key = ${stored}`))
+  return holder === undefined ? null : String(holder.id)
 }
 
 type State = 'gone' | 'finished' | { version: string | null }
 
 function* lockTask(db: Dialect, item: string): Script<State> {
   const task = yield* one<{ finished_at: number | null }>(sql`
-    SELECT finished_at FROM gleaner.tasks WHERE id = ${Number(item)} ${db.forUpdate}`)
+    SELECT finished_at FROM gleaner.tasks WHERE id = ${rowid(item)} ${db.forUpdate}`)
   if (task === undefined) return 'gone'
   return task.finished_at === null ? { version: null } : 'finished'
 }
@@ -44,27 +66,4 @@ export function* signalsOf(item: string): Script<KeptSignal[]> {
     sql`SELECT name, payload, sent_at FROM gleaner.signals WHERE item = ${item} ORDER BY id`,
   )
   return found.map(({ name, payload, sent_at }) => ({ name, payload, sentAt: sent_at }))
-}
-
-/**
- * In a transaction that has locked the item, or holds its claim: the oldest signal of this name becomes the result of the step that waits. A run
- * may ask for several of one name at the same time: each signal is taken once.
- */
-export function* takeSignal(
-  db: Dialect,
-  item: string,
-  { name, number }: Pick<Wait, 'name' | 'number'>,
-  now: number,
-): Script<boolean> {
-  const signal = yield* one<{ payload: string | null }>(sql`
-    DELETE FROM gleaner.signals WHERE id = (
-      SELECT id FROM gleaner.signals WHERE item = ${item} AND name = ${name} ORDER BY id LIMIT 1
-      ${db.forUpdate} ${db.skipLocked})
-    RETURNING payload`)
-  if (signal === undefined) return false
-  yield* change(sql`
-    INSERT INTO gleaner.steps (item, name, number, kind, value, attempt, started_at, kept_at)
-    VALUES (${item}, ${name}, ${number}, 'signal', ${signal.payload}, 0, ${now}, ${now})
-    ON CONFLICT (item, name, number) DO UPDATE SET kind = excluded.kind, value = excluded.value, kept_at = excluded.kept_at`)
-  return true
 }

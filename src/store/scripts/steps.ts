@@ -1,22 +1,14 @@
 import { readRowId } from '../../model/row.ts'
 import { type KeptStep, sleepLeftMs } from '../../model/step.ts'
 import type { ClaimProof, Effects } from '../ports/exchange.ts'
-import type {
-  AtomicStep,
-  AwaitedSignal,
-  NewSignal,
-  NewStep,
-  NewWait,
-  OpenedSteps,
-  SignalAnswer,
-  StepStore,
-} from '../ports/steps.ts'
+import type { AtomicStep, AwaitedSignal, NewStep, NewWait, OpenedSteps, StepStore } from '../ports/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
-import { sendSignal, signalsOf, takeSignal } from './signals.ts'
-import { forgetWaits, type ResumingTasks, resumeItems, waitsOf } from './waits.ts'
+import { sendSignal, signalsOf } from './signals.ts'
+import { takeSignal } from './take-signal.ts'
+import { forgetWaits, type ResumingTasks, waitsOf } from './waits.ts'
 
 export function stepStore(
   scripts: Scripts,
@@ -38,7 +30,7 @@ export function stepStore(
     // A power cut takes step and signal back together.
     awaitSignal: (session, wait) => scripts.writeCheaply(() => awaitSignal(db, rowid(session), wait)),
     async sendSignal(signal) {
-      const answer = await scripts.write(() => signalAndResume(db, resuming, signal))
+      const answer = await scripts.write(() => sendSignal(db, resuming, signal))
       if (answer === 'resumes') scripts.tell({ kind: 'work' })
       return answer
     },
@@ -126,12 +118,6 @@ function waitingStep(
 
 function answerOf({ kind, value }: WaitingStep): AwaitedSignal {
   return kind === 'timeout' ? { kind } : { kind: 'signal', value }
-}
-
-function* signalAndResume(db: Dialect, resuming: ResumingTasks, signal: NewSignal): Script<SignalAnswer> {
-  const answer = yield* sendSignal(db, signal)
-  if (answer === 'resumes') yield* resumeItems(db, resuming, [signal.item])
-  return answer
 }
 
 interface AtomicKeeping {

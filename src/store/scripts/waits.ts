@@ -4,7 +4,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { change, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
 import type { CounterChange } from './counter-change.ts'
-import { takeSignal } from './signals.ts'
+import { takeSignal } from './take-signal.ts'
 
 /** What each database does in its own way when suspended tasks become queued. */
 export interface ResumingTasks {
@@ -72,7 +72,8 @@ function* resumeTasks(db: Dialect, resuming: ResumingTasks, ids: readonly number
     WHERE t.id ${db.oneOf(ids)} AND t.status = 'suspended' ORDER BY t.id ${db.forUpdateOf('t')}`)
   if (found.length === 0) return []
   const now = yield* db.time()
-  const rowids = found.map(({ id }) => id)
+  // A connection of the user's own may answer large numbers as texts.
+  const rowids = found.map(({ id }) => Number(id))
   const ranks = yield* resuming.ranksIn(found, now)
   yield* change(sql`
     UPDATE gleaner.tasks AS t SET status = 'queued', rank = ${db.valueFor(sql`t.id`, rowids, ranks)}, run_after = ${now}

@@ -1,18 +1,25 @@
 import { encodePayload } from '../../define/payload.ts'
 import { checkAgainst } from '../../define/schema.ts'
-import { type CheckedStep, checkSleep, checkStep } from '../../define/step.ts'
-import type { SaveCursor, StepContext, StepOptions, Tx } from '../../define/types.ts'
-import { ClaimLostError, PermanentError, StepTimeout } from '../../errors.ts'
+import { type CheckedStep, type CheckedWait, checkSleep, checkStep, checkWait } from '../../define/step.ts'
+import type { SaveCursor, StepContext, StepOptions, Tx, WaitForOptions } from '../../define/types.ts'
+import { ClaimLostError, PermanentError, SignalTimeout, StepTimeout } from '../../errors.ts'
 import { readExactly } from '../../exact-json.ts'
 import { retryDelayMs } from '../../model/retry.ts'
 import { type KeptStep, sleepLeftMs, unvisited } from '../../model/step.ts'
-import type { NewStep } from '../../store/ports/steps.ts'
+import type { Wait } from '../../model/wait.ts'
+import type { AwaitedSignal, NewStep } from '../../store/ports/steps.ts'
 import { messageOf } from '../../thrown.ts'
 import { isFinal } from './final.ts'
 import type { StepServices } from './services.ts'
 import type { StepAttempt } from './step-attempt.ts'
 
 type Work = (given: any) => unknown
+
+/** The run ends until this time by the monotonic clock, or until one of these comes. Infinity: there is no such time. */
+interface Leaving {
+  untilMs: number
+  waits: readonly Wait[]
+}
 
 /** The steps of one attempt: what earlier attempts kept, and what this one keeps. */
 export class Steps {
@@ -25,8 +32,8 @@ export class Steps {
   /** How often each name was used. */
   readonly #numbers = new Map<string, number>()
   #running = 0
-  /** When the attempt runs again, once no step of it runs any more; by the monotonic clock. */
-  #leavesUntilMs: number | null = null
+  /** What the attempt ends for, once no step of it runs any more. */
+  #leaving: Leaving | null = null
 
   constructor(attempt: StepAttempt, services: StepServices) {
     this.#attempt = attempt
@@ -38,28 +45,71 @@ export class Steps {
     const step = checkStep(name, work, options)
     const number = this.#numberOf(name)
     const kept = await this.#find(name, number)
-    if (kept?.kind === 'result') return this.#read(step, kept.value, 'kept result')
-    this.#running += 1
-    try {
-      return await this.#runAndKeep(step, number, kept)
-    } finally {
-      this.#running -= 1
-      this.#leaveIfIdle()
-    }
+    if (kept?.kind === 'result') return this.#read(step, kept.value, `kept result of step ${name}`)
+    return this.#counted(() => this.#runAndKeep(step, number, kept))
   }
 
   /** Ends the attempt without an end of the handler: it runs again after this time, and the sleep is over then. */
   async sleep(name: string, forMs: () => number): Promise<void> {
     checkSleep(name)
     const number = this.#numberOf(name)
-    const kept = await this.#find(name, number)
-    const left = kept === undefined ? await this.#fallAsleep(name, number, forMs()) : this.#leftMs(kept)
-    if (left <= 0) return
-    const untilMs = this.#nowMs() + left
-    this.#leavesUntilMs = Math.min(this.#leavesUntilMs ?? untilMs, untilMs)
-    this.#leaveIfIdle()
-    // Never settled: the handler is not resumed, so neither `catch` nor `finally` of it runs.
-    return new Promise<void>((_, reject) => this.#attempt.context.onAbort(reject))
+    const left = await this.#counted(async () => {
+      const kept = await this.#find(name, number)
+      const left = kept === undefined ? await this.#fallAsleep(name, number, forMs()) : this.#leftMs(kept)
+      if (left > 0) this.#leaveFor(left, null)
+      return left
+    })
+    if (left > 0) await this.#neverResumed()
+  }
+
+  /** Ends the attempt without an end of the handler: it runs again when the signal comes, or the wait times out. */
+  async waitFor(signal: string, options: WaitForOptions | undefined): Promise<unknown> {
+    const wait = checkWait(signal, options)
+    const number = this.#numberOf(signal)
+    const answer = await this.#counted(async () => {
+      const kept = await this.#find(signal, number)
+      if (kept?.kind === 'signal' || kept?.kind === 'timeout') return { kind: kept.kind, value: kept.value }
+      const answer = await this.#awaitSignal(wait, number)
+      if (answer.kind === 'waits')
+        this.#leaveFor(answer.leftMs, { kind: 'signal', name: signal, number, until: answer.until })
+      return answer
+    })
+    if (answer.kind === 'waits') return this.#neverResumed()
+    if (answer.kind === 'timeout') throw new SignalTimeout(signal)
+    return this.#read(wait, answer.value, `payload of the signal ${signal}`)
+  }
+
+  async #awaitSignal({ name, timeoutMs }: CheckedWait, number: number): Promise<AwaitedSignal> {
+    const { id, fence, claim, services } = this.#attempt
+    const run = { name, number, attempt: claim.attempt, startedAt: services.clock.now(), timeoutMs }
+    const answer = await this.#services.store.awaitSignal(this.#session(), { claim: { id, fence }, ...run })
+    if (answer === null) throw this.#lost()
+    return answer
+  }
+
+  /** Called while it is counted as running: whatever runs beside it ends first, and the run waits for all of it. */
+  #leaveFor(leftMs: number | null, wait: Wait | null): void {
+    const untilMs = leftMs === null ? Number.POSITIVE_INFINITY : this.#nowMs() + leftMs
+    const before = this.#leaving ?? { untilMs: Number.POSITIVE_INFINITY, waits: [] }
+    this.#leaving = {
+      untilMs: Math.min(before.untilMs, untilMs),
+      waits: wait === null ? before.waits : [...before.waits, wait],
+    }
+  }
+
+  /** Never settled, unless the run is aborted: the handler is not resumed, so neither `catch` nor `finally` of it runs. */
+  #neverResumed(): Promise<never> {
+    return new Promise<never>((_, reject) => this.#attempt.context.onAbort(reject))
+  }
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1
+    try {
+      return await work()
+    } finally {
+      this.#running -= 1
+      this.#leaveIfIdle()
+    }
   }
 
   /** The handler has returned. The names of steps that an earlier attempt kept and this one did not come to. */
@@ -79,14 +129,14 @@ export class Steps {
         const record = (kind: NewStep['kind'], value: string | null) =>
           this.#record(step.name, number, { kind, value, startedAt })
         if (step.atomic) return await this.#runAtomic(step, record('result', null))
-        const cursor = this.#read({ name: step.name }, saved, 'cursor')
+        const cursor = this.#read({}, saved, `cursor of step ${step.name}`)
         const save: SaveCursor = async (reached) => {
           saved = this.#encode(step.name, reached)
           await cursors.save(this.#attempt, record('cursor', saved))
         }
         const result = await this.#call(step, { attempt, cursor, save })
         const value = this.#encode(step.name, result)
-        const answer = await this.#read(step, value, 'result')
+        const answer = await this.#read(step, value, `result of step ${step.name}`)
         await cursors.forget(this.#attempt, step.name, number)
         await this.#keep(record('result', value))
         return answer
@@ -126,7 +176,7 @@ export class Steps {
       },
     })
     if (!kept) throw this.#lost()
-    return this.#read(step, value, 'result')
+    return this.#read(step, value, `result of step ${step.name}`)
   }
 
   #call(
@@ -206,11 +256,12 @@ export class Steps {
 
   /** Steps that still run may end first: what they have done would otherwise be done again. */
   #leaveIfIdle(): void {
-    if (this.#leavesUntilMs === null || this.#running > 0) return
-    this.#attempt.leave({
-      kind: 'later',
-      afterMs: Math.max(0, Math.ceil(this.#leavesUntilMs - this.#nowMs())),
-    })
+    if (this.#leaving === null || this.#running > 0) return
+    const { untilMs, waits } = this.#leaving
+    const afterMs = Number.isFinite(untilMs) ? Math.max(0, Math.ceil(untilMs - this.#nowMs())) : null
+    this.#attempt.leave(
+      waits.length === 0 ? { kind: 'later', afterMs: afterMs ?? 0 } : { kind: 'waits', waits, afterMs },
+    )
   }
 
   #encode(name: string, value: unknown): string | null {
@@ -218,20 +269,14 @@ export class Steps {
   }
 
   /** What the handler is given is always what a later attempt would be given. */
-  #read(
-    { name, schema }: Pick<CheckedStep, 'name'> & Partial<CheckedStep>,
-    value: string | null,
-    what: string,
-  ): unknown {
+  #read({ schema }: { schema?: CheckedStep['schema'] }, value: string | null, what: string): unknown {
     const result = value === null ? undefined : readExactly(value)
     if (schema === undefined || schema === null) return result
     const refuse = (error: unknown) => {
-      throw new PermanentError(`the ${what} of step ${name} does not fit its schema: ${messageOf(error)}`, {
-        cause: error,
-      })
+      throw new PermanentError(`the ${what} does not fit its schema: ${messageOf(error)}`, { cause: error })
     }
     try {
-      const checked = checkAgainst(schema, result, `step ${name}`)
+      const checked = checkAgainst(schema, result, what)
       return checked instanceof Promise ? checked.catch(refuse) : checked
     } catch (error) {
       return refuse(error)

@@ -1,14 +1,13 @@
 import type { ChangingTasks } from '../../scripts/task-changes.ts'
 import type { Known } from '../../scripts/task-records.ts'
-import type { ResumingTasks } from '../../scripts/waits.ts'
 import { native } from '../../sql/script.ts'
 import type { Memory } from '../memory.ts'
 import type { Newcomer } from '../order/queue-cache.ts'
 import type { Sql } from '../server/sql.ts'
 import { holdersOf, lockKeys } from '../tasks/enqueue.ts'
 import { fileFinished, unfileFinished } from '../tasks/finished.ts'
-import { Tally } from '../tasks/tally.ts'
 import { removeRows } from './remove.ts'
+import { countChanges } from './resuming.ts'
 
 function postgresKnown({ lanes, queues }: Pick<Memory, 'lanes' | 'queues'>): Known {
   return {
@@ -21,29 +20,6 @@ function postgresKnown({ lanes, queues }: Pick<Memory, 'lanes' | 'queues'>): Kno
       }),
   }
 }
-
-export function postgresResuming({ queues }: Pick<Memory, 'queues'>): ResumingTasks {
-  return {
-    ranksIn: (tasks, now) =>
-      native(async (sql: Sql) => {
-        await queues.known(sql)
-        const newcomers = tasks.map(({ queue, priority }) => ({ queue, priority, queuedAtMs: now }))
-        return queues.drawAll(sql, newcomers)
-      }),
-    count,
-  }
-}
-
-const count: ChangingTasks['count'] = (changes) =>
-  native(async (sql: Sql) => {
-    const tally = new Tally()
-    for (const { lane, counter, by, arrived = false } of changes) {
-      tally.add(lane, counter, by)
-      if (arrived) tally.slots.arrived(lane)
-    }
-    await tally.write(sql)
-    await tally.slots.write(sql)
-  })
 
 export function postgresChanging({ lanes, queues }: Memory): ChangingTasks {
   return {
@@ -81,7 +57,7 @@ export function postgresChanging({ lanes, queues }: Memory): ChangingTasks {
           })),
         ),
       ),
-    count,
+    count: countChanges,
     remove: (ids) => native((sql: Sql) => removeRows(sql, ids)),
   }
 }

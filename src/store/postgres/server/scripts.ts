@@ -53,7 +53,10 @@ export function postgresDialect(clockMs: () => number | null): Dialect {
       return now()
     },
     *time() {
-      return clockMs() ?? (yield* one<{ now: number }>(statement`SELECT gleaner.now_ms() AS now`))!.now
+      // A connection of the user's own may answer large numbers as texts.
+      return (
+        clockMs() ?? Number((yield* one<{ now: number }>(statement`SELECT gleaner.now_ms() AS now`))!.now)
+      )
     },
     forUpdate: verbatim('FOR UPDATE'),
     forUpdateOf: (alias) => verbatim(`FOR UPDATE OF ${alias}`),

@@ -1,9 +1,15 @@
 import { InputError } from '../../../errors.ts'
 import type { NewTask, Within } from '../../ports/new-task.ts'
+import { sendSignal } from '../../scripts/signals.ts'
+import { postgresResuming } from '../manage/resuming.ts'
 import type { Memory } from '../memory.ts'
+import { driveOn, postgresDialect } from '../server/scripts.ts'
 import type { Queryable, Sql } from '../server/sql.ts'
 import { translated } from '../server/sql-errors.ts'
 import { insertTasks } from './enqueue.ts'
+
+/** Delivered when, and only if, the user commits. */
+const WITHIN_WORK = 'within work'
 
 /** Enqueues on a user's own connection, inside its transaction: both commit, or neither. */
 export function withinTransaction(
@@ -24,9 +30,19 @@ export function withinTransaction(
     synchronous: false,
     async enqueue(tasks: readonly NewTask[]) {
       try {
-        // Delivered when, and only if, the user commits.
-        const saying = options.notify ? { channel: sql.schema, words: 'within work' } : null
+        const saying = options.notify ? { channel: sql.schema, words: WITHIN_WORK } : null
         return await insertTasks(own, memory, tasks, options.clockMs(), saying)
+      } catch (error) {
+        throw translated(error)
+      }
+    },
+    async signal(signal) {
+      try {
+        const dialect = postgresDialect(options.clockMs)
+        const answer = await driveOn(own, sendSignal(dialect, postgresResuming(memory), signal))
+        if (answer === 'resumes' && options.notify)
+          await own.run('SELECT pg_catalog.pg_notify($1, $2)', [sql.schema, WITHIN_WORK])
+        return answer
       } catch (error) {
         throw translated(error)
       }

@@ -1,11 +1,14 @@
 import { realpathSync } from 'node:fs'
 import { InputError } from '../../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
+import { sendSignal } from '../../scripts/signals.ts'
 import { isLikeBetterSqlite3, isNodeSqlite } from '../drivers/adopt.ts'
 import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { nameOf } from '../drivers/load.ts'
 import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
+import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { Statements } from '../file/statements.ts'
+import { sqliteResuming } from '../manage/resuming.ts'
 import { QueueCache } from '../order/queue-cache.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
 import { laneFor } from './lanes.ts'
@@ -40,17 +43,26 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
     synchronous: true,
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
       requireTransaction(raw, ours)
-      let place = known.get(raw)
-      if (place === undefined) {
-        place = placeOn(raw, ours)
-        known.set(raw, place)
-      }
+      const place = placeOf(raw, ours)
       const enqueued = insertTasks(place.db, tasks, now(), place.intended)
       // What completes an item tells by itself.
       if (!ours.connections.has(raw)) ours.onEnqueued(raw)
       return enqueued
     },
+    signal(signal) {
+      requireTransaction(raw, ours)
+      const place = placeOf(raw, ours)
+      const answer = driveOn(place.db, sendSignal(sqliteDialect(now), sqliteResuming(place.intended), signal))
+      if (answer === 'resumes' && !ours.connections.has(raw)) ours.onEnqueued(raw)
+      return answer
+    },
   }
+}
+
+function placeOf(raw: SqliteDatabase, ours: OurDatabase): Place {
+  const place = known.get(raw) ?? placeOn(raw, ours)
+  known.set(raw, place)
+  return place
 }
 
 function placeOn(raw: SqliteDatabase, { driver, random }: OurDatabase): Place {
