@@ -10,6 +10,7 @@ import { pause, resume } from './commands/pausing.ts'
 import { prune } from './commands/prune.ts'
 import { queues } from './commands/queues.ts'
 import { schedules } from './commands/schedules.ts'
+import { signal } from './commands/signal.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
 import { tasks } from './commands/tasks.ts'
@@ -24,6 +25,7 @@ const DECLARED: readonly Command[] = [
   start,
   work,
   enqueue,
+  signal,
   status,
   top,
   ...tasks,

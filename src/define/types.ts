@@ -121,7 +121,7 @@ export interface WaitForOptions {
   timeout?: Duration
 }
 
-/** Whom a signal is for: the id of a task, the key that a task holds, or a row. */
+/** The target of a signal: the id of a task, the key that a task holds, or a row. */
 export type SignalTarget =
   | string
   | { task: Task<any, any> | string; key: string }

@@ -8,6 +8,7 @@ import { FINISHED_STATUSES, type FinishedStatus, LOG_LEVELS, TASK_STATUSES } fro
 
 const PAGE_MAX = 200
 const KEY_MAX = 500
+const SIGNAL_NAME_MAX = 200
 const TEXT_MAX = 1_000
 const TIME_MAX_MS = 8_640_000_000_000_000
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/
@@ -182,3 +183,9 @@ export const fence = z.int().min(0).describe('The fence of the claim')
 export const capabilities = z.record(name, z.union([scalar, z.array(scalar).max(100)]))
 export const message = plain(TEXT_MAX * 4, 0)
 export const level = z.enum(LOG_LEVELS)
+
+/** A signal to a task. */
+export const signalBody = z.strictObject({
+  name: plain(SIGNAL_NAME_MAX).describe('The name of the signal, as in ctx.waitFor'),
+  payload: z.unknown().optional().describe('Any JSON value'),
+})

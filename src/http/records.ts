@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { SignalSent } from '../define/types.ts'
 import { type ActionRecord, ROLES } from '../model/action.ts'
 import type { Explanation } from '../model/explanation.ts'
 import type { Gauges, Metrics } from '../model/metrics.ts'
@@ -82,11 +83,15 @@ export const attempt: z.ZodType<AttemptRecord> = z
   })
   .meta({ id: 'Attempt' })
 
+export const signalSent: z.ZodType<SignalSent> = z
+  .object({ resumed: z.boolean().describe('False: the signal is kept until a run waits for it') })
+  .meta({ id: 'SignalSent' })
+
 export const step: z.ZodType<StepRecord> = z
   .object({
     name: z.string(),
     number: whole,
-    kind: z.enum(['result', 'cursor', 'sleep']),
+    kind: z.enum(['result', 'cursor', 'sleep', 'wait', 'signal', 'timeout', 'sent']),
     value: z.unknown(),
     attempt: whole,
     startedAt: time,

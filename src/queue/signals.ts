@@ -5,7 +5,7 @@ import type { SignalSent, SignalTarget, Task } from '../define/types.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
 import { readRowId, rowId } from '../model/row.ts'
 import type { Within } from '../store/ports/new-task.ts'
-import type { NewSignal, SignalAnswer } from '../store/ports/steps.ts'
+import type { NewSignal, SignalAnswer } from '../store/ports/signals.ts'
 import type { Store } from '../store/ports/store.ts'
 
 type SignalStore = Pick<Store, 'steps' | 'rows'>
@@ -48,7 +48,7 @@ function addressOf(target: SignalTarget): NewSignal['to'] {
     if ('discovery' in target && 'row' in target) return { item: rowId(target.discovery, String(target.row)) }
     if ('task' in target && 'key' in target) return { task: nameOf(target.task), key: String(target.key) }
   }
-  throw new InputError(`signal: ${shown(target)} is no task and no row`, {
+  throw new InputError(`signal: ${shown(target)} is not a task or a row`, {
     code: 'BAD_OPTION',
     hint: 'Pass the id of a task, { task, key } or { discovery, row }.',
   })

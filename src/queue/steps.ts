@@ -9,12 +9,12 @@ export async function stepRecordsOf(
 ): Promise<StepRecord[]> {
   const [kept, signals] = await Promise.all([store.stepsOf(item), store.signalsOf(item)])
   return [
-    ...kept.map((step) => ({ ...step, value: valueOf(step.value) })),
+    ...kept.map((step) => ({ ...step, value: fromJson(step.value) })),
     ...signals.map(({ name, payload, sentAt }) => ({
       name,
       number: 0,
       kind: 'sent' as const,
-      value: valueOf(payload),
+      value: fromJson(payload),
       attempt: 0,
       startedAt: sentAt,
       keptAt: sentAt,
@@ -23,6 +23,6 @@ export async function stepRecordsOf(
   ]
 }
 
-function valueOf(json: string | null): unknown {
+function fromJson(json: string | null): unknown {
   return json === null ? null : readExactly(json)
 }

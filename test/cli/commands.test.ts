@@ -137,7 +137,7 @@ describe('gleaner status', () => {
     expect(stdout).toContain(
       'worker:mail:1 was given up: 5 crashes within 5 min (exit code 1). Fix the cause, then run `gleaner resume`',
     )
-    expect(stdout).toMatch(/^default +3 +0 +0 +0 +0 +0$/m)
+    expect(stdout).toMatch(/^default +3 +0 +0 +0 +0 +0 +0$/m)
     expect(stdout).toMatch(
       /2 alerts\n {2}3 waiting in default that no live worker serves: mail\n {4}Start a worker/,
     )
@@ -172,7 +172,7 @@ describe('gleaner status', () => {
     const app = await openGleaner({ database: `sqlite:${join(folder, 'app.db')}`, discoveries: [files] })
     onTestFinished(() => app.close())
     const { stdout } = await gleaner(folder, 'status')
-    expect(stdout).toMatch(/^tag-files +2 +0 +0 +0$/m)
+    expect(stdout).toMatch(/^tag-files +2 +0 +0 +0 +0$/m)
     expect(stdout).toContain('rows of tag-files wait, and no live worker serves this discovery')
     await app.discoveries.pause('tag-files')
     const paused = JSON.parse((await gleaner(folder, 'status', '--json')).stdout)

@@ -210,6 +210,26 @@ const PROOFS: Record<string, Proof> = {
     expect(await world.said('tasks', 'steps', first.id)).toMatch(/^(no steps|step +kind)/)
     expect(await world.json('tasks', 'steps', first.id)).toBeInstanceOf(Array)
   },
+  async signal(world) {
+    const { ids } = await world.waiting()
+    expect(await world.said('signal', ids[0]!, 'approval', '{"by":"kim"}')).toBe(
+      `the signal approval is kept for ${ids[0]}\n`,
+    )
+    expect(await world.json('signal', ids[0]!, 'approval')).toEqual({ resumed: false })
+    expect(await world.json('tasks', 'steps', ids[0]!)).toMatchObject([
+      { name: 'approval', kind: 'sent', value: { by: 'kim' } },
+      { name: 'approval', kind: 'sent', value: null },
+    ])
+    expect((await world.run('signal', '999999', 'approval')).code).toBe(1)
+    expect((await world.run('signal', ids[0]!, 'approval', '{by:1}')).code).toBe(2)
+    const [row] = await world.estate.addRows(2)
+    expect((await world.run('signal', `tag-files/${row! + 1_000_000}`, 'approval')).code).toBe(1)
+  },
+  async 'discoveries steps'(world) {
+    expect(await world.said('discoveries', 'steps', 'tag-files', '1')).toMatch(/^(no steps|step +kind)/)
+    expect(await world.json('discoveries', 'steps', 'tag-files', '1')).toBeInstanceOf(Array)
+    expect((await world.run('discoveries', 'steps', 'gone', '1')).code).toBe(1)
+  },
   async 'tasks attempts'(world) {
     const id = await world.ended('nobody')
     expect(await world.json('tasks', 'attempts', id)).toMatchObject([{ attempt: 1, outcome: 'error' }])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type Failure } from '../../src/index.ts'
+import { until } from '../until.ts'
 import { DATABASES, openServer, plain } from './server.ts'
 
 describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
@@ -21,6 +22,36 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     })
     expect(await get(`/api/v1/tasks/${body.id}/explain`)).toMatchObject({ runnable: false })
     expect(await get('/api/v1/stats')).toMatchObject({ counts: { completed: 1 } })
+  })
+
+  test('a signal resumes the task or the row that waits for it', async () => {
+    const ship = defineTask({ name: 'ship', run: (_input, ctx) => ctx.waitFor('approval') })
+    const { gleaner, post, get } = await openServer({}, { ...database(), tasks: [ship] })
+    const worker = gleaner.work()
+    const handle = await gleaner.enqueue(ship)
+    await until(
+      'it is suspended',
+      async () => (await get(`/api/v1/tasks/${handle.id}`)).status === 'suspended',
+    )
+    expect((await get('/api/v1/stats')).counts).toMatchObject({ suspended: 1 })
+    const path = `/api/v1/tasks/${handle.id}/signals`
+    expect(await post(path, { name: 'approval', payload: { by: 'ada' } })).toMatchObject({
+      status: 200,
+      body: { resumed: true },
+    })
+    expect(await handle.result()).toEqual({ by: 'ada' })
+    expect((await get(`/api/v1/tasks/${handle.id}/steps`)).items).toMatchObject([
+      { name: 'approval', kind: 'signal', value: { by: 'ada' } },
+    ])
+    expect(await post(path, { name: 'approval' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'TASK_STATE' } },
+    })
+    expect(await post('/api/v1/tasks/999/signals', { name: 'approval' })).toMatchObject({ status: 404 })
+    expect(await post(path, { name: '' })).toMatchObject({ status: 400 })
+    const rows = await post('/api/v1/discoveries/none/rows/signals', { key: '1', name: 'approval' })
+    expect(rows).toMatchObject({ status: 404, body: { error: { code: 'UNKNOWN_DISCOVERY' } } })
+    await worker.stop()
   })
 
   test('a page of large tasks ends before it has more than 1 MiB, and its cursor continues', async () => {

@@ -30,6 +30,7 @@ const SECTIONS: readonly Section[] = [
       'guide/running.md',
       'guide/retry.md',
       'guide/steps.md',
+      'guide/signals.md',
       'guide/batches.md',
       'guide/transactions.md',
       'guide/queues.md',

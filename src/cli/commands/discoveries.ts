@@ -9,7 +9,7 @@ import { gathered, PAGE_OPTIONS } from '../paging.ts'
 import { printJson, printTable } from '../printing.ts'
 import { withProgress } from '../progress.ts'
 import { discoveryLines, discoveryTable, rowLines, rowTable } from '../text/discovery.ts'
-import { explanationLines } from '../text/task.ts'
+import { explanationLines, stepTable } from '../text/task.ts'
 import { plural } from '../words.ts'
 import { eachOf } from './each-of.ts'
 
@@ -135,6 +135,25 @@ const explain: Command = {
     }),
 }
 
+const steps: Command = {
+  name: 'discoveries steps',
+  summary: 'Show what the steps of a row kept.',
+  operands: [NAME, KEY],
+  about:
+    'Prints one line for each step of the row as it is now, as `gleaner tasks steps` does. An edit of the row drops its steps.',
+  options: OPTIONS,
+  examples: [['gleaner discoveries steps tag-files 42', 'Print the steps of this row.']],
+  run: ([name, key], values, terminal) =>
+    withOperations(values, terminal, async ({ discoveries }) => {
+      await declared(discoveries, name!)
+      const all = await discoveries.steps(name!, key!)
+      if (values.json === true) printJson(all, terminal)
+      else if (all.length === 0) terminal.print('no steps')
+      else printTable(stepTable(all, Date.now()), terminal)
+      return 0
+    }),
+}
+
 const retry: Command = {
   name: 'discoveries retry',
   summary: 'Run rows again that back off or are quarantined.',
@@ -212,7 +231,7 @@ const switches = (['pause', 'resume'] as const).map(
   }),
 )
 
-export const discoveries: readonly Command[] = [list, show, rows, explain, retry, release, ...switches]
+export const discoveries: readonly Command[] = [list, show, rows, steps, explain, retry, release, ...switches]
 
 async function declared(discoveries: Operations['discoveries'], name: string) {
   const all = await discoveries.list()

@@ -1,18 +1,10 @@
 import type { EnqueueOptions } from '../../define/types.ts'
 import type { Duration } from '../../duration.ts'
 import { GleanerError, TaskGone } from '../../errors.ts'
-import { readExactly, unholdableIn } from '../../exact-json.ts'
 import { isFinished, type TaskRecord } from '../../model/task.ts'
 import { namesHint } from '../../options.ts'
-import {
-  type Command,
-  JSON_OPTION,
-  type Option,
-  PLACE_OPTIONS,
-  text,
-  UsageError,
-  type Values,
-} from '../command.ts'
+import { type Command, JSON_OPTION, type Option, PLACE_OPTIONS, text, type Values } from '../command.ts'
+import { jsonOf } from '../json-operand.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
 import { printJson } from '../printing.ts'
@@ -99,7 +91,7 @@ export const enqueue: Command = {
     withOperations(values, terminal, async (operations) => {
       const options = optionsOf(values)
       const waitMs = durationOf('wait', values)
-      const input = inputOf(json === '-' ? await terminal.readAll() : json)
+      const input = jsonOf(json === '-' ? await terminal.readAll() : json, 'input')
       await mustBeKnown(operations, name!)
       const { id, created } = await operations.enqueue(name!, input, options)
       if (waitMs !== undefined) {
@@ -114,28 +106,6 @@ export const enqueue: Command = {
 
 function toldOf(name: string, id: string, created: boolean): string {
   return created ? `enqueued ${name} as task ${id}` : `task ${id} holds the key: nothing was enqueued`
-}
-
-function inputOf(json: string | undefined): unknown {
-  if (json === undefined || json.trim() === '') return undefined
-  const input = parsed(json)
-  const changed = unholdableIn(input)
-  if (changed === undefined) return input
-  throw new UsageError(
-    `${['input', ...changed.path].join('.')}: the number ${changed.number} cannot be held exactly`,
-    'Pass it as a string, in quotes.',
-  )
-}
-
-function parsed(json: string): unknown {
-  try {
-    return readExactly(json)
-  } catch (error) {
-    throw new UsageError(
-      `the input is not JSON: ${(error as Error).message}`,
-      `In a shell, write it in single quotes: '{"path":"a.png"}'`,
-    )
-  }
 }
 
 function optionsOf(values: Values): EnqueueOptions {

@@ -121,7 +121,7 @@ const attempts: Command = {
   about:
     'Prints one line for each attempt: how it ended, how long it took, and which worker ran it. It ended ' +
     'with completed, error, timeout, crash, permanent, cancelled, lease (the worker stopped renewing its ' +
-    'lease), or with later or returned, which cost no attempt.',
+    'lease), or with later, suspended or returned, which cost no attempt.',
   options: OPTIONS,
   examples: [['gleaner tasks attempts 4711', 'Print the attempts of this task.']],
   run: ([id], values, terminal) =>
@@ -141,7 +141,8 @@ const steps: Command = {
   operands: [ID],
   about:
     'Prints one line for each step: its name, and whether it is done (result), a loop that is not over ' +
-    '(cursor), or a wait (sleep, with its end). The next attempt continues behind the steps that are done.',
+    '(cursor), a sleep, or a wait for a signal (wait, then signal or timeout). A signal that no step has taken is ' +
+    'listed as sent. The next attempt continues behind the steps that are done.',
   options: OPTIONS,
   examples: [['gleaner tasks steps 4711', 'Print the steps of this task.']],
   run: ([id], values, terminal) =>

@@ -1,4 +1,4 @@
-import type { EnqueueOptions } from '../../define/types.ts'
+import type { EnqueueOptions, SignalSent } from '../../define/types.ts'
 import type { DiscoveryManagement } from '../../discovery/manage.ts'
 import type { Discovery, Enqueued } from '../../http/wire.ts'
 import type { MaintenanceManagement } from '../../maintenance/manage.ts'
@@ -28,6 +28,8 @@ export interface Operations {
   /** Names of the tasks that can be enqueued. */
   enqueuable(): Promise<readonly string[]>
   enqueue(name: string, input: unknown, options: EnqueueOptions): Promise<Enqueued>
+  /** `item`: the id of a task, or `<discovery>/<key>` of a row. */
+  signal(item: string, name: string, payload: unknown): Promise<SignalSent>
   pause(): Promise<void>
   resume(): Promise<void>
 }

@@ -28,6 +28,7 @@ export function directOperations(gleaner: Gleaner, config: Config): Operations {
     enqueuable: async () => (config.engine.tasks ?? []).map(({ name }) => name),
     enqueue: (name, input, options) =>
       withCode(store, config, (engine) => engine.enqueue(taskOf(config, name), input as never, options)),
+    signal: (item, name, payload) => gleaner.signal(item, name, payload),
     pause: () => gleaner.pause(),
     resume: () => gleaner.resume(),
   }

@@ -2,6 +2,7 @@ import { InputError } from '../../errors.ts'
 import type { Client } from '../../http/client.ts'
 import type { HealthReport, Info } from '../../http/wire.ts'
 import type { ComponentRecord } from '../../model/health.ts'
+import { readRowId } from '../../model/row.ts'
 import type { BulkAnswer, BulkOptions } from '../../queue/bulk.ts'
 import type { TaskQuery } from '../../queue/task-query.ts'
 import type { Operations, Overview } from './contract.ts'
@@ -76,6 +77,11 @@ export function remoteOperations(client: Client): Operations {
     },
     enqueuable: async () => (await get<Info>('info')).tasks.map(({ name }) => name),
     enqueue: (name, input, options) => post('tasks', { name, input, options }),
+    signal: (item, name, payload) => {
+      const found = readRowId(item)
+      if (found === null) return post(`${one(item)}/signals`, { name, payload })
+      return post(`${discovery(found.discovery)}/rows/signals`, { key: found.key, name, payload })
+    },
     pause: () => post('pause'),
     resume: () => post('resume'),
   }

@@ -136,16 +136,20 @@ export function attemptTable(attempts: readonly AttemptRecord[], now: number): s
 
 const VALUE_MAX = 60
 
+function shownValue(value: unknown): string {
+  return value === null || value === undefined ? '' : cut(writeExactly(value), VALUE_MAX)
+}
+
 export function stepTable(steps: readonly StepRecord[], now: number): string[] {
   return columns(
     ['step', 'kind', 'attempt', 'kept', 'took', 'value'],
     steps.map(({ name, number, kind, attempt, startedAt, keptAt, until, value }) => [
-      number === 1 ? name : `${name} (${number})`,
+      number <= 1 ? name : `${name} (${number})`,
       kind,
       String(attempt),
       moment(keptAt, now),
-      kind === 'sleep' ? '-' : duration(keptAt - startedAt),
-      kind === 'sleep' ? `until ${moment(until, now)}` : cut(writeExactly(value), VALUE_MAX),
+      kind === 'sleep' || kind === 'wait' ? '-' : duration(keptAt - startedAt),
+      until !== null && kind !== 'signal' ? `until ${moment(until, now)}` : shownValue(value),
     ]),
   )
 }

@@ -3,10 +3,10 @@ import { rangeStart } from '../../model/metrics-history.ts'
 import { ROW_STATES } from '../../model/row.ts'
 import { rowHistoryOf } from '../../model/row-history.ts'
 import { allDiscoveries, withStats } from '../all-discoveries.ts'
-import { bodyKey, changedKey, name, page, rangeQuery, rowKey } from '../fields.ts'
+import { bodyKey, changedKey, name, page, rangeQuery, rowKey, signalBody } from '../fields.ts'
 import { rowHistory } from '../insight-records.ts'
 import { Problem } from '../problem.ts'
-import { discovery, explanation, listOf, pageOf, row, step } from '../records.ts'
+import { discovery, explanation, listOf, pageOf, row, signalSent, step } from '../records.ts'
 import { type Route, route } from '../route.ts'
 import { boundedSteps } from './steps.ts'
 
@@ -118,6 +118,19 @@ export const discoveryRoutes: readonly Route[] = [
     handle: async ({ gleaner }, { params: { name }, body: { key } }) => ({
       released: await gleaner.discoveries.release(name, key),
     }),
+  }),
+  route({
+    method: 'post',
+    path: '/discoveries/:name/rows/signals',
+    role: 'operator',
+    summary: 'Sends a signal to a row that waits for it, or will',
+    params,
+    body: signalBody.extend(rowBody.shape),
+    answer: signalSent,
+    action: 'discoveries.signal',
+    target: ({ key }) => key,
+    handle: ({ gleaner }, { params, body: { key, name, payload } }) =>
+      gleaner.signal({ discovery: params.name, row: key }, name, payload),
   }),
   route({
     method: 'post',

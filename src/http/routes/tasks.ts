@@ -11,6 +11,7 @@ import {
   id,
   logQuery,
   name,
+  signalBody,
   taskFilter,
   taskKeys,
   taskQuery,
@@ -24,6 +25,7 @@ import {
   listOf,
   logLine,
   pageOf,
+  signalSent,
   step,
   task,
 } from '../records.ts'
@@ -215,6 +217,18 @@ export const taskRoutes: readonly Route[] = [
     action: 'tasks.cancel',
     queues: queueOfTask,
     handle: async ({ gleaner }, { params: { id } }) => ({ cancelled: await gleaner.tasks.cancel(id) }),
+  }),
+  route({
+    method: 'post',
+    path: '/tasks/:id/signals',
+    role: 'operator',
+    summary: 'Sends a signal to a task that waits for it, or will',
+    params,
+    body: signalBody,
+    answer: signalSent,
+    action: 'tasks.signal',
+    queues: queueOfTask,
+    handle: ({ gleaner }, { params: { id }, body: { name, payload } }) => gleaner.signal(id, name, payload),
   }),
 ]
 

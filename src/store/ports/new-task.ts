@@ -1,7 +1,7 @@
 import type { Carrier } from '../../define/telemetry.ts'
 import type { WhenHeld } from '../../model/held-key.ts'
 import type { Requires } from '../../model/task.ts'
-import type { NewSignal, SignalAnswer } from './steps.ts'
+import type { NewSignal, SignalAnswer } from './signals.ts'
 
 export interface NewTask {
   name: string

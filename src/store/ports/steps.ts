@@ -1,6 +1,7 @@
 import type { KeptStep, StepKind } from '../../model/step.ts'
 import type { KeptSignal, WaitRecord } from '../../model/wait.ts'
 import type { ClaimProof, Effects } from './exchange.ts'
+import type { NewSignal, SignalAnswer } from './signals.ts'
 
 /**
  * The part of the contract for steps: named parts of a run whose results are kept, so that a later attempt continues behind them.
@@ -61,17 +62,6 @@ export type AwaitedSignal =
   | { kind: 'signal'; value: string | null }
   | { kind: 'timeout' }
   | { kind: 'waits'; until: number | null; leftMs: number | null }
-
-export interface NewSignal {
-  /** An item: the id of a task, or `<discovery>/<key>` of a row. Or the task of this name that has this key and is not finished. */
-  to: { item: string } | { task: string; key: string }
-  name: string
-  /** JSON. Null for none. */
-  payload: string | null
-}
-
-/** `kept`: nothing waits for it yet. `resumes`: the item was suspended, and is due. */
-export type SignalAnswer = 'kept' | 'resumes' | 'finished' | 'gone'
 
 export interface AtomicStep {
   effects: Effects

@@ -1,6 +1,6 @@
 import { readRowId } from '../../model/row.ts'
 import type { KeptSignal } from '../../model/wait.ts'
-import type { NewSignal, SignalAnswer } from '../ports/steps.ts'
+import type { NewSignal, SignalAnswer } from '../ports/signals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
