@@ -7,6 +7,7 @@ import type { StepRecord } from '../model/step.ts'
 import type { Page } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
 import { listDiscoveries } from '../observe/rows.ts'
+import { refuseUnknown } from '../options.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import { pauseDiscovery } from '../queue/pausing.ts'
@@ -32,8 +33,11 @@ export interface DiscoveryManagement {
   stats(name: string): Promise<DiscoveryStats>
   /** Rows that need work, in the order of their keys. */
   rows(name: string, query?: RowQuery): Promise<Page<RowRecord>>
-  /** One row. Null: the table has no such row, or the row needs no work. The key is a string, or a JSON array for several columns. */
-  row(name: string, key: string): Promise<RowRecord | null>
+  /**
+   * One row. The key is a string, or a JSON array for several columns. Null: the table has no such row. A row that needs no work has the state
+   * `ineligible`, or null with `needsWork: true`.
+   */
+  row(name: string, key: string, options?: { needsWork?: boolean }): Promise<RowRecord | null>
   /** What `ctx.step` and `ctx.sleep` kept of a row, for the version of the row that was claimed last. */
   steps(name: string, key: string): Promise<StepRecord[]>
   /** Why a row does not run: each condition in order, pass or fail, and what to do. */
@@ -58,7 +62,11 @@ export function discoveryManagement(
     async rows(name, { limit, cursor, ...filter } = {}) {
       return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
     },
-    row: async (name, key) => store.rows.getRow(named(name), String(key)),
+    async row(name, key, options = {}) {
+      refuseUnknown(options, ['needsWork'], 'row')
+      const { needsWork = false } = options
+      return store.rows[needsWork ? 'getRow' : 'findRow'](named(name), String(key))
+    },
     steps: async (name, key) => stepRecordsOf(store.steps, rowId(named(name), String(key))),
     async explain(name, key) {
       const at = await store.rows.rowCircumstances(named(name), String(key))

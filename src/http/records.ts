@@ -4,7 +4,7 @@ import { type ActionRecord, ROLES } from '../model/action.ts'
 import type { Explanation } from '../model/explanation.ts'
 import type { Gauges, Metrics } from '../model/metrics.ts'
 import { type QueueRecord, STRATEGIES } from '../model/queue.ts'
-import { ROW_STATES, type RowRecord } from '../model/row.ts'
+import { INELIGIBLE, ROW_STATES, type RowRecord } from '../model/row.ts'
 import type { ScheduleRecord } from '../model/schedule.ts'
 import type { StepRecord } from '../model/step.ts'
 import {
@@ -236,7 +236,7 @@ const number = z.number()
 export const row: z.ZodType<RowRecord> = z
   .object({
     key: z.string(),
-    state: z.enum(ROW_STATES),
+    state: z.enum([...ROW_STATES, INELIGIBLE]),
     attempts: whole,
     crashes: whole,
     error: maybe(failure),

@@ -1,5 +1,5 @@
 import { type LedgerEntry, nextAtOf } from './ledger.ts'
-import type { RowRecord, RowState } from './row.ts'
+import { INELIGIBLE, type RowRecord, type RowState } from './row.ts'
 
 /** What people see of an eligible row. `entry`: what the ledger remembers of the row as it is now. */
 export function rowRecord(
@@ -19,6 +19,14 @@ export function rowRecord(
     since: claim?.since ?? (state === 'waiting' ? null : (entry?.since ?? null)),
     nextAt: nextAtOf(state, entry?.blockedUntil),
     history: entry?.history ?? [],
+  }
+}
+
+/** The row is the only state: nothing is remembered of one that needs no work. */
+export function ineligibleRecord(key: string): RowRecord {
+  return {
+    ...{ key, state: INELIGIBLE, attempts: 0, crashes: 0, error: null },
+    ...{ worker: null, since: null, nextAt: null, history: [] },
   }
 }
 

@@ -7,12 +7,15 @@ export const ROW_STATES = ['waiting', 'claimed', 'suspended', 'backing-off', 'qu
 /** Where a row that needs work is. */
 export type RowState = (typeof ROW_STATES)[number]
 
-/** A row that needs work, with what Gleaner remembers of it. */
+/** A row that does not match the condition of its discovery: perhaps it is done. */
+export const INELIGIBLE = 'ineligible'
+
+/** A row, with what Gleaner remembers of it. */
 export interface RowRecord {
   /** The key as text. For several columns: a JSON array without spaces, as `JSON.stringify` writes it. */
   key: string
-  /** Whether it waits, is claimed, is suspended, backs off or is quarantined. */
-  state: RowState
+  /** Whether it waits, is claimed, is suspended, backs off, is quarantined, or needs no work (`ineligible`, which includes what is done). */
+  state: RowState | typeof INELIGIBLE
   /** Attempts so far that count, since the row changed or was released. */
   attempts: number
   /** How often its worker process died while it ran. */

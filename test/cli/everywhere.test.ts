@@ -365,7 +365,7 @@ const PROOFS: Record<string, Proof> = {
       stderr: 'error: there is no discovery tag-fils\nDid you mean tag-files?\n',
     })
     expect((await world.run('discoveries', 'show', 'tag-files', '999999')).stderr).toContain(
-      'Run `gleaner discoveries explain tag-files 999999` to see why.',
+      'error: the table of tag-files has no row 999999\n',
     )
   },
 

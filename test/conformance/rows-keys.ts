@@ -82,6 +82,8 @@ export const rowsKeys: Theme = (specify, expect) => {
       state: 'waiting',
     })
     expect(await world.store.rows.getRow('tag-files', '["x",3]')).toBe(null)
+    expect(await world.store.rows.findRow('tag-files', '["x",3]')).toBe(null)
+    expect(await world.store.rows.findRow('tag-files', 'x')).toBe(null)
     const { items } = await world.store.rows.listRows('tag-files', {}, { limit: 10, cursor: null })
     expect(keysOf(items)).toEqual(['["x",1]', '["x",2]'])
   })
@@ -94,6 +96,7 @@ export const rowsKeys: Theme = (specify, expect) => {
   specify('a key is asked for that cannot be one', async (world) => {
     await withKeys(world, 'id integer PRIMARY KEY', ['(1, 1)'])
     expect(await world.store.rows.getRow('tag-files', 'one')).toBe(null)
+    expect(await world.store.rows.findRow('tag-files', 'one')).toBe(null)
     expect(await world.store.rows.retryRow('tag-files', '')).toBe('gone')
   })
 }

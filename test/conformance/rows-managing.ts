@@ -24,6 +24,20 @@ export const rowsManaging: Theme = (specify, expect) => {
     for (const row of rows) expect(await world.store.rows.getRow('tag-files', row.key)).toEqual(row)
   })
 
+  specify('a row that needs no work is told from one that is not there', async (world) => {
+    await withStates(world)
+    const { rows } = world.store
+    expect(await rows.findRow('tag-files', '4')).toMatchObject({ key: '4', state: 'waiting' })
+    await world.database.tables.run('UPDATE files SET valid = 0 WHERE id = 4')
+    expect(await rows.findRow('tag-files', '4')).toEqual({
+      ...{ key: '4', state: 'ineligible', attempts: 0, crashes: 0, error: null },
+      ...{ worker: null, since: null, nextAt: null, history: [] },
+    })
+    expect(await rows.getRow('tag-files', '4')).toBe(null)
+    await world.database.tables.run('DELETE FROM files WHERE id = 4')
+    expect(await rows.findRow('tag-files', '4')).toBe(null)
+  })
+
   specify('rows are listed by state', async (world) => {
     await withStates(world)
     const byState: Record<RowState, string[]> = {

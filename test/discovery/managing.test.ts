@@ -162,6 +162,11 @@ describe('gleaner.discoveries', () => {
     ['a state that is none', (t) => t.discoveries.rows(NAME, { state: 'done' as never }), 'BAD_OPTION'],
     ['an option that is none', (t) => t.discoveries.rows(NAME, { where: '1' } as never), 'BAD_OPTION'],
     ['a page that is too long', (t) => t.discoveries.rows(NAME, { limit: 1_001 }), 'BAD_OPTION'],
+    [
+      'an option that row does not have',
+      (t) => t.discoveries.row(NAME, '1', { all: true } as never),
+      'BAD_OPTION',
+    ],
     ['a row that is not there', (t) => t.discoveries.retry(NAME, '77'), 'ROW_GONE'],
     ['the release of a row that is not there', (t) => t.discoveries.release(NAME, '77'), 'ROW_GONE'],
     ['the pause of what nobody declared', (t) => t.discoveries.pause('nobody'), 'UNKNOWN_DISCOVERY'],

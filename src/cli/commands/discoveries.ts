@@ -42,11 +42,11 @@ const list: Command = {
 
 const show: Command = {
   name: 'discoveries show',
-  summary: 'Show a discovery, or a row of it that needs work.',
+  summary: 'Show a discovery, or a row of its table.',
   operands: [NAME, { ...KEY, optional: true }],
   about:
     'Shows the declaration, the progress, and the index that the table lacks, if any. With a key it shows ' +
-    'that row and its last attempts that did not complete.',
+    'that row and its last attempts that did not complete. A row that needs no work is ineligible, which includes rows that are done.',
   options: OPTIONS,
   examples: [
     ['gleaner discoveries show tag-files', 'Show the discovery.'],
@@ -57,9 +57,9 @@ const show: Command = {
       const found = await declared(discoveries, name!)
       const row = key === undefined ? null : await discoveries.row(name!, key)
       if (key !== undefined && row === null)
-        throw new GleanerError(`${name} has no row ${key} that needs work`, {
+        throw new GleanerError(`the table of ${name} has no row ${key}`, {
           code: 'ROW_GONE',
-          hint: `Run \`gleaner discoveries explain ${name} ${key}\` to see why.`,
+          hint: `Check the key. Run \`gleaner discoveries rows ${name}\` to see rows that need work.`,
         })
       if (values.json === true) printJson(row ?? found, terminal)
       else {

@@ -65,7 +65,8 @@ export const discoveryRoutes: readonly Route[] = [
     method: 'get',
     path: '/discoveries/:name/rows/:key',
     role: 'viewer',
-    summary: 'A row that needs work',
+    summary:
+      'A row: one that needs no work has the state `ineligible`, and 404 means that the table has no such row',
     params: rowParams,
     answer: row,
     handle: async ({ gleaner }, { params: { name, key } }) =>
@@ -188,8 +189,8 @@ export const discoveryRoutes: readonly Route[] = [
 function noRow(name: string): never {
   throw new Problem(
     'ROW_GONE',
-    `${name} has no row with this key that needs work`,
-    'GET …/rows/{key}/explain says why.',
+    `the table of ${name} has no row with this key`,
+    'Check the key. A key of several columns is a JSON array.',
   )
 }
 

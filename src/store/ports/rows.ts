@@ -47,6 +47,8 @@ export interface RowStore {
   noteWaiting(discoveries: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Eligible rows in key order; with a state, those. */
   listRows(discovery: string, filter: { state?: RowState }, page: PageRequest): Promise<Page<RowRecord>>
+  /** Null: the table has no such row. One that is not eligible says so. */
+  findRow(discovery: string, key: string): Promise<RowRecord | null>
   /** Null: there is no such row, or it is not eligible. */
   getRow(discovery: string, key: string): Promise<RowRecord | null>
   /** The row as it is now. Null: there is no such row, or it is not eligible. */

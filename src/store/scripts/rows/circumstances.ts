@@ -8,7 +8,7 @@ import { readServing } from '../circumstances.ts'
 import { everythingIsPaused } from '../counts.ts'
 import { waitsOf } from '../waits.ts'
 import { readDiscovery } from './discoveries.ts'
-import { isKeyOf, readRow } from './records.ts'
+import { isThere, readRow } from './records.ts'
 
 export interface RowName {
   discovery: string
@@ -40,18 +40,5 @@ export function* readRowCircumstances(
     pausedReason,
     createIndex,
     workers: yield* readServing(),
-  }
-}
-
-function* isThere(known: DiscoverySql, key: string): Script<boolean> {
-  if (!isKeyOf(known, key)) return false
-  try {
-    const found = yield* one(
-      sql`SELECT 1 AS one FROM ${known.table} WHERE ${known.hasKey(sql`CAST(${key} AS text)`)}`,
-    )
-    return found !== undefined
-  } catch (error) {
-    if (known.isUnreadable(error)) return false
-    throw error
   }
 }

@@ -7,13 +7,14 @@ import { noteWaits, readWaits } from '../row-waits.ts'
 import { readRowCircumstances } from './circumstances.ts'
 import { listDiscoveries, setDiscoveryPaused } from './discoveries.ts'
 import { releaseRows, retryRow } from './manage.ts'
-import { listRows, readRow } from './records.ts'
+import { findRow, listRows, readRow } from './records.ts'
 import { repairRows } from './repair.ts'
 
 type Managed =
   | 'listDiscoveries'
   | 'noteWaiting'
   | 'listRows'
+  | 'findRow'
   | 'getRow'
   | 'rowCircumstances'
   | 'retryRow'
@@ -35,6 +36,7 @@ export function managingRows(
     },
     listRows: (discovery, filter, page) =>
       discoveries.read(discovery, (known) => listRows(db, known, filter, page)),
+    findRow: (discovery, key) => discoveries.read(discovery, (known) => findRow(db, known, key)),
     getRow: (discovery, key) => discoveries.read(discovery, (known) => readRow(db, known, key)),
     rowCircumstances: (discovery, key) =>
       discoveries.readOrProblem(discovery, (known) => readRowCircumstances(db, known, { discovery, key })),

@@ -1,5 +1,5 @@
 import type { RowRecord, RowState } from '../../../model/row.ts'
-import { rowRecord } from '../../../model/row-record.ts'
+import { ineligibleRecord, rowRecord } from '../../../model/row-record.ts'
 import type { Page } from '../../../model/task.ts'
 import { badCursor, isTuple, readPlace, writePlace } from '../../cursor.ts'
 import { type LedgerRow, ledgerEntryOf } from '../../ledger-row.ts'
@@ -7,7 +7,7 @@ import { PageBytes } from '../../page-bytes.ts'
 import type { PageRequest } from '../../ports/page.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import type { DiscoverySql } from '../../sql/discovery-sql.ts'
-import { rows, type Script } from '../../sql/script.ts'
+import { one, rows, type Script } from '../../sql/script.ts'
 import { type Fragment, sql } from '../../sql/sql.ts'
 
 /** Rows that one page reads at most, so that it answers soon even if few have the state. */
@@ -25,6 +25,26 @@ export function* readRow(db: Dialect, known: DiscoverySql, key: string): Script<
     return row === undefined ? null : recordOf(row, now)
   } catch (error) {
     if (known.isUnreadable(error)) return null
+    throw error
+  }
+}
+
+/** Null: the table has no such row. */
+export function* findRow(db: Dialect, known: DiscoverySql, key: string): Script<RowRecord | null> {
+  const eligible = yield* readRow(db, known, key)
+  if (eligible !== null) return eligible
+  return (yield* isThere(known, key)) ? ineligibleRecord(key) : null
+}
+
+export function* isThere(known: DiscoverySql, key: string): Script<boolean> {
+  if (!isKeyOf(known, key)) return false
+  try {
+    const found = yield* one(
+      sql`SELECT 1 AS one FROM ${known.table} WHERE ${known.hasKey(sql`CAST(${key} AS text)`)}`,
+    )
+    return found !== undefined
+  } catch (error) {
+    if (known.isUnreadable(error)) return false
     throw error
   }
 }
