@@ -46,6 +46,7 @@ describe('a config is found', () => {
         concurrency: 10,
         discoveries: [],
         capabilities: {},
+        strategies: {},
       },
     ])
   })

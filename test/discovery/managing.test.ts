@@ -51,6 +51,7 @@ describe('gleaner.discoveries', () => {
       claimed: 0,
       backingOff: 0,
       quarantined: 0,
+      suspended: 0,
       donePerMinute: 0,
       averageMs: null,
       etaMs: null,
