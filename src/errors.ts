@@ -19,9 +19,14 @@ export type ErrorCode =
   | 'BAD_PRIORITY'
   | 'BAD_QUEUE'
   | 'BAD_SCHEDULE'
+  | 'BATCH_GONE'
+  | 'CHILD_FAILED'
   | 'CLAIM_LOST'
   | 'CLOSED'
   | 'DISCOVERY_PAUSED'
+  | 'FLOW_CYCLE'
+  | 'FLOW_TOO_DEEP'
+  | 'FLOW_TOO_LARGE'
   | 'KEY_HELD'
   | 'NOT_IN_TRANSACTION'
   | 'NOT_JSON'
@@ -245,6 +250,49 @@ export class WaitTimeout extends GleanerError {
   }
 }
 
+const ENDS = { failed: 'failed', cancelled: 'was cancelled', removed: 'was removed' } as const
+
+/**
+ * What `ctx.run` and `ctx.all` reject with if a child did not complete, and the result of a batch. If the handler does not catch it, its task
+ * fails for good: the child had its own attempts.
+ */
+export class ChildFailed extends GleanerError {
+  /** The id of the child. */
+  readonly id: string
+  /** The name of the child's task. */
+  readonly child: string
+  /** How the child ended. */
+  readonly status: 'failed' | 'cancelled' | 'removed'
+  /** The error of the child. Null if it has none. */
+  readonly error: { kind: FailureKind; message: string; stack: string | null } | null
+
+  constructor({ id, name, status, error }: ChildEnd) {
+    const why = error === null ? '' : `: ${error.message}`
+    super(`child ${id} (${name}) ${ENDS[status]}${why}`, { code: 'CHILD_FAILED' })
+    this.id = id
+    this.child = name
+    this.status = status
+    this.error = error
+  }
+}
+
+interface ChildEnd {
+  id: string
+  name: string
+  status: 'failed' | 'cancelled' | 'removed'
+  error: { kind: FailureKind; message: string; stack: string | null } | null
+}
+
+/** The batch does not exist (any more): all of its tasks were removed, or it never was. */
+export class BatchGone extends GleanerError {
+  constructor(id: string) {
+    super(`there is no batch ${id}`, {
+      code: 'BATCH_GONE',
+      hint: 'Its tasks were removed, or the id belongs to another database.',
+    })
+  }
+}
+
 /** Throw it in a handler: this failure is final, do not retry. */
 export class PermanentError extends GleanerError {
   constructor(message: string, cause?: unknown) {
@@ -297,6 +345,8 @@ for (const ours of [
   TaskCancelled,
   TaskFailed,
   TaskGone,
+  ChildFailed,
+  BatchGone,
   WaitTimeout,
   PermanentError,
   RetryLater,

@@ -10,6 +10,7 @@ export type {
   SupervisorOptions,
 } from './config/types.ts'
 export type { BatchContext, BatchItem, BatchOptions, BatchResults } from './define/batch.ts'
+export type { BatchEntry, BatchEntryOptions } from './define/batch-entry.ts'
 export {
   type Discovery,
   type DiscoveryOptions,
@@ -36,6 +37,8 @@ export type {
   TracedAttempt,
 } from './define/telemetry.ts'
 export type {
+  AllOptions,
+  ChildOutcome,
   Context,
   Enqueue,
   EnqueueManyOptions,
@@ -45,6 +48,7 @@ export type {
   PostgresTx,
   Register,
   Retry,
+  RunOptions,
   SaveCursor,
   SendSignal,
   SendSignalNow,
@@ -76,6 +80,8 @@ export type {
 export type { HealthManagement, HealthQuery } from './engine/health.ts'
 export { openGleaner } from './engine/open.ts'
 export {
+  BatchGone,
+  ChildFailed,
   ClaimLostError,
   type ErrorCode,
   GleanerError,
@@ -97,6 +103,7 @@ export type { MaintenanceManagement } from './maintenance/manage.ts'
 export { restoreBackup } from './maintenance/restore.ts'
 export type { KeepOption, RetentionOptions } from './maintenance/retention.ts'
 export type { Explanation } from './model/explanation.ts'
+export type { FlowBranch, FlowCounts, FlowKind, FlowNode, FlowRecord, FlowTree } from './model/flow.ts'
 export type { ComponentRecord, HealthRecord } from './model/health.ts'
 export type { Gauges, Metrics } from './model/metrics.ts'
 export type { QueueRecord, Strategy } from './model/queue.ts'
@@ -126,6 +133,15 @@ export type {
   WorkerStatus,
 } from './model/worker.ts'
 export type { MetricsOptions } from './observe/metrics.ts'
+export type {
+  BatchHandle,
+  BatchManagement,
+  BatchProgress,
+  BatchRecord,
+  BatchSummary,
+  BatchTask,
+  StartBatchOptions,
+} from './queue/batch.ts'
 export type { BulkAnswer, BulkOptions } from './queue/bulk.ts'
 export type { PageOptions, QueueManagement, TaskManagement } from './queue/manage.ts'
 export type { ScheduleManagement } from './queue/schedules.ts'

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
 import type { Duration } from '../duration.ts'
 import type { Strategy } from '../model/queue.ts'
 import type { Backoff } from '../model/retry.ts'
-import type { LogLevel, Requires } from '../model/task.ts'
+import type { Failure, LogLevel, Requires } from '../model/task.ts'
 import type { Resources, Used } from './resource.ts'
 
 /** Open for users: `declare module 'gleaner' { interface Register { tx: PoolClient } }`. */
@@ -99,7 +99,62 @@ export interface Context<U extends Resources = {}> {
    */
   waitFor<S extends Std>(signal: string, options: WaitForOptions & { schema: S }): Promise<Std.InferOutput<S>>
   waitFor<T = any>(signal: string, options?: WaitForOptions): Promise<T>
+  /** Enqueues a child and resolves with its result. Meanwhile this run holds no slot, no lease and no memory. Rejects with ChildFailed. */
+  run<I, R>(task: Task<I, R>, ...args: RunArgs<NoInfer<I>>): Promise<Stored<R>>
+  /**
+   * How the tasks ended that this one waited for: those of `after`, or of the batch that it is the `then` of. Read a page at a time, in the order
+   * in which they were enqueued.
+   */
+  outcomes(): AsyncIterable<ChildOutcome<any>>
+  /** Enqueues a child for each input, waits for all, and resolves with the outcome of each. */
+  all<I, R>(
+    name: string,
+    task: Task<I, R>,
+    inputs: readonly NoInfer<I>[],
+    options: AllOptions & { onFailure: 'collect' },
+  ): Promise<ChildOutcome<R>[]>
+  /** Enqueues a child for each input, and resolves with their results. Rejects with ChildFailed when the first one does not complete. */
+  all<I, R>(
+    name: string,
+    task: Task<I, R>,
+    inputs: readonly NoInfer<I>[],
+    options?: AllOptions & { onFailure?: 'fail' },
+  ): Promise<Stored<R>[]>
 }
+
+/** Options for one child. */
+export type RunOptions = Pick<
+  EnqueueOptions,
+  'priority' | 'requires' | 'queue' | 'retry' | 'timeout' | 'key' | 'keyScope' | 'runAfter'
+>
+
+/** Options for all children of one call. */
+export interface AllOptions
+  extends Pick<EnqueueOptions, 'priority' | 'requires' | 'queue' | 'retry' | 'timeout'> {
+  /** How many of them are queued or run at the same time. Default: all of them. */
+  concurrency?: number
+  /** `'fail'` (default): rejects with ChildFailed when the first one does not complete. `'collect'`: waits for all, and resolves with the outcome of each. */
+  onFailure?: 'fail' | 'collect'
+}
+
+/** How one child ended. */
+export type ChildOutcome<R> =
+  | {
+      /** The id of the child. */
+      id: string
+      /** It completed. */
+      status: 'completed'
+      /** Its result. */
+      result: Stored<R>
+    }
+  | {
+      /** The id of the child. */
+      id: string
+      /** It did not complete. */
+      status: 'failed' | 'cancelled' | 'removed'
+      /** Its error. Null if it has none. */
+      error: Failure | null
+    }
 
 /** How one step runs. */
 export interface StepOptions {
@@ -256,6 +311,13 @@ export interface EnqueueOptions {
   retry?: StoredRetry
   /** Another time-out than the one of its definition. */
   timeout?: Duration
+  /** The task runs when these have ended: handles, or ids. Until then it is suspended. */
+  after?: readonly (string | Pick<Handle<any>, 'id'>)[]
+  /**
+   * With `after`, if one of them fails, is cancelled or removed: `'fail'` (default) fails this task, too, `'cancel'` cancels it, and `'run'` runs it
+   * when all have ended.
+   */
+  onFailure?: 'fail' | 'run' | 'cancel'
 }
 
 /** Options for all tasks of one call of `enqueueMany`. */
@@ -273,6 +335,13 @@ export type InputArgs<I> =
     : [I] extends [void]
       ? [input?: undefined, options?: EnqueueOptions]
       : [input: I, options?: EnqueueOptions]
+/** The same for a child. */
+export type RunArgs<I> =
+  IsAny<I> extends true
+    ? [input?: any, options?: RunOptions]
+    : [I] extends [void]
+      ? [input?: undefined, options?: RunOptions]
+      : [input: I, options?: RunOptions]
 /** True for the type `any` alone. */
 type IsAny<T> = 0 extends 1 & T ? true : false
 

@@ -3,6 +3,7 @@ import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import { Pruner } from '../maintenance/pruner.ts'
 import { Repairer } from '../maintenance/repairer.ts'
 import { Reranker } from '../maintenance/reranker.ts'
+import { Settler } from '../maintenance/settler.ts'
 import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Retention } from '../model/retention.ts'
 import type { Meter } from '../observe/meter.ts'
@@ -32,6 +33,7 @@ export class Background {
   readonly #recurring: Recurring
   readonly #reranker: Reranker
   readonly #repairer: Repairer
+  readonly #settler: Settler
   /** Other processes can see the sessions of this one. */
   readonly #isShared: boolean
   #isSweeping = false
@@ -51,6 +53,7 @@ export class Background {
     })
     this.pruner = new Pruner(store.maintenance, clock, retention, { everyMs: timings.pruneMs, onProblem })
     this.#reranker = new Reranker(store.maintenance, clock, { everyMs: timings.sweepMs, onProblem })
+    this.#settler = new Settler(store.flows, clock, { everyMs: timings.sweepMs, onProblem })
     this.#repairer = new Repairer(store.maintenance, clock, { everyMs: timings.repairMs, onProblem })
   }
 
@@ -66,6 +69,7 @@ export class Background {
       this.#isSweeping = true
       this.#sweeper.start()
       this.#reranker.start()
+      this.#settler.start()
     }
     this.#recurring.start()
     this.pruner.start()
@@ -80,7 +84,8 @@ export class Background {
     this.#repairer.stop()
   }
 
-  stopSweeping(): void {
+  async stopSweeping(): Promise<void> {
     this.#sweeper.stop()
+    await this.#settler.stop()
   }
 }

@@ -1,3 +1,4 @@
+import type { BatchEntry } from '../define/batch-entry.ts'
 import type { Discovery } from '../define/discovery.ts'
 import type { QueueOptions } from '../define/queue.ts'
 import type { Telemetry } from '../define/telemetry.ts'
@@ -11,6 +12,7 @@ import type {
   SendSignal,
   SendSignalNow,
   SqliteTx,
+  Stored,
   Task,
 } from '../define/types.ts'
 import type { DiscoveryManagement } from '../discovery/manage.ts'
@@ -22,6 +24,7 @@ import type { Capabilities } from '../model/capabilities.ts'
 import type { Metrics } from '../model/metrics.ts'
 import type { Strategy } from '../model/queue.ts'
 import type { MetricsOptions } from '../observe/metrics.ts'
+import type { BatchHandle, BatchManagement, BatchProgress, StartBatchOptions } from '../queue/batch.ts'
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
@@ -176,6 +179,14 @@ export interface Gleaner {
   within(client: PostgresTx): { enqueue: Enqueue; signal: SendSignal }
   /** The handle of a task that this or another process enqueued earlier. */
   handle<I, R>(task: Task<I, R>, id: string): Handle<R>
+  /** Enqueues tasks that belong together, and a task that follows when all of them are completed. */
+  batch<R = BatchProgress>(
+    name: string,
+    tasks: readonly BatchEntry[],
+    options?: StartBatchOptions<R>,
+  ): Promise<BatchHandle<Stored<R>>>
+  /** See and cancel batches that this or another process started. */
+  readonly batches: BatchManagement
   /** Starts a worker in this process. */
   work(options?: WorkOptions): RunningWorker
   /**

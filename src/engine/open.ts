@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { PAYLOAD_MAX_BYTES } from '../define/payload.ts'
 import { checkQueues } from '../define/queue.ts'
-import type { Enqueue } from '../define/types.ts'
+import type { Enqueue, Task } from '../define/types.ts'
 import { discoveryManagement } from '../discovery/manage.ts'
 import { DiscoveryRegistry } from '../discovery/registry.ts'
 import { closedError } from '../errors.ts'
@@ -13,6 +13,7 @@ import { Meter } from '../observe/meter.ts'
 import { readMetrics } from '../observe/metrics.ts'
 import { Tracing } from '../observe/tracing.ts'
 import { refuseUnknown } from '../options.ts'
+import { Batches } from '../queue/batch.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { PendingResults, TaskHandle } from '../queue/handle.ts'
 import { queueManagement, taskManagement } from '../queue/manage.ts'
@@ -185,7 +186,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
       return worker
     },
     claim: (options) => claims.claim(options),
-    ...managementOf(shared, workers),
+    ...managementOf(shared, checked, workers),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
     metrics: (options) => readMetrics(store.admin, meter, options),
     pause: () => pauseQueue(store.admin, null),
@@ -201,8 +202,25 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
   }
 }
 
-function managementOf({ store, meter }: ReturnType<typeof sharedOf>, workers: readonly Worker[]) {
+function batchVerbs(
+  { store, clock, enqueuer, handles }: ReturnType<typeof sharedOf>,
+  { registry, timings }: Checked,
+): Pick<Gleaner, 'batch' | 'batches'> {
+  const resultOf = (task: Task, id: string, timeoutMs: number | undefined) =>
+    new TaskHandle(id, false, registry.of(task), handles).result(
+      timeoutMs === undefined ? {} : { timeout: timeoutMs },
+    )
+  const batches = new Batches({ store, clock, pollMs: timings.pollMs, enqueuer, resultOf })
   return {
+    batch: (name, tasks, options) => batches.start(name, tasks, options),
+    batches: batches.management,
+  }
+}
+
+function managementOf(shared: ReturnType<typeof sharedOf>, checked: Checked, workers: readonly Worker[]) {
+  const { store, meter } = shared
+  return {
+    ...batchVerbs(shared, checked),
     tasks: taskManagement(store, meter),
     queues: queueManagement(store.admin),
     workers: workerManagement(store, () => workers),
@@ -233,7 +251,7 @@ async function closeAll({ background, claims, workers, reporting, ...shared }: R
   await Promise.all([claims.close(), ...workers.map((worker) => worker.stop())])
   await reporting.stop()
   handles.results.close()
-  background.stopSweeping()
+  await background.stopSweeping()
   await keeper.close()
   await meter.close()
   await store.close()
@@ -253,7 +271,7 @@ function sharedOf({ store, clock, random, startKeeper, stepHooks }: EngineDeps, 
   const enqueueWithin = (tx: unknown) => (async (...args) => enqueuer.within(tx).enqueue(...args)) as Enqueue
   const keeper = new Keeper(store.sessions.renewal(), timings.leaseMs, onProblem, startKeeper)
   const isolation = new CrashIsolation(clock)
-  const verbs = { enqueuer, enqueue, enqueueWithin, handles }
+  const verbs = { enqueuer, enqueue, enqueueWithin, handles, childTasks: enqueuer }
   return { store, clock, random, emitter, onProblem, hooks, meter, keeper, isolation, ...verbs }
 }
 

@@ -15,6 +15,7 @@ import { Problem } from './problem.ts'
 import { prometheusText } from './prometheus.ts'
 import { redactor } from './redact.ts'
 import type { Route, RouteServices } from './route.ts'
+import { batchRoutes } from './routes/batches.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { healthOf, healthRoutes } from './routes/health.ts'
@@ -60,6 +61,7 @@ export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
   ...serverRoutes,
   ...taskRoutes,
+  ...batchRoutes,
   ...queueRoutes,
   ...discoveryRoutes,
   ...workerRoutes,

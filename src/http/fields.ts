@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Duration } from '../duration.ts'
 import { COMPONENT_ID } from '../health/status.ts'
+import { AFTER_MAX } from '../model/flow.ts'
 import { RANGES, type Range } from '../model/metrics-history.ts'
 import { FINISHED_STATUSES, type FinishedStatus, LOG_LEVELS, TASK_STATUSES } from '../model/task.ts'
 
@@ -76,6 +77,7 @@ const conditions = {
   name: name.optional(),
   key: plain(KEY_MAX).optional(),
   error: plain(TEXT_MAX).optional().describe('Text in the message of the last error'),
+  parent: plain(KEY_MAX).optional().describe('Only tasks that this task, or this row, waits or waited for'),
 }
 const scalar = z.union([z.string().max(TEXT_MAX), z.number(), z.boolean()])
 const required = z.record(name, scalar)
@@ -169,6 +171,8 @@ const enqueueFields = {
     })
     .optional(),
   timeout: duration.optional(),
+  after: z.array(id).max(AFTER_MAX).optional().describe('Ids of tasks: it runs when they have ended'),
+  onFailure: z.enum(['fail', 'run', 'cancel']).optional().describe('If one of them does not complete'),
 }
 
 export const enqueueOptions = z.strictObject({ ...enqueueFields, key: plain(KEY_MAX).optional() })

@@ -28,6 +28,7 @@ export class Problem extends Error {
 
 const STATUSES: Partial<Record<Code, number>> = {
   UNAUTHORIZED: 401,
+  BATCH_GONE: 404,
   BAD_HOST: 403,
   CROSS_SITE: 403,
   FORBIDDEN: 403,

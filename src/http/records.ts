@@ -24,7 +24,7 @@ export const whole = z.int()
 export const time = z.int().describe('Milliseconds since 1970')
 export const maybe = <T extends z.ZodType>(schema: T) => schema.nullable()
 
-const failure: z.ZodType<Failure> = z.object({
+export const failure: z.ZodType<Failure> = z.object({
   kind: z.enum(['error', 'timeout', 'crash', 'permanent']),
   message: z.string(),
   stack: maybe(z.string()),
@@ -91,7 +91,7 @@ export const step: z.ZodType<StepRecord> = z
   .object({
     name: z.string(),
     number: whole,
-    kind: z.enum(['result', 'cursor', 'sleep', 'wait', 'signal', 'timeout', 'sent']),
+    kind: z.enum(['result', 'cursor', 'sleep', 'wait', 'signal', 'timeout', 'sent', 'children']),
     value: z.unknown(),
     attempt: whole,
     startedAt: time,

@@ -36,6 +36,8 @@ export interface Circumstances {
   cancelRequested: boolean
   /** What it waits for while it is suspended. */
   waits: readonly WaitRecord[]
+  /** The tasks that it waits for while it is suspended. */
+  waitsFor: readonly AwaitedTasks[]
   everythingPaused: boolean
   queuePaused: boolean
   /** Another task that holds its key. */
@@ -172,9 +174,40 @@ function heldReason({ task, held, cancelRequested }: Circumstances): Reason {
   return failed('not-held', `${task.worker} holds it ${since}`, fix)
 }
 
-function suspendedReasons({ task, waits }: Circumstances): Reason[] {
+function suspendedReasons({ task, waits, waitsFor }: Circumstances): Reason[] {
   if (task.status !== 'suspended') return []
-  return waits.map((wait) => waitReason(wait, `gleaner signal ${task.id} ${commandWord(wait.name)}`))
+  const signals = waits.filter(({ kind }) => kind === 'signal')
+  return [
+    ...signals.map((wait) => waitReason(wait, `gleaner signal ${task.id} ${commandWord(wait.name)}`)),
+    ...waitsFor.map(awaitedReason),
+  ]
+}
+
+/** Unfinished tasks that a suspended one waits for. */
+export interface AwaitedTasks {
+  /** `turn`: others of its own flow, because so many are queued already. */
+  kind: 'children' | 'tasks' | 'turn'
+  /** Of the step. */
+  name: string
+  total: number
+  unfinished: number
+  /** The first ones of the unfinished. */
+  tasks: readonly string[]
+}
+
+export function awaitedReason({ kind, name, total, unfinished, tasks }: AwaitedTasks): Reason {
+  const more = unfinished > tasks.length ? ' and others' : ''
+  const ids = `${tasks.length === 1 ? 'task' : 'tasks'} ${tasks.join(', ')}${more}`
+  const what = {
+    children: `it waits for ${unfinished} of ${total} children of ${quoted(name)}: ${ids}`,
+    tasks: `it runs after ${ids}`,
+    turn: `its flow has ${unfinished} of ${total} unfinished tasks, and no more may be queued now`,
+  }
+  return failed(
+    'not-suspended',
+    what[kind],
+    'Wait until they have ended. To see why one of them does not run, explain that one.',
+  )
 }
 
 /** `command` sends what it waits for. */

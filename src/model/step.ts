@@ -1,5 +1,5 @@
-/** What is kept of a step: its result, the cursor of a loop that is not over, or how far a sleep or a wait for a signal is. */
-export type StepKind = 'result' | 'cursor' | 'sleep' | 'wait' | 'signal' | 'timeout'
+/** What is kept of a step: its result, the cursor of a loop that is not over, or how far a sleep or a wait is. */
+export type StepKind = 'result' | 'cursor' | 'sleep' | 'wait' | 'signal' | 'timeout' | 'children'
 
 /** A step as it is stored. Times are in milliseconds since 1970. */
 export interface KeptStep {
@@ -7,7 +7,7 @@ export interface KeptStep {
   name: string
   /** From 1: a name that is used again is numbered. */
   number: number
-  /** `result`: it is done. `cursor`: a loop that is not over. `sleep`: a wait until a time. `wait`, `signal`, `timeout`: a wait for a signal that has not come, has come, or did not come in time. */
+  /** `result`: it is done. `cursor`: a loop that is not over. `sleep`: a wait until a time. `wait`, `signal`, `timeout`: a wait for a signal that has not come, has come, or did not come in time. `children`: a wait for tasks. */
   kind: StepKind
   /** The result, the cursor that was saved last, or the payload of the signal, as JSON. */
   value: string | null

@@ -1,5 +1,5 @@
 /** What a suspended item can wait for. */
-export type WaitKind = 'signal' | 'children'
+export type WaitKind = 'signal' | 'children' | 'tasks' | 'turn'
 
 /** One thing that a run waits for, by the step that waits: its name and number. */
 export interface Wait {

@@ -1,10 +1,13 @@
+import type { BatchEntry } from '../define/batch-entry.ts'
+import { shown } from '../define/names.ts'
 import type { TaskDefinition } from '../define/task.ts'
 import type { EnqueueManyOptions, EnqueueOptions, Handle, SendSignal, Task } from '../define/types.ts'
 import { InputError, StoreError } from '../errors.ts'
+import { readExactly } from '../exact-json.ts'
 import type { Meter } from '../observe/meter.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { Enqueued, NewTask } from '../store/ports/new-task.ts'
-import { type HandleServices, TaskHandle } from './handle.ts'
+import { type HandleServices, readResult, TaskHandle } from './handle.ts'
 import { newTask } from './new-task.ts'
 import type { TaskRegistry } from './registry.ts'
 import { sendSignalWithin } from './signals.ts'
@@ -16,6 +19,9 @@ const CHECKED_AT_ONCE = 1_000
  * they will be drawn; but everybody else waits for it, some 20 ms.
  */
 const CHUNK = 5_000
+
+/** They make another task of it, or let it wait for others. */
+const NOT_IN_BATCH = ['after', 'onFailure', 'whenHeld', 'debounce', 'maxWait', 'throttle'] as const
 
 interface EnqueuerOptions {
   registry: TaskRegistry
@@ -85,6 +91,77 @@ export class Enqueuer {
     return handles
   }
 
+  /** Children of a run: checked, and stored by the caller. */
+  async spawn<T extends { created: number }>(
+    task: Task,
+    inputs: readonly unknown[],
+    options: EnqueueOptions,
+    store: (tasks: readonly NewTask[]) => Promise<T>,
+  ): Promise<T> {
+    const definition = this.#registry.of(task)
+    const tasks = await this.#checkAll(definition, inputs, options, undefined)
+    const answer = await this.#storedBy(tasks, store)
+    if (answer.created > 0) this.#meter.enqueued(tasks[0]!, answer.created)
+    return answer
+  }
+
+  async checked(task: Task, input: unknown, options?: EnqueueOptions): Promise<NewTask> {
+    return newTask(this.#registry.of(task), input, options, this.#payloadLimit)
+  }
+
+  /** The tasks of a batch: each has a definition, an input and options of its own. */
+  async checkEntries(entries: readonly BatchEntry[]): Promise<NewTask[]> {
+    const tasks: NewTask[] = []
+    for (const [position, entry] of entries.entries()) {
+      try {
+        tasks.push(await this.#checkedEntry(entry))
+      } catch (error) {
+        throw atPosition('batch', position, error)
+      }
+      if (position % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await new Promise(setImmediate)
+    }
+    return tasks
+  }
+
+  #checkedEntry(entry: BatchEntry): Promise<NewTask> {
+    if (!Array.isArray(entry))
+      throw new InputError(`${shown(entry)} is not an entry`, {
+        code: 'BAD_OPTION',
+        hint: 'Pass [task, input].',
+      })
+    const [task, input, options] = entry
+    const other = NOT_IN_BATCH.find((name) => (options as EnqueueOptions | undefined)?.[name] !== undefined)
+    if (other !== undefined)
+      throw new InputError(`a task of a batch has no option ${other}`, {
+        code: 'BAD_OPTION',
+        hint: 'Leave it out.',
+      })
+    return this.checked(task, input, options)
+  }
+
+  countEach(tasks: readonly NewTask[]): void {
+    for (const [, alike] of Map.groupBy(tasks, ({ queue, name }) => `${queue}/${name}`))
+      this.#meter.enqueued(alike[0]!, alike.length)
+  }
+
+  /** The value of a stored result, checked by the `output` of its definition. */
+  readResult(task: Task, result: string | null): unknown {
+    return readResult(this.#registry.of(task), result === null ? null : readExactly(result))
+  }
+
+  async #storedBy<T extends { created: number }>(
+    tasks: readonly NewTask[],
+    store: (tasks: readonly NewTask[]) => Promise<T>,
+  ): Promise<T> {
+    if (this.#tracing === undefined) return store(tasks)
+    let answer: T | undefined
+    await this.#tracing.enqueue(tasks, async (traced) => {
+      answer = await store(traced)
+      return []
+    })
+    return answer!
+  }
+
   /** Takes part in a transaction of the user's own. */
   within(transaction: unknown): {
     enqueue: (task: Task, input?: unknown, options?: EnqueueOptions) => any
@@ -126,7 +203,7 @@ export class Enqueuer {
         const checked = newTask(definition, input, own, this.#payloadLimit)
         tasks.push(checked instanceof Promise ? await checked : checked)
       } catch (error) {
-        throw atPosition(position, error)
+        throw atPosition('enqueueMany', position, error)
       }
       if (position % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await new Promise(setImmediate)
     }
@@ -146,10 +223,10 @@ export class Enqueuer {
   }
 }
 
-function atPosition(position: number, error: unknown): unknown {
+function atPosition(what: string, position: number, error: unknown): unknown {
   if (!(error instanceof InputError)) return error
   const { code, issues, hint } = error
-  return new InputError(`enqueueMany: number ${position}: ${error.message}`, {
+  return new InputError(`${what}: number ${position}: ${error.message}`, {
     code,
     hint,
     issues: issues.map(({ path, message }) => ({

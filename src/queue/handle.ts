@@ -34,7 +34,7 @@ export class TaskHandle<R> implements Handle<R> {
     if (ending === undefined) throw new WaitTimeout(this.id, timeoutMs ?? 0)
     switch (ending.status) {
       case 'completed':
-        return (await this.#checked(ending.result)) as Stored<R>
+        return (await readResult(this.#definition, ending.result)) as Stored<R>
       case 'failed':
         throw new TaskFailed(this.id, ending.error ?? { kind: 'error', message: 'unknown' })
       case 'cancelled':
@@ -48,12 +48,11 @@ export class TaskHandle<R> implements Handle<R> {
     const answer = await this.#services.store.tasks.cancelTask(this.id)
     if (answer === 'gone') throw new TaskGone(this.id)
   }
+}
 
-  /** `output` speaks for results of code that lives elsewhere: what does not fit is refused here. */
-  #checked(result: unknown): unknown | Promise<unknown> {
-    const { output, name } = this.#definition
-    return output === undefined ? (result ?? undefined) : checkAgainst(output, result, `result of ${name}`)
-  }
+/** `output` speaks for results of code that lives elsewhere: what does not fit is refused here. */
+export function readResult({ output, name }: TaskDefinition, result: unknown): unknown {
+  return output === undefined ? (result ?? undefined) : checkAgainst(output, result, `result of ${name}`)
 }
 
 /** Tasks read at once when a change does not say which of them ended. */

@@ -1,6 +1,7 @@
 import { checkName, shown } from '../define/names.ts'
 import { GleanerError, InputError, TaskGone } from '../errors.ts'
 import { type Explanation, explain } from '../model/explanation.ts'
+import type { FlowTree } from '../model/flow.ts'
 import type { QueueRecord } from '../model/queue.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { AttemptRecord, Counts, LogLine, Page, TaskRecord } from '../model/task.ts'
@@ -16,6 +17,8 @@ import { checkQuery, type TaskQuery } from './task-query.ts'
 
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000
+/** Tasks that a tree shows. */
+const TREE_MAX = 200
 
 /** Which page of a listing. */
 export interface PageOptions {
@@ -43,6 +46,8 @@ export interface TaskManagement {
   attempts(id: string): Promise<AttemptRecord[]>
   /** What `ctx.step` and `ctx.sleep` kept of a task, in the order in which it was kept first. */
   steps(id: string): Promise<StepRecord[]>
+  /** The task, and all tasks that it waits for or waited for, with theirs: 200 at most, the nearest first. Rejects with TaskGone. */
+  tree(id: string): Promise<FlowTree>
   /** Runs a finished task again, with all its attempts. */
   retry(id: string): Promise<void>
   /** Cancels a waiting task at once, and aborts the signal of a running one. False: the task had finished. */
@@ -70,7 +75,7 @@ export interface QueueManagement {
 }
 
 export function taskManagement(
-  store: Pick<Store, 'tasks' | 'steps' | 'remote'>,
+  store: Pick<Store, 'tasks' | 'steps' | 'flows' | 'remote'>,
   meter: Meter,
 ): TaskManagement {
   const changeMany = async (change: BulkChange, query: TaskQuery, options?: BulkOptions) => {
@@ -88,6 +93,11 @@ export function taskManagement(
       store.tasks.taskLogs(String(id), { ...pageRequest(page), follow: checkFollow(follow) }),
     attempts: (id) => store.tasks.taskAttempts(String(id)),
     steps: (id) => stepRecordsOf(store.steps, String(id)),
+    async tree(id) {
+      const tree = await store.flows.tree(String(id), TREE_MAX)
+      if (tree === null) throw new TaskGone(id)
+      return tree
+    },
     async retry(id) {
       const answer = await store.tasks.retryTask(String(id))
       if (answer === 'gone') throw new TaskGone(id)

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { checkAfter } from '../define/flow.ts'
 import { limitKeyOf } from '../define/limit.ts'
 import { checkKey, checkName, shown } from '../define/names.ts'
 import { encodeInput } from '../define/payload.ts'
@@ -28,6 +29,8 @@ const OPTIONS = [
   'queue',
   'retry',
   'timeout',
+  'after',
+  'onFailure',
 ]
 
 /** The year 2109: beyond it a rank could not hold the time. */
@@ -132,6 +135,7 @@ function withOptions(definition: TaskDefinition, input: string | null, options: 
   refuseUnknown(options, OPTIONS, 'enqueue')
   const whenHeld = checkWhenHeld(options)
   const retry = options.retry === undefined ? {} : checkRetry(options.retry, 'retry')
+  const after = checkAfter(options)
   return {
     ...plain(definition, input),
     queue: options.queue === undefined ? definition.queue : checkName(options.queue, 'queue', 'BAD_QUEUE'),
@@ -143,6 +147,7 @@ function withOptions(definition: TaskDefinition, input: string | null, options: 
     maxAttempts: retry.attempts ?? definition.retry.attempts,
     overrides: overridesOf(retry, options),
     runAfter: runAfterOf(options, whenHeld),
+    ...(after === null ? {} : { after }),
   }
 }
 

@@ -29,6 +29,8 @@ export interface TaskQuery {
   finishedAfter?: Time
   /** Only tasks that finished before this time. */
   finishedBefore?: Time
+  /** Only tasks that this one waits or waited for: the id of a task, or `<discovery>/<key>` of a row. */
+  parent?: string
   /** Text in the message of the last error; `a` to `z` match `A` to `Z`. */
   error?: string
 }
@@ -46,6 +48,7 @@ const CONDITIONS = [
   ...TIMES,
   'runningLongerThan',
   'error',
+  'parent',
 ] as const
 const ERROR_TEXT_MAX = 1_000
 const TIME_MAX_MS = 8_640_000_000_000_000
@@ -64,6 +67,7 @@ export function checkQuery(query: TaskQuery, allowed: readonly (keyof TaskQuery)
     filter.runningLongerThanMs = durationMs(query.runningLongerThan, 'runningLongerThan')
     if (filter.status === undefined) filter.status = 'running'
   }
+  if (query.parent !== undefined) filter.parent = checkParent(query.parent)
   if (query.error !== undefined) filter.error = checkErrorText(query.error)
   refuseContradictions(filter)
   return filter
@@ -113,6 +117,13 @@ function checkRequired(requires: unknown): Requires {
   throw bad('requires: {} names no requirement', "Use e.g. { region: 'eu' }, or leave it out.")
 }
 
+const PARENT_MAX = 1_000
+
+function checkParent(parent: unknown): string {
+  if (typeof parent === 'string' && parent !== '' && parent.length <= PARENT_MAX) return parent
+  throw bad(`parent: ${shown(parent)} is not an id`, 'Use the id of a task, or <discovery>/<key> of a row.')
+}
+
 function checkErrorText(text: unknown): string {
   if (typeof text === 'string' && text.length > 0 && text.length <= ERROR_TEXT_MAX) return text
   throw bad(`error: ${shown(text)} is not a string to search for`, `Use 1 to ${ERROR_TEXT_MAX} characters.`)
@@ -125,6 +136,11 @@ export function refuseContradictions(filter: TaskFilter): void {
   if (createdAfter >= createdBefore) throw nothingBetween('createdAfter', 'createdBefore')
   if (finishedAfter >= finishedBefore) throw nothingBetween('finishedAfter', 'finishedBefore')
   refuseOtherStatus(filter)
+  if (filter.parent !== undefined && (filter.finishedAfter ?? filter.finishedBefore) !== undefined)
+    throw bad(
+      'parent together with a time at which tasks finished',
+      'Leave out finishedAfter and finishedBefore.',
+    )
   const finished = filter.finishedAfter ?? filter.finishedBefore
   if (finished !== undefined && status !== undefined && !isFinished(status)) {
     throw bad(

@@ -78,6 +78,9 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   },
   // Of a row: of whichever version is claimed next.
   { name: 'signals', key: ['id'], instead: { version: 'NULL' } },
+  { name: 'flows', key: ['id'] },
+  { name: 'flow_members', key: ['flow', 'task'] },
+  { name: 'flow_news', key: ['id'] },
   { name: 'forever_keys', key: ['key'] },
   { name: 'throttles', key: ['key'] },
   { name: 'limits', key: ['scope'] },

@@ -1,5 +1,6 @@
 import { NEVER } from '../model/ledger.ts'
 import { FINISHED_STATUSES } from '../model/task.ts'
+import { UNHEARD } from './flow-repair.ts'
 import type { Finding } from './ports/maintenance.ts'
 
 /** Rows that answer `sql` should not be there. `gleaner.` stands before the engine's tables. */
@@ -89,6 +90,22 @@ const EVERYWHERE: readonly Flaw[] = [
     what: 'a quarantined row has a time for its next attempt, or a row that backs off has none',
     sql: `SELECT discovery, row_key, blocked_until FROM gleaner.ledger
           WHERE (CAST(quarantined AS integer) = 1) <> (blocked_until = ${NEVER})`,
+  },
+  {
+    what: 'a flow counts its tasks otherwise than they ended',
+    sql: `SELECT f.id, f.name FROM gleaner.flows f WHERE EXISTS (
+            SELECT 1 FROM gleaner.flow_members m WHERE m.flow = f.id GROUP BY m.flow
+            HAVING count(*) <> f.total OR count(CASE WHEN m.counted = 'completed' THEN 1 END) <> f.completed
+              OR count(CASE WHEN m.counted = 'failed' THEN 1 END) <> f.failed
+              OR count(CASE WHEN m.counted = 'cancelled' THEN 1 END) <> f.cancelled
+              OR count(CASE WHEN m.counted = 'removed' THEN 1 END) <> f.removed
+              OR count(CASE WHEN m.held = 0 THEN 1 END) <> f.queued)`,
+  },
+  { what: 'a task ended, and a flow that waits for it has not heard of it', sql: UNHEARD },
+  {
+    what: 'a task of a flow is kept back, and does not wait',
+    sql: `SELECT m.flow, m.task FROM gleaner.flow_members m JOIN gleaner.tasks t ON t.id = m.task
+          WHERE m.held = 1 AND m.counted IS NULL AND t.finished_at IS NULL AND t.status <> 'suspended'`,
   },
   // Not a key: one that was taken for ever outlives its task.
   {

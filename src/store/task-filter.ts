@@ -12,9 +12,11 @@ export type Route =
   | { by: 'running' }
   | { by: 'queued' }
   | { by: 'suspended' }
+  | { by: 'parent'; parent: string; status: TaskStatus | null }
 
 export function routeOf(filter: TaskFilter): Route {
-  const { status } = filter
+  const { status, parent } = filter
+  if (parent !== undefined) return { by: 'parent', parent, status: status ?? null }
   if (status === undefined) {
     return hasFinishedTime(filter) ? { by: 'finished', statuses: FINISHED_STATUSES } : { by: 'newest' }
   }
@@ -24,7 +26,7 @@ export function routeOf(filter: TaskFilter): Route {
 
 /** Whether rows on the route may not fit, so that a page has to look at more than it shows. */
 export function isSelective(filter: TaskFilter, { by }: Route): boolean {
-  const acrossLanes = by === 'newest' || by === 'scheduled' || by === 'suspended'
+  const acrossLanes = by === 'newest' || by === 'scheduled' || by === 'suspended' || by === 'parent'
   return (
     filter.key !== undefined ||
     filter.error !== undefined ||

@@ -15,7 +15,7 @@ export class Gate {
   /** `onChange` is told when a call has been answered. */
   constructor(store: Store, onChange: () => void) {
     this.#onChange = onChange
-    const { tasks, sessions, rows, steps, admin, maintenance } = store
+    const { tasks, sessions, rows, steps, flows, admin, maintenance } = store
     this.store = {
       ...store,
       tasks: this.#watched({
@@ -29,6 +29,7 @@ export class Gate {
         exchangeRows: (exchange) => rows.exchangeRows(this.#admitted(exchange)),
       }),
       steps: this.#watched(steps),
+      flows: this.#watched(flows),
       admin: this.#watched(admin),
       maintenance: this.#watched(maintenance),
       onChange: (listener, hears) => this.#listen(store, listener, hears),

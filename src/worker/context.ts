@@ -1,6 +1,16 @@
 import { shown } from '../define/names.ts'
 import { dateMs } from '../define/step.ts'
-import type { Context, Enqueue, StepOptions, Tx, WaitForOptions } from '../define/types.ts'
+import type {
+  AllOptions,
+  ChildOutcome,
+  Context,
+  Enqueue,
+  RunOptions,
+  StepOptions,
+  Task,
+  Tx,
+  WaitForOptions,
+} from '../define/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { ClaimLostError, InputError } from '../errors.ts'
 import { writable } from '../exact-json.ts'
@@ -136,6 +146,18 @@ export class RunContext implements Context {
 
   waitFor(signal: string, options?: WaitForOptions): Promise<any> {
     return this.#allSteps.waitFor(signal, options)
+  }
+
+  run(task: Task, input?: unknown, options?: RunOptions): Promise<any> {
+    return this.#allSteps.children.run(task, input, options)
+  }
+
+  all(name: string, task: Task, inputs: readonly unknown[], options?: AllOptions): Promise<any[]> {
+    return this.#allSteps.children.all(name, task, inputs, options)
+  }
+
+  outcomes(): AsyncIterable<ChildOutcome<any>> {
+    return this.#allSteps.children.awaited(this.id)
   }
 
   /** The code has changed since an earlier attempt kept them. Their results are not used; nothing else is wrong. */

@@ -1,5 +1,6 @@
 import { durationMs } from '../duration.ts'
 import {
+  ChildFailed,
   GleanerError,
   InputError,
   isOutage,
@@ -38,9 +39,8 @@ export function outcomeOfError(attempt: FailedAttempt, error: unknown): Outcome 
   if (reason instanceof TimeoutError) return failed(attempt, 'timeout', reason)
   if (error instanceof RetryLater) return later(error)
   if (error instanceof ResourceError) return broken(attempt, error)
-  // The same input or result would be refused again, and a wait that timed out stays so.
-  if (error instanceof PermanentError || error instanceof SignalTimeout || isRefusal(error))
-    return permanent(error)
+  // The same input or result would be refused again, a wait that timed out stays so, and a child that failed had its own attempts.
+  if (FINAL.some((kind) => error instanceof kind) || isRefusal(error)) return permanent(error)
   if (isOutage(error)) return withoutStore(attempt, error)
   return failed(attempt, 'error', error)
 }
@@ -75,8 +75,17 @@ function permanent(error: unknown): Outcome {
   return { kind: 'failed', failure: failure('permanent', error), retryAfterMs: null }
 }
 
+const FINAL = [PermanentError, SignalTimeout, ChildFailed]
+const FLOW_REFUSALS = ['FLOW_CYCLE', 'FLOW_TOO_DEEP', 'FLOW_TOO_LARGE']
+
 function isRefusal(error: unknown): boolean {
-  const refusals: unknown[] = ['BAD_INPUT', 'NOT_JSON', 'RESULT_TOO_LARGE', 'STEP_TOO_LARGE']
+  const refusals: unknown[] = [
+    'BAD_INPUT',
+    'NOT_JSON',
+    'RESULT_TOO_LARGE',
+    'STEP_TOO_LARGE',
+    ...FLOW_REFUSALS,
+  ]
   return error instanceof InputError && refusals.includes(property(error, 'code'))
 }
 

@@ -83,12 +83,14 @@ export class RunServices {
 
   #stepServices(bytesMax: number): StepServices {
     const parts = this.#parts
-    const { clock, hooks, emitter, store } = parts.services
+    const { clock, hooks, emitter, store, childTasks } = parts.services
     // The other parts of the worker are made after this one.
     const session = () => parts.session.id
     const lose = (item: string) => parts.inFlight.lose(item)
     return {
       store: store.steps,
+      flows: store.flows,
+      childTasks,
       cursors: new Cursors({ clock, steps: store.steps, session, lose }),
       bytesMax,
       session,

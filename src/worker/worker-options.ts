@@ -11,6 +11,7 @@ import type { CrashIsolation } from './isolation/crash-isolation.ts'
 import type { Keeper } from './keeper/keeper.ts'
 import type { PollTimings } from './polling.ts'
 import type { Source } from './sources/source.ts'
+import type { ChildTasks } from './steps/children.ts'
 
 export interface WorkerOptions {
   id: string
@@ -32,7 +33,7 @@ export interface WorkerOptions {
 
 /** What the engine shares among all its workers. */
 export interface WorkerServices {
-  store: Pick<Store, 'sessions' | 'steps' | 'remote' | 'onChange'>
+  store: Pick<Store, 'sessions' | 'steps' | 'flows' | 'remote' | 'onChange'>
   clock: Clock
   random: () => number
   emitter: Emitter
@@ -40,6 +41,8 @@ export interface WorkerServices {
   meter: Meter
   enqueue: Enqueue
   enqueueWithin: (tx: Tx) => Enqueue
+  /** Turns inputs into tasks, and stored results into values. */
+  childTasks: ChildTasks
   watch?: RunWatch
   keeper: Keeper
   isolation: CrashIsolation

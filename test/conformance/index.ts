@@ -22,6 +22,7 @@ import { explaining } from './explaining.ts'
 import { fairness } from './fairness.ts'
 import { fences } from './fences.ts'
 import { filtering } from './filtering.ts'
+import { flows } from './flows.ts'
 import { givingBack } from './giving-back.ts'
 import { healthHistory } from './health-history.ts'
 import { heldKeys } from './held-keys.ts'
@@ -97,6 +98,7 @@ const THEMES: Record<string, Theme> = {
   'ended sessions': endedSessions,
   steps,
   suspending,
+  flows,
   'giving back': givingBack,
   pulling,
   comparing,

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { ROUTES } from '../../src/http/api.ts'
-import { openServer } from './server.ts'
+import { embed, openServer } from './server.ts'
 
 test('the description is valid OpenAPI, and names every route with its parameters', async () => {
   const { get } = await openServer()
@@ -35,12 +35,15 @@ test('what is answered is what is described', async () => {
     input: { path: 'bad' },
     options: { retry: { attempts: 1 } },
   })
+  const batch = await gleaner.batch('all', [[embed, { path: 'good' }]])
   await gleaner.work().drained()
   await post('/api/v1/queues/ml/pause')
   const undescribed = []
   for (const { method, path, answer } of ROUTES) {
     if (method !== 'get' || answer === null || path.startsWith('/discoveries/')) continue
-    const said = await call(`/api/v1${path.replace(':id', body.id).replace(':name', 'ml')}`)
+    const said = await call(
+      `/api/v1${path.replace(':id', path.startsWith('/batches/') ? batch.id : body.id).replace(':name', 'ml')}`,
+    )
     const { success, error } = answer.safeParse(said.body)
     if (said.status !== 200 || !success) undescribed.push([path, said.status, error?.issues])
   }

@@ -69,6 +69,7 @@ test('who only looks waits for nobody who writes: on SQLite everybody else would
   const path = tempDatabase()
   const gleaner = await openTemp({ path, tasks: [plain] })
   const { id } = await gleaner.enqueue(plain)
+  const batch = await gleaner.batch('all', [[plain]])
   // What this process has counted is written down before it is shown.
   await gleaner.metrics()
   const api = createApi(gleaner, { local: true })
@@ -80,7 +81,10 @@ test('who only looks waits for nobody who writes: on SQLite everybody else would
   writer.exec('BEGIN IMMEDIATE')
   const looks = ROUTES.filter(({ method, path }) => method === 'get' && !/discoveries.:|^.events/.test(path))
   for (const path of [
-    ...looks.map((one) => `/api/v1${one.path.replace(':id', id).replace(':name', 'default')}`),
+    ...looks.map(
+      (one) =>
+        `/api/v1${one.path.replace(':id', one.path.startsWith('/batches/') ? batch.id : id).replace(':name', 'default')}`,
+    ),
     '/metrics',
     '/readyz',
   ])

@@ -43,6 +43,17 @@ const ENQUEUE_OPTIONS = {
     check: aCount(ATTEMPTS_MAX),
     about: "Use this number of attempts instead of the task's own.",
   },
+  after: {
+    type: 'string',
+    value: 'ids',
+    about: 'Run it when these tasks have completed: ids, with commas between them.',
+  },
+  'on-failure': {
+    type: 'string',
+    value: 'what',
+    choices: ['fail', 'run', 'cancel'],
+    about: 'With --after: what to do if one of them does not complete. Default: fail.',
+  },
   timeout: {
     type: 'string',
     value: 'duration',
@@ -109,7 +120,7 @@ function toldOf(name: string, id: string, created: boolean): string {
 }
 
 function optionsOf(values: Values): EnqueueOptions {
-  const { 'run-after': runAfter, key, queue, timeout } = values
+  const { 'run-after': runAfter, key, queue, timeout, after } = values
   const attempts = countOf('attempts', values)
   const given = {
     priority: countOf('priority', values),
@@ -118,6 +129,10 @@ function optionsOf(values: Values): EnqueueOptions {
     queue: text(queue),
     timeout: text(timeout) as Duration | undefined,
     retry: attempts === undefined ? undefined : { attempts },
+    after: text(after)
+      ?.split(',')
+      .filter((id) => id !== ''),
+    onFailure: text(values['on-failure']) as EnqueueOptions['onFailure'],
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -6,6 +6,7 @@ import { gathered, PAGE_OPTIONS } from '../paging.ts'
 import { printJson, printTable } from '../printing.ts'
 import { FILTER_OPTIONS, filterOf } from '../task-filter.ts'
 import { attemptTable, explanationLines, logText, stepTable, taskLines, taskTable } from '../text/task.ts'
+import { treeLines } from '../text/tree.ts'
 import { bulkCommands } from './tasks-bulk.ts'
 
 const ID: Operand = { name: 'id', about: 'The id of a task, as `gleaner tasks list` shows it.' }
@@ -156,6 +157,25 @@ const steps: Command = {
     }),
 }
 
+const tree: Command = {
+  name: 'tasks tree',
+  summary: 'Show a task with its children, and how far they are.',
+  operands: [ID],
+  about:
+    'Prints the task, below it the tasks that it waits for or waited for (children of ctx.run and ctx.all, and ' +
+    'the tasks of `after`), below them theirs, and so on: 200 tasks at most, the nearest first. `tasks list ' +
+    '--parent` lists all children of one task.',
+  options: OPTIONS,
+  examples: [['gleaner tasks tree 4711', 'Print the tree of this task.']],
+  run: ([id], values, terminal) =>
+    withOperations(values, terminal, async ({ tasks }) => {
+      const found = await tasks.tree(id!)
+      if (values.json === true) printJson(found, terminal)
+      else for (const line of treeLines(found)) terminal.print(line)
+      return 0
+    }),
+}
+
 const explain: Command = {
   name: 'tasks explain',
   summary: 'Say why a task does not run, and what to do.',
@@ -176,4 +196,4 @@ const explain: Command = {
     }),
 }
 
-export const tasks: readonly Command[] = [list, show, logs, attempts, steps, explain, ...bulkCommands]
+export const tasks: readonly Command[] = [list, show, logs, attempts, steps, tree, explain, ...bulkCommands]

@@ -1,7 +1,7 @@
 import type { Redact } from '../../http/redact.ts'
 
 /** These tell of one record, which `get` or `row` reads by the same arguments. What is hidden in it is hidden in them. */
-const OF_ONE_RECORD = ['explain', 'logs', 'attempts', 'steps']
+const OF_ONE_RECORD = ['explain', 'logs', 'attempts', 'steps', 'tree']
 
 /** The same, with every answer as the server of this config would let it out: a command prints the same whichever way it goes. */
 export function redacted<T extends object>(operations: T, redact: Redact): T {

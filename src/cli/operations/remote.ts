@@ -35,6 +35,7 @@ export function remoteOperations(client: Client): Operations {
       logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
       attempts: (id) => items(`${one(id)}/attempts`),
       steps: (id) => items(`${one(id)}/steps`),
+      tree: (id) => get(`${one(id)}/tree`),
       explain: (id) => get(`${one(id)}/explain`),
       retry: async (id) => void (await post(`${one(id)}/retry`)),
       cancel: async (id) => (await post<{ cancelled: boolean }>(`${one(id)}/cancel`)).cancelled,

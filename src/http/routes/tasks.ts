@@ -16,6 +16,7 @@ import {
   taskKeys,
   taskQuery,
 } from '../fields.ts'
+import { flowTree } from '../flow-records.ts'
 import { Problem } from '../problem.ts'
 import {
   attempt,
@@ -182,6 +183,17 @@ export const taskRoutes: readonly Route[] = [
     handle: async ({ gleaner }, { params: { id } }) => ({
       items: boundedSteps(await gleaner.tasks.steps(id)),
     }),
+  }),
+  route({
+    method: 'get',
+    path: '/tasks/:id/tree',
+    role: 'viewer',
+    summary:
+      'A task with all tasks that it waits for or waited for, and theirs: 200 at most, the nearest first',
+    params,
+    answer: flowTree,
+    about: taskOfPath,
+    handle: ({ gleaner }, { params: { id } }) => gleaner.tasks.tree(id),
   }),
   route({
     method: 'get',

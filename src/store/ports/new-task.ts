@@ -1,4 +1,5 @@
 import type { Carrier } from '../../define/telemetry.ts'
+import type { OnFailure } from '../../model/flow.ts'
 import type { WhenHeld } from '../../model/held-key.ts'
 import type { Requires } from '../../model/task.ts'
 import type { NewSignal, SignalAnswer } from './signals.ts'
@@ -21,6 +22,19 @@ export interface NewTask {
   limitKey?: string
   /** Relative, because the store's clock decides; a date is absolute. Null: now. */
   runAfter: { ms: number } | { at: number } | null
+  /** It runs when these have ended. */
+  after?: After
+  /** The flow that it belongs to. 0: others wait for it, or it waits for others. */
+  flow?: number
+  /** It waits until it is resumed. */
+  suspended?: true
+}
+
+/** Tasks that a task waits for before it runs. */
+export interface After {
+  /** Their ids. */
+  tasks: readonly string[]
+  onFailure: OnFailure
 }
 
 /** Stored with a task as JSON; the definition in the worker's code provides the rest. */

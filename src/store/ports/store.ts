@@ -1,5 +1,6 @@
 import type { AdminStore } from './admin.ts'
 import type { Changes } from './change.ts'
+import type { FlowStore } from './flows.ts'
 import type { MaintenanceStore } from './maintenance.ts'
 import type { RowStore } from './rows.ts'
 import type { SessionStore } from './sessions.ts'
@@ -21,6 +22,7 @@ export interface Store extends Changes {
   readonly sessions: SessionStore
   readonly rows: RowStore
   readonly steps: StepStore
+  readonly flows: FlowStore
   readonly admin: AdminStore
   readonly maintenance: MaintenanceStore
   close(): Promise<void>

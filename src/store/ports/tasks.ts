@@ -17,6 +17,7 @@ import type { PageRequest } from './page.ts'
 
 /** Tasks: enqueued, worked on, and managed. */
 export interface TaskStore {
+  /** Of one call: all of them run after others, or none. */
   enqueue(tasks: readonly NewTask[]): Promise<Enqueued[]>
   /** Takes part in a transaction of the user's own; synchronous where the driver is. */
   within(transaction: unknown): Within
@@ -66,6 +67,8 @@ export interface TaskFilter extends LaneFilter {
   startedBefore?: number
   /** By the time of the store. Only with the status `running`. */
   runningLongerThanMs?: number
+  /** The item that waits or waited for them. */
+  parent?: string
   /** Text in the message of the error; a to z and A to Z are the same. */
   error?: string
 }

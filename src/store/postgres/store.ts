@@ -6,6 +6,8 @@ import type { PostgresOptions } from '../ports/database.ts'
 import { type Exchange, hasChanges } from '../ports/exchange.ts'
 import type { Enqueued, NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
+import { flowStore } from '../scripts/flows/index.ts'
+import { watchTask } from '../scripts/flows/make.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
 import { planLimits } from '../scripts/limits.ts'
@@ -117,9 +119,13 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   const read = started
   /** Here at once, elsewhere by notification. */
-  const spread = (change: Change) => {
+  const publish = (change: Change) => {
     tell(change)
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
+  }
+  const spread = (change: Change) => {
+    publish(change)
+    if (change.kind === 'ended') noticed()
   }
   const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
     if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
@@ -154,13 +160,27 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
   const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
 
+  const { flows, noticed, enqueueAfter } = flowStore(scripts, {
+    settling: {
+      db: scripts.db,
+      keyHolders: changing.keyHolders,
+      insert: (tasks) => native((own: Sql) => insertTasks(own, memory, tasks, clockMs(), null)),
+      changing,
+      resuming: postgresResuming(memory),
+    },
+    prepare: (tasks) => read(() => lanes.learn(tasks)),
+    writeAlone: (script) => scripts.write(script),
+    watch: (task) => read(() => driveOn(sql, watchTask(task))),
+    rowid: (id) => Number(rowid(id)),
+  })
   const looking = insight(scripts, changing)
   const { repairRows, ...rows } = postgresRows(shared)
 
   return {
     remote: true,
     tasks: {
-      enqueue: (tasks) => started(() => enqueueing.add(tasks)),
+      enqueue: (tasks) =>
+        tasks[0]?.after === undefined ? started(() => enqueueing.add(tasks)) : enqueueAfter(tasks),
       within: (transaction) =>
         withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
 
@@ -175,12 +195,13 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         const spent = batches.spent(exchange)
         const stepByStep = (one: Exchange, over: readonly number[]) =>
           database.inSteps((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
-        const { answer, ended, requeued, comparedIn, isAwaited } = await started(() =>
+        const { answer, ended, requeued, heard, comparedIn, isAwaited } = await started(() =>
           exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
         )
         if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
         batches.exchanged(exchange, answer, spent)
-        if (ended.length > 0) (isAwaited ? spread : tell)({ kind: 'ended', ids: ended })
+        if (ended.length > 0) (isAwaited ? publish : tell)({ kind: 'ended', ids: ended })
+        if (heard) noticed()
         if (requeued) spread({ kind: 'work' })
         return answer
       },
@@ -212,7 +233,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
         return completed
       },
 
-      ...managingTasks(scripts, changing),
+      ...managingTasks(scripts, changing, noticed),
       ...looking.tasks,
     },
 
@@ -258,6 +279,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
     },
 
     rows,
+    flows,
     steps: stepStore(scripts, postgresResuming(memory), (id) => Number(rowid(id))),
     admin: {
       ...managingQueues(scripts),

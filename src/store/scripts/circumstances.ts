@@ -7,6 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { one, rows, type Script } from '../sql/script.ts'
 import { sql, verbatim } from '../sql/sql.ts'
 import { taskRecord } from '../task-row.ts'
+import { readAwaited } from './awaited.ts'
 import { countLanes, everythingIsPaused } from './counts.ts'
 import type { ChangingTasks } from './task-changes.ts'
 import { readTaskRow } from './task-records.ts'
@@ -31,6 +32,7 @@ export function* readCircumstances(
     suspect: Boolean(row.suspect),
     cancelRequested: Boolean(row.cancel_requested),
     waits: yield* waitsOf(String(row.id)),
+    waitsFor: row.status === 'suspended' ? yield* readAwaited(row.id) : [],
     everythingPaused: yield* everythingIsPaused(db),
     queuePaused: yield* isQueuePaused(lane.queue),
     keyHolder: holder === undefined || holder === String(row.id) ? null : holder,

@@ -9,8 +9,12 @@ import { type ChangingTasks, cancelTask, changeTasks, removeTask, retryTask } fr
 import { listTasks } from './task-list.ts'
 import { readAttempts, readResults, readTask } from './task-records.ts'
 
-/** The verbs with which operators look at tasks and change them. */
-export function managingTasks({ db, read, write, tell }: Scripts, changing: ChangingTasks) {
+/** The verbs with which operators look at tasks and change them. `noticed`: others may wait for tasks that run again. */
+export function managingTasks(
+  { db, read, write, tell }: Scripts,
+  changing: ChangingTasks,
+  noticed: () => void,
+) {
   return {
     getTask: (id: string) => read(() => readTask(db, changing, rowid(id))),
     listTasks: (filter: TaskFilter, page: PageRequest) => read(() => listTasks(db, changing, filter, page)),
@@ -21,7 +25,10 @@ export function managingTasks({ db, read, write, tell }: Scripts, changing: Chan
     results: (ids: readonly string[]) => read(() => readResults(db, ids)),
     async retryTask(id: string) {
       const answer = await write(() => retryTask(db, changing, rowid(id)))
-      if (answer === 'retried') tell({ kind: 'work' })
+      if (answer === 'retried') {
+        tell({ kind: 'work' })
+        noticed()
+      }
       return answer
     },
     async cancelTask(id: string) {
@@ -40,7 +47,10 @@ export function managingTasks({ db, read, write, tell }: Scripts, changing: Chan
       const { answer, ended, requested } = await (isDry ? read : write)(() => changeTasks(db, changing, step))
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
       if (requested) tell({ kind: 'cancel' })
-      if (step.change === 'retry' && !isDry && answer.changed > 0) tell({ kind: 'work' })
+      if (step.change === 'retry' && !isDry && answer.changed > 0) {
+        tell({ kind: 'work' })
+        noticed()
+      }
       return answer
     },
   }

@@ -1,4 +1,4 @@
-import { type FinishedStatus, isFinished, type TaskStatus } from '../../model/task.ts'
+import { type Failure, type FinishedStatus, isFinished, type TaskStatus } from '../../model/task.ts'
 import { type Changeable, decideCancel, decideRemove, decideRetry } from '../../model/task-change.ts'
 import type {
   BulkChange,
@@ -221,12 +221,26 @@ function* requeue(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedT
   )
 }
 
-function* cancelWaiting(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedTask[]): Script<void> {
+function cancelWaiting(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedTask[]): Script<void> {
+  return endWaiting(db, changing, tasks, { status: 'cancelled' })
+}
+
+/** How a task ends that no worker holds. */
+export type WaitingEnd = { status: 'cancelled' } | { status: 'failed'; failure: Failure }
+
+function* endWaiting(
+  db: Dialect,
+  changing: ChangingTasks,
+  tasks: readonly ChangedTask[],
+  end: WaitingEnd,
+): Script<void> {
   if (tasks.length === 0) return
   const now = yield* db.time()
-  yield* changing.listAsFinished(tasks, { status: 'cancelled', finishedAt: now })
+  const { status } = end
+  const error = end.status === 'failed' ? JSON.stringify(end.failure) : null
+  yield* changing.listAsFinished(tasks, { status, finishedAt: now })
   yield* change(sql`
-    UPDATE gleaner.tasks SET status = 'cancelled', finished_at = ${now} ${db.schema.alsoWhenFinished}
+    UPDATE gleaner.tasks SET status = ${status}, finished_at = ${now}, error = coalesce(${error}, error) ${db.schema.alsoWhenFinished}
     WHERE id ${db.oneOf(rowidsOf(tasks))}`)
   const suspended = tasks.filter(({ status }) => status === 'suspended')
   yield* forgetWaits(
@@ -235,7 +249,7 @@ function* cancelWaiting(db: Dialect, changing: ChangingTasks, tasks: readonly Ch
   )
   const scheduled = tasks.filter(({ status }) => status === 'scheduled')
   yield* changing.count([
-    ...tasks.map(({ lane }) => ({ lane, counter: 'cancelled', by: 1 }) as const),
+    ...tasks.map(({ lane }) => ({ lane, counter: status, by: 1 }) as const),
     ...scheduled.map(({ lane }) => ({ lane, counter: 'scheduled', by: -1 }) as const),
     ...suspended.map(({ lane }) => ({ lane, counter: 'suspended', by: -1 }) as const),
   ])
@@ -256,6 +270,43 @@ function* removeAll(db: Dialect, changing: ChangingTasks, tasks: readonly Change
 /** Answers how many there were. */
 function freeForeverKeys(db: Dialect, tasks: readonly number[]): Script<number> {
   return change(sql`DELETE FROM gleaner.forever_keys WHERE task ${db.oneOf(tasks)}`)
+}
+
+/** A task that waits for others, and that does not run because of them. Answers it if it is still suspended. */
+export function* endSuspended(
+  db: Dialect,
+  changing: ChangingTasks,
+  id: number,
+  end: WaitingEnd,
+): Script<string[]> {
+  const task = yield* lockTask(db, id)
+  if (task?.status !== 'suspended') return []
+  yield* endWaiting(db, changing, [task], end)
+  return [task.id]
+}
+
+/** Those among these tasks that are unfinished. `lockedFrom`: the first one that another transaction has locked. */
+export function* cancelTasks(
+  db: Dialect,
+  changing: ChangingTasks,
+  ids: readonly number[],
+): Script<{ ended: string[]; requested: boolean; lockedFrom: number | null }> {
+  const found = yield* readInOrder(db, ids, sql`${db.forUpdate} ${db.skipLocked}`)
+  const tasks = found.filter((task) => ['cancel', 'request'].includes(decideCancel(task)))
+  yield* CHANGES.cancel(db, changing, tasks)
+  const seen = new Set(found.map(({ rowid }) => rowid))
+  const unseen = ids.filter((id) => !seen.has(id))
+  const there =
+    unseen.length === 0
+      ? []
+      : yield* rows<{ id: number }>(
+          sql`SELECT id FROM gleaner.tasks WHERE id ${db.oneOf(unseen)} ORDER BY id`,
+        )
+  return {
+    ended: tasks.filter(({ held }) => !held).map(({ id }) => id),
+    requested: tasks.some(({ held }) => held),
+    lockedFrom: there[0]?.id ?? null,
+  }
 }
 
 interface ChangedRow {

@@ -180,6 +180,8 @@ function walkOf(listing: Listing, route: Route): Walk {
       return scheduledWalk(listing)
     case 'suspended':
       return suspendedWalk(listing)
+    case 'parent':
+      return parentWalk(listing, route)
     case 'running':
       return runningWalk(listing)
     case 'queued':
@@ -194,6 +196,20 @@ function newestWalk({ passed }: Listing, condition: Fragment): Walk {
     sources: ([before], count) => [
       sql`SELECT ${passed}, t.id AS place, t.id AS tie FROM gleaner.tasks AS t
         WHERE t.id < ${before} AND ${condition} ORDER BY t.id DESC LIMIT ${count}`,
+    ],
+  }
+}
+
+/** The newest first, found by the flows of the parent. */
+function parentWalk({ passed, now }: Listing, { parent, status }: Extract<Route, { by: 'parent' }>): Walk {
+  const condition = status === null ? sql`true` : inStatus(status, now)
+  return {
+    first: END,
+    descending: true,
+    sources: ([before], count) => [
+      sql`SELECT ${passed}, t.id AS place, t.id AS tie
+        FROM gleaner.flows AS f JOIN gleaner.flow_members AS m ON m.flow = f.id JOIN gleaner.tasks AS t ON t.id = m.task
+        WHERE f.waiter = ${parent} AND m.task < ${before} AND ${condition} ORDER BY m.task DESC LIMIT ${count}`,
     ],
   }
 }

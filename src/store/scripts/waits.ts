@@ -3,6 +3,7 @@ import type { Wait, WaitRecord } from '../../model/wait.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { change, rows, type Script } from '../sql/script.ts'
 import { sql } from '../sql/sql.ts'
+import { childrenAreOver } from './children-over.ts'
 import type { CounterChange } from './counter-change.ts'
 import { takeSignal } from './take-signal.ts'
 
@@ -42,8 +43,10 @@ export function waitsOf(item: string): Script<WaitRecord[]> {
 /** In a transaction that has locked the item: one of these has come already, so the item need not wait. */
 export function* hasArrived(db: Dialect, item: string, waits: readonly Wait[], now: number): Script<boolean> {
   let arrived = false
-  for (const wait of waits)
+  for (const wait of waits) {
     if (wait.kind === 'signal' && (yield* takeSignal(db, item, wait, now))) arrived = true
+    if (wait.kind === 'children' && (yield* childrenAreOver(db, item, wait))) arrived = true
+  }
   return arrived
 }
 

@@ -5,6 +5,7 @@ import type { SqliteLibrary } from '../ports/database.ts'
 import { type Exchange, type Exchanged, hasChanges } from '../ports/exchange.ts'
 import type { NewTask } from '../ports/new-task.ts'
 import type { Store } from '../ports/store.ts'
+import { flowStore } from '../scripts/flows/index.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
 import { planLimits } from '../scripts/limits.ts'
@@ -103,7 +104,10 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   })
   /** What a caller is promised is on disk when he is answered. */
   const promised: Durability = options.durability ?? 'full'
-  const tell = (change: Change) => waking.tell(change)
+  const tell = (change: Change) => {
+    waking.tell(change)
+    if (change.kind === 'ended') noticed()
+  }
   const intended: Intended = { placeOf: (task: NewTask) => lanes.placeOf(task), queues }
   const ours: OurDatabase = {
     path: options.path,
@@ -149,6 +153,21 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     write,
   })
 
+  const { flows, noticed, enqueueAfter } = flowStore(scripts, {
+    settling: {
+      db: scripts.db,
+      keyHolders: changing.keyHolders,
+      insert: (tasks) => native(() => insertTasks(db, tasks, clock.now(), intended)),
+      changing,
+      resuming: sqliteResuming(memory),
+    },
+    prepare: async () => {},
+    // An error undoes this change alone, and not what else was written in this turn of the event loop.
+    writeAlone: (script) => write(promised, () => driveOn(db, script()), true),
+    // Differs because the transaction that follows has the only write lock.
+    watch: async () => {},
+    rowid,
+  })
   const looking = insight(scripts, changing)
   const { repairRows, ...rows } = sqliteRows({
     connection,
@@ -166,7 +185,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   return {
     remote: false,
     tasks: {
-      enqueue: (tasks) => intake.add(tasks),
+      enqueue: (tasks) => (tasks[0]?.after === undefined ? intake.add(tasks) : enqueueAfter(tasks)),
       within: (transaction) => withinTransaction(transaction, ours, clock.now),
 
       async exchange(exchange: Exchange): Promise<Exchanged> {
@@ -176,13 +195,14 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
           const answer = await read(() => precheck(db, memory, exchange, clock.now()))
           if (answer !== null) return answer
         }
-        const { answer, ended, requeued } = await write('normal', () => {
+        const { answer, ended, requeued, heard } = await write('normal', () => {
           const effect = exchangeTasks(db, memory, exchange, clock.now())
           heed(exchange.session, exchange.want, effect.answer.claims.length)
           return effect
         })
-        if (ended.length > 0) tell({ kind: 'ended', ids: ended })
+        if (ended.length > 0) waking.tell({ kind: 'ended', ids: ended })
         if (requeued) tell({ kind: 'work' })
+        if (heard) noticed()
         // There was something, until somebody else had the lock.
         if (looks && answer.claims.length === 0) answer.conflicts = 1
         return answer
@@ -211,7 +231,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
         return completed
       },
 
-      ...managingTasks(scripts, changing),
+      ...managingTasks(scripts, changing, noticed),
       ...looking.tasks,
     },
 
@@ -251,6 +271,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
     },
 
     rows,
+    flows,
     steps: stepStore(scripts, sqliteResuming(memory), rowid),
     admin: {
       ...managingQueues(scripts),

@@ -3,7 +3,7 @@ import type { WorkerServices } from '../worker-options.ts'
 
 /** What claims by hand take from the engine. */
 export interface ClaimServices extends WorkerServices {
-  store: Pick<Store, 'onChange' | 'remote' | 'sessions' | 'tasks' | 'rows' | 'steps'>
+  store: Pick<Store, 'onChange' | 'remote' | 'sessions' | 'tasks' | 'rows' | 'steps' | 'flows'>
   payloadLimit: number
   timings: { leaseMs: number; pollMs: number; graceMs: number; idleMinMs: number; idleMaxMs: number }
 }

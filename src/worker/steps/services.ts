@@ -1,10 +1,14 @@
+import type { FlowStore } from '../../store/ports/flows.ts'
 import type { StepStore } from '../../store/ports/steps.ts'
+import type { ChildTasks } from './children.ts'
 import type { Cursors } from './cursors.ts'
 
 /** What the steps of an attempt ask of its worker. */
 export interface StepServices {
   readonly store: StepStore
   readonly cursors: Cursors
+  readonly flows: FlowStore
+  readonly childTasks: ChildTasks
   /** The largest result, in bytes of JSON. */
   readonly bytesMax: number
   /** Of the worker. Null: it is not known to the database. */

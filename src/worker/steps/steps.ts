@@ -9,6 +9,7 @@ import { type KeptStep, sleepLeftMs, unvisited } from '../../model/step.ts'
 import type { Wait } from '../../model/wait.ts'
 import type { AwaitedSignal, NewStep } from '../../store/ports/steps.ts'
 import { messageOf } from '../../thrown.ts'
+import { Children, type ChildrenSteps } from './children.ts'
 import { isFinal } from './final.ts'
 import type { StepServices } from './services.ts'
 import type { StepAttempt } from './step-attempt.ts'
@@ -34,6 +35,7 @@ export class Steps {
   #running = 0
   /** What the attempt ends for, once no step of it runs any more. */
   #leaving: Leaving | null = null
+  #children: Children | undefined
 
   constructor(attempt: StepAttempt, services: StepServices) {
     this.#attempt = attempt
@@ -110,6 +112,46 @@ export class Steps {
       this.#running -= 1
       this.#leaveIfIdle()
     }
+  }
+
+  get children(): Children {
+    this.#children ??= new Children(this.#forChildren(), this.#services.flows, this.#services.childTasks)
+    return this.#children
+  }
+
+  #forChildren(): ChildrenSteps {
+    return {
+      begin: async (name) => {
+        const number = this.#numberOf(name)
+        return { number, kept: await this.#find(name, number) }
+      },
+      record: (name, number) => {
+        const { id, fence, claim, services } = this.#attempt
+        return { claim: { id, fence }, name, number, attempt: claim.attempt, startedAt: services.clock.now() }
+      },
+      session: () => this.#session(),
+      during: (work) => this.#during(work),
+      waitFor: (wait) => this.#waitFor(wait),
+      lost: () => this.#lost(),
+    }
+  }
+
+  async #during<T>(work: () => Promise<T>): Promise<T> {
+    this.#running += 1
+    try {
+      return await work()
+    } finally {
+      this.#running -= 1
+      // The handler goes on first: it may begin another step.
+      if (this.#leaving !== null) setImmediate(() => this.#leaveIfIdle())
+    }
+  }
+
+  #waitFor(wait: Wait): Promise<never> {
+    this.#proceed()
+    this.#leaveFor(null, wait)
+    this.#leaveIfIdle()
+    return this.#neverResumed()
   }
 
   /** The handler has returned. The names of steps that an earlier attempt kept and this one did not come to. */

@@ -1,6 +1,7 @@
 import { StoreError } from '../../../errors.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
 import type { MaintenanceStore } from '../../ports/maintenance.ts'
+import { repairFlows } from '../../scripts/flows/repair.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
@@ -43,7 +44,10 @@ export function postgresMaintenance({
       read(() =>
         checked(
           () => findingsIn(database.unhurried),
-          () => giveBackUnreachable(database, memory, clockMs()),
+          async () => {
+            await giveBackUnreachable(database, memory, clockMs())
+            await scripts.write(() => repairFlows())
+          },
         ),
       ),
     optimize: () =>

@@ -19,6 +19,7 @@ import { pulling } from './029-pulling.ts'
 import { components } from './031-components.ts'
 import { chosenOrders } from './033-chosen-orders.ts'
 import { suspended } from './034-suspended.ts'
+import { flowEnds } from './037-flow-ends.ts'
 import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
@@ -42,6 +43,7 @@ const OWN: readonly Migration[] = [
   components,
   chosenOrders,
   suspended,
+  flowEnds,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({

@@ -132,6 +132,17 @@ const COLUMNS: readonly [name: string, type: string, of: (task: NewTask & Follow
   ['run_at', 'bigint', ({ runAfter }) => (runAfter !== null && 'at' in runAfter ? runAfter.at : null)],
 ]
 
+/** Of tasks that wait for others, or that others wait for. They are inserted by themselves. */
+const FLOW_COLUMNS: typeof COLUMNS = [
+  ...COLUMNS,
+  ['flow', 'bigint', ({ flow }) => flow ?? null],
+  ['suspends', 'boolean', ({ suspended }) => (suspended ? 'true' : 'false')],
+]
+
+/** What a statement writes, and what it selects for `flow` and for whether a task is suspended. */
+const PLAIN = [COLUMNS, 'NULL', 'false'] as const
+const OF_FLOW = [FLOW_COLUMNS, 'flow', 'suspends'] as const
+
 async function insert(
   sql: Sql,
   { lanes, queues }: Memory,
@@ -144,39 +155,38 @@ async function insert(
   await queues.known(sql)
   const { version } = queues
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
+  const [columns, flow, suspends] = tasks[0]!.flow === undefined ? PLAIN : OF_FLOW
   const races = queues.hasWeighted ? tasks.map(race) : [null]
-  const { given, values } = givenOf(
-    tasks.map((task) => task.input),
-    [
-      ...COLUMNS.map(([name, type, of]) => columnOf(name, type, tasks, of)),
-      ...placed(places),
-      listed('distance', 'bigint', distancesOf(queues, tasks)),
-      listed('race', 'text', races),
-    ],
-  )
+  const inputs = tasks.map((task) => task.input)
+  const { given, values } = givenOf(inputs, [
+    ...columns.map(([name, type, of]) => columnOf(name, type, tasks, of)),
+    ...placed(places),
+    listed('distance', 'bigint', distancesOf(queues, tasks)),
+    listed('race', 'text', races),
+  ])
   const answer = await sql.row<{ first: number; ids: string | null; version: number }>(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
          (lane, line, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key, active_key,
-          overrides)
-       SELECT lane, line, CASE WHEN due > now THEN 'scheduled' ELSE 'queued' END, coalesce(due <= now, true),
-              coalesce(due > now, false), priority,
-              CASE WHEN due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
-              max_attempts, now, input, due, key, active_key, overrides
+          overrides, flow)
+       SELECT lane, line, CASE WHEN ${suspends} THEN 'suspended' WHEN due > now THEN 'scheduled' ELSE 'queued' END,
+              NOT ${suspends} AND coalesce(due <= now, true), NOT ${suspends} AND coalesce(due > now, false), priority, CASE WHEN ${suspends} OR due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
+              max_attempts, now, input, due, key, active_key, overrides, ${flow}::bigint
        FROM (SELECT g.*, now, coalesce(run_at, now + after_ms) AS due FROM (${given}) g, moment) given
-       RETURNING id, lane, delayed
+       RETURNING id, lane, delayed, status
      ), counted AS (
-       INSERT INTO gleaner.tallies (lane, created, scheduled)
-       SELECT lane, pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE delayed) FROM added GROUP BY lane
+       INSERT INTO gleaner.tallies (lane, created, scheduled, suspended)
+       SELECT lane, pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE delayed), pg_catalog.count(*) FILTER (WHERE status = 'suspended')
+       FROM added GROUP BY lane
      ), told AS MATERIALIZED (SELECT pg_catalog.pg_notify($2::text, $3::text) WHERE $2::text IS NOT NULL)
      SELECT pg_catalog.min(id) AS first, CASE WHEN pg_catalog.max(id) - pg_catalog.min(id) >= pg_catalog.count(*) THEN pg_catalog.string_agg(id::text, ',' ORDER BY id) END AS ids,
             (SELECT value FROM gleaner.settings WHERE key = 'queues') AS version
      FROM added LEFT JOIN told ON true`,
     [clockMs, saying?.channel ?? null, saying?.words ?? null, ...values],
   )
+  const { ids } = answer!
   // A connection of the user's own may tell large numbers as text.
   const [first, current] = [Number(answer!.first), Number(answer!.version)]
-  const { ids } = answer!
   if (current !== version) queues.outdated()
   if (tasks.some(({ limitKey }) => limitKey !== undefined)) await tellTurnstiles(sql, tasks, places)
   // Drawn in the order of the tasks; with gaps where others drew at the same time.

@@ -22,6 +22,8 @@ export interface Effect {
   answer: Exchanged
   ended: string[]
   requeued: boolean
+  /** Others may wait for tasks that ended. */
+  heard: boolean
   /** A process waits for tasks to end. */
   isAwaited: boolean
   /** The life of the server in which what the session holds was compared. */
@@ -40,7 +42,7 @@ export async function exchangeTasks(
   const outlook = await readPreconditions(sql, memory, session, exchange.want, { locked: true })
   if (!outlook?.live) {
     memory.usual.note(session, false, false)
-    return { answer: ended(exchange), ended: [], requeued: false, isAwaited: false }
+    return nothingDone(exchange)
   }
   const now = clockMs ?? outlook.now
   const { limited, life } = outlook
@@ -74,11 +76,14 @@ export async function exchangeTasks(
   if (!mayClaim) Object.assign(answer, { compare: true, nextDueInMs: 0 })
   return {
     answer,
-    ended: settled.ended,
-    requeued,
+    ...{ ended: settled.ended, requeued, heard: settled.heard },
     isAwaited: outlook.isAwaited,
     ...(holding === undefined ? {} : { comparedIn: life }),
   }
+}
+
+function nothingDone(exchange: Exchange): Effect {
+  return { answer: ended(exchange), ended: [], requeued: false, heard: false, isAwaited: false }
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -114,7 +119,7 @@ async function settle(
 ) {
   const tally = new Tally()
   const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
-  const [{ ids: ended, lanes }, held] = await Promise.all([
+  const [{ ids: ended, lanes, heard }, held] = await Promise.all([
     completeMany(sql, session, outcomes, spent, limited, now),
     heldAmong(
       sql,
@@ -135,7 +140,13 @@ async function settle(
   ended.push(...handedIn.ended)
   const resumed = await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
-  return { refused, ended, requeued: handedIn.requeued || resumed, slots: tally.slots }
+  return {
+    refused,
+    ended,
+    heard: heard || handedIn.ended.length > 0,
+    requeued: handedIn.requeued || resumed,
+    slots: tally.slots,
+  }
 }
 
 /**
@@ -177,32 +188,39 @@ export async function completeMany(
   spent: readonly number[],
   limited: boolean,
   now: number | null,
-): Promise<{ ids: string[]; lanes: [lane: number, completed: number][] }> {
+): Promise<{ ids: string[]; lanes: [lane: number, completed: number][]; heard: boolean }> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
-  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [] }
+  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [], heard: false }
   const results = textList(completed.map((run) => run.result))
   // Asked for only by those who have limits: by lane, how many.
   const lanes = limited
     ? '(SELECT pg_catalog.json_agg(pg_catalog.json_build_array(lane, n)) FROM together)'
     : 'NULL::json'
-  const answer = await sql.row<{ all: boolean; ids: string | null; lanes: [number, number][] | null }>(
+  const answer = await sql.row<{
+    all: boolean
+    heard: boolean
+    ids: string | null
+    lanes: [number, number][] | null
+  }>(
     `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
        UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
          started_at = given.started_at, finished_at = (SELECT now FROM moment), result = given.result, error = NULL
        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], ${results.read('$5')}) given(id, fence, started_at, result)
-       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane
+       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane, flow
      ), together AS (
-       SELECT lane, pg_catalog.count(*) AS n, pg_catalog.array_agg(id) AS tasks FROM ended GROUP BY lane
+       SELECT lane, pg_catalog.count(*) AS n, pg_catalog.array_agg(id) AS tasks, pg_catalog.bool_or(flow IS NOT NULL) AS heard
+       FROM ended GROUP BY lane
      ), counted AS (
        INSERT INTO gleaner.tallies (lane, completed) SELECT lane, n FROM together
      ), filed AS (
        INSERT INTO gleaner.finished (lane, status, finished_at, tasks) SELECT lane, 'completed', now, tasks FROM together, moment
      ), removed AS (
        DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[]) AND (SELECT now FROM moment) IS NOT NULL
-     ), answer AS (SELECT coalesce(pg_catalog.sum(n), 0)::bigint = pg_catalog.cardinality($2::bigint[]) AS "all" FROM together)
-     SELECT "all", CASE WHEN NOT "all" THEN (SELECT pg_catalog.string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     ), answer AS (SELECT coalesce(pg_catalog.sum(n), 0)::bigint = pg_catalog.cardinality($2::bigint[]) AS "all",
+       coalesce(pg_catalog.bool_or(heard), false) AS heard FROM together)
+     SELECT "all", heard, CASE WHEN NOT "all" THEN (SELECT pg_catalog.string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
      FROM answer`,
     [
       now,
@@ -218,6 +236,7 @@ export async function completeMany(
   return {
     ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
     lanes: answer!.lanes ?? [],
+    heard: answer!.heard,
   }
 }
 

@@ -44,6 +44,8 @@ interface Claimed {
 interface HandedIn {
   ended: string[]
   refused: string[]
+  /** Others may wait for tasks that ended. */
+  heard: boolean
 }
 
 /** What a round trip did, or two; null: something has changed, and it did nothing. */
@@ -85,6 +87,7 @@ export async function exchangePlainly(
     },
     ended: [...(handedIn?.ended ?? []), ...(rest?.ended ?? [])],
     requeued: rest?.requeued ?? false,
+    heard: handedIn?.heard || rest?.heard || false,
     isAwaited: claimed?.outlook.isAwaited || rest?.isAwaited || false,
   }
 }
@@ -185,14 +188,14 @@ async function claim(
 /** Progress goes before the completions, which end it. All statements leave together. */
 async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<HandedIn> {
   const { session, outcomes } = exchange
-  const [, { ids: ended }, unstarted] = await Promise.all([
+  const [, { ids: ended, heard }, unstarted] = await Promise.all([
     noteProgress(sql, exchange, null),
     completeMany(sql, session, outcomes, decided.length > 0 ? [] : spent, false, null),
     noteStarts(sql, exchange, null),
     appendLogs(sql, exchange, null),
   ])
   const completed = outcomes.filter(({ outcome }) => outcome.kind === 'completed')
-  return { ended, refused: [...missing(completed, ended), ...unstarted] }
+  return { ended, refused: [...missing(completed, ended), ...unstarted], heard }
 }
 
 function claimsOf(memory: Memory, { want, open }: Claiming, rows: readonly ClaimedTaskRow[]): Claim[] {

@@ -1,12 +1,15 @@
 import { InputError } from '../../../errors.ts'
-import type { NewTask, Within } from '../../ports/new-task.ts'
+import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
+import { awaitedBy, insertAfter, watchTask } from '../../scripts/flows/make.ts'
 import { sendSignal } from '../../scripts/signals.ts'
+import { native } from '../../sql/script.ts'
 import { postgresResuming } from '../manage/resuming.ts'
 import type { Memory } from '../memory.ts'
 import { driveOn, postgresDialect } from '../server/scripts.ts'
 import type { Queryable, Sql } from '../server/sql.ts'
 import { translated } from '../server/sql-errors.ts'
 import { insertTasks } from './enqueue.ts'
+import { rowid } from './rowid.ts'
 
 /** Delivered when, and only if, the user commits. */
 const WITHIN_WORK = 'within work'
@@ -31,7 +34,10 @@ export function withinTransaction(
     async enqueue(tasks: readonly NewTask[]) {
       try {
         const saying = options.notify ? { channel: sql.schema, words: WITHIN_WORK } : null
-        return await insertTasks(own, memory, tasks, options.clockMs(), saying)
+        const insert = (some: readonly NewTask[]) => insertTasks(own, memory, some, options.clockMs(), saying)
+        return tasks[0]?.after !== undefined
+          ? await insertAfterOn({ sql, own, clockMs: options.clockMs, insert }, tasks)
+          : await insert(tasks)
       } catch (error) {
         throw translated(error)
       }
@@ -48,4 +54,26 @@ export function withinTransaction(
       }
     },
   }
+}
+
+interface AfterOn {
+  /** Of the store. */
+  sql: Sql
+  /** Of the user's transaction. */
+  own: Sql
+  clockMs: () => number | null
+  insert: (tasks: readonly NewTask[]) => Promise<Enqueued[]>
+}
+
+/** The tasks that they wait for are marked before, in transactions of their own: a worker would wait for the end of the user's. */
+async function insertAfterOn(
+  { sql, own, clockMs, insert }: AfterOn,
+  tasks: readonly NewTask[],
+): Promise<Enqueued[]> {
+  for (const id of awaitedBy(tasks)) await driveOn(sql, watchTask(Number(rowid(id))))
+  const making = {
+    db: postgresDialect(clockMs),
+    insert: (some: readonly NewTask[]) => native(() => insert(some)),
+  }
+  return driveOn(own, insertAfter({ ...making, keyHolders: () => native(() => new Map()) }, tasks))
 }

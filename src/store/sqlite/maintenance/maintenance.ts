@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import { StoreError } from '../../../errors.ts'
 import type { Backup, BackupRecord, Finding, MaintenanceStore } from '../../ports/maintenance.ts'
+import { repairFlows } from '../../scripts/flows/repair.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
+import { driveOn } from '../file/scripts.ts'
 import type { Memory } from '../memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
 import { type JobAnswers, type MaintenanceJob, runJob } from './jobs.ts'
@@ -91,6 +93,7 @@ export function sqliteMaintenance({
         write('full', () => {
           giveBackUnreachable(db, memory, now())
           moveToTheirLines(db)
+          driveOn(db, repairFlows())
         }),
       ),
     async optimize(options) {

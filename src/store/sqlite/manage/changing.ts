@@ -6,6 +6,12 @@ import { holderOf } from '../tasks/enqueue.ts'
 import { removeRows } from './remove.ts'
 import { countChanges } from './resuming.ts'
 
+export const sqliteKeyHolders: ChangingTasks['keyHolders'] = (keys) =>
+  native((db: Statements) => {
+    const holders = keys.map((key) => [key, holderOf(db, key)] as const)
+    return new Map(holders.flatMap(([key, id]) => (id === null ? [] : [[key, String(id)] as const])))
+  })
+
 export function sqliteChanging({ lanes, queues }: Memory): ChangingTasks {
   return {
     lanesMatching: (filter) => native(() => lanes.matching(filter)),
@@ -15,11 +21,7 @@ export function sqliteChanging({ lanes, queues }: Memory): ChangingTasks {
         queues.knowing()
         return queues
       }),
-    keyHolders: (keys) =>
-      native((db: Statements) => {
-        const holders = keys.map((key) => [key, holderOf(db, key)] as const)
-        return new Map(holders.flatMap(([key, id]) => (id === null ? [] : [[key, String(id)] as const])))
-      }),
+    keyHolders: sqliteKeyHolders,
     ranks: (tasks, now) =>
       native(() => {
         queues.knowing()

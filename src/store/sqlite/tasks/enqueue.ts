@@ -35,12 +35,13 @@ export function insertTasks(
   for (const alike of alikeInARow(tasks, differInInput)) {
     const place = placeOf(alike[0]!)
     if (alike.length > 1) {
-      const racing = queues.of(alike[0]!.queue).strategy === 'weighted'
+      const racing = queues.of(alike[0]!.queue).strategy === 'weighted' && !alike[0]!.suspended
       const insert = racing ? insertRacing : insertTogether
       const offsets = insert(db, alike, sequence.last + 1, place, queues, now)
       for (const offset of offsets) answers.push({ id: String(sequence.last + 1 + offset), created: true })
       sequence.last += alike.length
-      if (alike[0]!.limitKey !== undefined) tally.arrived(place.id)
+      if (alike[0]!.suspended) tally.add(place.id, 'suspended', alike.length)
+      else if (alike[0]!.limitKey !== undefined) tally.arrived(place.id)
     } else answers.push(insertUnlessHeld(db, alike[0]!, sequence, place, queues, now, tally))
   }
   tally.write(db)
@@ -67,6 +68,8 @@ function differInInput(one: NewTask, next: NewTask): boolean {
     one.priority === next.priority &&
     one.maxAttempts === next.maxAttempts &&
     one.overrides === next.overrides &&
+    one.flow === next.flow &&
+    one.suspended === next.suspended &&
     isPlain(one) &&
     isPlain(next)
   )
@@ -81,17 +84,19 @@ function insertTogether(
   queues: QueueCache,
   now: number,
 ): Iterable<number> {
-  const { queue, priority, maxAttempts, overrides } = alike[0]!
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides)
-          SELECT ? + key, ?, ?, 'queued', ?, ?, ?, ?, value, ? FROM json_each(?)`).run(
+  const { queue, priority, maxAttempts, overrides, flow = null, suspended } = alike[0]!
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides, flow)
+          SELECT ? + key, ?, ?, ?, ?, ?, ?, ?, value, ?, ? FROM json_each(?)`).run(
     firstId,
     place.id,
     place.line,
+    suspended ? 'suspended' : 'queued',
     priority,
-    queues.draw(queue, priority, now),
+    suspended ? null : queues.draw(queue, priority, now),
     maxAttempts,
     now,
     storedOverrides(overrides),
+    flow,
     JSON.stringify(alike.map((task) => task.input)),
   )
   return alike.keys()
@@ -109,11 +114,11 @@ function insertRacing(
   queues: QueueCache,
   now: number,
 ): Iterable<number> {
-  const { queue, priority, maxAttempts, overrides } = alike[0]!
+  const { queue, priority, maxAttempts, overrides, flow = null } = alike[0]!
   const ranks = queues.drawMany(queue, priority, now, alike.length)
   const inOrder = [...ranks.keys()].sort((a, b) => ranks[a]! - ranks[b]!)
-  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides)
-          SELECT ? + key, ?, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ? FROM json_each(?)`).run(
+  db.sql(`INSERT INTO gleaner_tasks (id, lane, line, status, priority, rank, max_attempts, created_at, input, overrides, flow)
+          SELECT ? + key, ?, ?, 'queued', ?, value ->> 0, ?, ?, value ->> 1, ?, ? FROM json_each(?)`).run(
     firstId,
     place.id,
     place.line,
@@ -121,6 +126,7 @@ function insertRacing(
     maxAttempts,
     now,
     storedOverrides(overrides),
+    flow,
     JSON.stringify(inOrder.map((one) => [ranks[one], alike[one]!.input])),
   )
   const offsets: number[] = []
@@ -166,25 +172,28 @@ function insertTask(
   tally: Tally,
 ): void {
   const dueAt = dueTime(task, now)
-  const delayed = dueAt !== null && dueAt > now
+  const { suspended = false } = task
+  const delayed = !suspended && dueAt !== null && dueAt > now
   const elsewhere = !isShort(task.input)
   db.sql(`INSERT INTO gleaner_tasks
-            (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+            (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides, flow)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
     id,
     place.id,
     place.line,
-    delayed ? 'scheduled' : 'queued',
+    suspended ? 'suspended' : delayed ? 'scheduled' : 'queued',
     task.priority,
-    delayed ? null : queues.draw(task.queue, task.priority, now),
+    suspended || delayed ? null : queues.draw(task.queue, task.priority, now),
     task.maxAttempts,
     now,
     elsewhere ? INPUT_ELSEWHERE : task.input,
     dueAt,
     key,
     storedOverrides(task.overrides),
+    task.flow ?? null,
   )
-  if (delayed) tally.add(place.id, 'scheduled', 1)
+  if (suspended) tally.add(place.id, 'suspended', 1)
+  else if (delayed) tally.add(place.id, 'scheduled', 1)
   else if (task.limitKey !== undefined) tally.arrived(place.id)
   if (elsewhere) db.sql('INSERT INTO gleaner_inputs (task, input) VALUES (?, ?)').run(id, task.input)
   if (key !== null && task.keyScope === 'forever') {

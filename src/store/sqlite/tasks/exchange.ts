@@ -16,6 +16,8 @@ export interface Effect {
   answer: Exchanged
   ended: string[]
   requeued: boolean
+  /** Others may wait for tasks that ended. */
+  heard: boolean
 }
 
 /** Without a lock: the answer, if there is nothing to write. Null: a write transaction is needed. */
@@ -31,7 +33,7 @@ export function precheck(db: Statements, memory: Memory, exchange: Exchange, now
 /** Inside a write transaction: hands in what is finished, then takes what is next. */
 export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange, now: number): Effect {
   const session = Number(exchange.session)
-  if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }
+  if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false, heard: false }
   // Before the outcomes: what has ended takes no progress any more.
   noteProgress(db, session, exchange)
   const settled = settle(db, memory, session, exchange, now)
@@ -44,7 +46,13 @@ export function exchangeTasks(db: Statements, memory: Memory, exchange: Exchange
   const open = want === null ? EMPTY_SCOPE : openLanes(db, memory, want, now)
   const claims = want === null ? [] : claimTasks(db, memory, open, session, want, now)
   const answer = answered(db, memory, session, claims, settled.refused, want, open, now)
-  return { answer, ended: settled.ended, requeued: settled.requeued || unknown }
+  const heard = settled.ended.length > 0 && hasFlowNews(db)
+  return { answer, ended: settled.ended, requeued: settled.requeued || unknown, heard }
+}
+
+/** Triggers write down the end of a task that others wait for. */
+export function hasFlowNews(db: Statements): boolean {
+  return db.scalar('SELECT EXISTS (SELECT 1 FROM gleaner_flow_news)').get() === 1
 }
 
 function settle(db: Statements, memory: Memory, session: number, exchange: Exchange, now: number) {

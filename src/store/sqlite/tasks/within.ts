@@ -1,13 +1,16 @@
 import { realpathSync } from 'node:fs'
 import { InputError } from '../../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
+import { insertAfter } from '../../scripts/flows/make.ts'
 import { sendSignal } from '../../scripts/signals.ts'
+import { native } from '../../sql/script.ts'
 import { isLikeBetterSqlite3, isNodeSqlite } from '../drivers/adopt.ts'
 import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
 import { nameOf } from '../drivers/load.ts'
 import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { Statements } from '../file/statements.ts'
+import { sqliteKeyHolders } from '../manage/changing.ts'
 import { sqliteResuming } from '../manage/resuming.ts'
 import { QueueCache } from '../order/queue-cache.ts'
 import { type Intended, insertTasks } from './enqueue.ts'
@@ -44,7 +47,10 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
     enqueue(tasks: readonly NewTask[]): Enqueued[] {
       requireTransaction(raw, ours)
       const place = placeOf(raw, ours)
-      const enqueued = insertTasks(place.db, tasks, now(), place.intended)
+      const enqueued =
+        tasks[0]?.after !== undefined
+          ? insertAfterOn(place, tasks, now)
+          : insertTasks(place.db, tasks, now(), place.intended)
       // What completes an item tells by itself.
       if (!ours.connections.has(raw)) ours.onEnqueued(raw)
       return enqueued
@@ -63,6 +69,12 @@ function placeOf(raw: SqliteDatabase, ours: OurDatabase): Place {
   const place = known.get(raw) ?? placeOn(raw, ours)
   known.set(raw, place)
   return place
+}
+
+function insertAfterOn({ db, intended }: Place, tasks: readonly NewTask[], now: () => number): Enqueued[] {
+  const insert = (some: readonly NewTask[]) => native(() => insertTasks(db, some, now(), intended))
+  const keyHolders = sqliteKeyHolders
+  return driveOn(db, insertAfter({ db: sqliteDialect(now), insert, keyHolders }, tasks))
 }
 
 function placeOn(raw: SqliteDatabase, { driver, random }: OurDatabase): Place {

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { BatchGone } from '../../errors.ts'
+import { pageQuery } from '../fields.ts'
+import { batch } from '../flow-records.ts'
+import { pageOf } from '../records.ts'
+import { type Route, route } from '../route.ts'
+
+const params = z.strictObject({ id: z.string().max(40) })
+
+/** Tasks that belong together. */
+export const batchRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/batches',
+    role: 'viewer',
+    summary: 'Batches, the newest first',
+    query: pageQuery,
+    answer: pageOf(batch),
+    handle: ({ gleaner }, { query }) => gleaner.batches.list(query),
+  }),
+  route({
+    method: 'get',
+    path: '/batches/:id',
+    role: 'viewer',
+    summary: 'How far a batch is',
+    params,
+    answer: batch,
+    async handle({ gleaner }, { params: { id } }) {
+      const found = await gleaner.batches.get(id)
+      if (found === null) throw new BatchGone(id)
+      return found
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/batches/:id/cancel',
+    role: 'operator',
+    summary: 'Cancels the unfinished tasks of a batch',
+    params,
+    answer: null,
+    action: 'batch.cancel',
+    handle: ({ gleaner }, { params: { id } }) => gleaner.batches.cancel(id),
+  }),
+]
