@@ -67,8 +67,8 @@ export type {
 export type { DiscoveryManagement, RowQuery } from './discovery/manage.ts'
 export type { DiscoveryStats } from './discovery/stats.ts'
 export type { Duration } from './duration.ts'
-export type { ClaimOptions } from './engine/claim-options.ts'
 export type {
+  ClaimOptions,
   ConnectedOptions,
   Gleaner,
   GleanerOptions,
@@ -151,9 +151,9 @@ export type { Backup, Checkpointed, Finding, Optimized, UpkeepProgress } from '.
 export type { DiscoveryRecord } from './store/ports/rows.ts'
 export type { Refusal } from './store/ports/tasks.ts'
 export type { SqliteSettings } from './store/sqlite/drivers/driver.ts'
+export type { Events, TaskEvent } from './worker/attempt/events.ts'
+export type { Hooks } from './worker/attempt/hooks.ts'
 export type { PulledClaim, PulledClaims } from './worker/claims/pulled-claim.ts'
-export type { Events, TaskEvent } from './worker/events.ts'
-export type { Hooks } from './worker/hooks.ts'
 export type { WorkerManagement } from './worker/manage.ts'
 export type {
   HeldItem,

@@ -11,7 +11,7 @@ if (!(await isTooOld())) {
   // Two thirds of the time of a short command are the compiling of what it loads.
   enableOwnCompileCache()
   const { main } = await import('./main.ts')
-  const { processTerminal } = await import('./terminal.ts')
+  const { processTerminal } = await import('./console/terminal.ts')
   const args = process.argv.slice(2)
   process.exitCode = await main(args, processTerminal())
   // Lines that nobody reads would keep the process for ever. A list that somebody pages through is waited for.

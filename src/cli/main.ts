@@ -1,10 +1,10 @@
-import { UsageError } from './command.ts'
-import { wordsOf } from './error-words.ts'
-import { commandHelp, generalHelp, groupHelp } from './help.ts'
-import { commandNamed, parse } from './parse.ts'
+import { UsageError } from './console/command.ts'
+import { wordsOf } from './console/error-words.ts'
+import { commandHelp, generalHelp, groupHelp } from './console/help.ts'
+import { commandNamed, parse } from './console/parse.ts'
+import type { Terminal } from './console/terminal.ts'
+import { packageVersion } from './console/version.ts'
 import { COMMANDS } from './table.ts'
-import type { Terminal } from './terminal.ts'
-import { packageVersion } from './version.ts'
 
 /** Answers the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,4 +1,3 @@
-import type { Command } from './command.ts'
 import { copy } from './commands/copy.ts'
 import { dev } from './commands/dev.ts'
 import { discoveries } from './commands/discoveries.ts'
@@ -17,7 +16,8 @@ import { tasks } from './commands/tasks.ts'
 import { top } from './commands/top.ts'
 import { work } from './commands/work.ts'
 import { workers } from './commands/workers.ts'
-import { completionOf } from './completion.ts'
+import type { Command } from './console/command.ts'
+import { completionOf } from './console/completion.ts'
 
 const DECLARED: readonly Command[] = [
   init,

@@ -6,7 +6,7 @@ import { explainRow } from '../model/row-explanation.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { Page } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
-import { listDiscoveries } from '../observe/rows.ts'
+import { describeDiscoveries } from '../observe/rows.ts'
 import { refuseUnknown } from '../options.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
@@ -57,7 +57,7 @@ export function discoveryManagement(
   meter: Meter,
 ): DiscoveryManagement {
   return {
-    list: () => listDiscoveries(store),
+    list: () => describeDiscoveries(store),
     stats: async (name) => readStats(store, meter, named(name)),
     async rows(name, { limit, cursor, ...filter } = {}) {
       return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))

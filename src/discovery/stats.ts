@@ -2,7 +2,7 @@ import { GleanerError } from '../errors.ts'
 import { unfinishedOf } from '../model/row.ts'
 import { paceOf } from '../model/row-pace.ts'
 import type { Meter } from '../observe/meter.ts'
-import { countAndNote, listDiscoveries } from '../observe/rows.ts'
+import { countAndNote, describeDiscoveries } from '../observe/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 
 /** What the pace is of. */
@@ -45,7 +45,7 @@ export async function readStats(
   await meter.flush()
   const counts = await countAndNote(store, name)
   const { waiting, claimed, suspended, backingOff, quarantined, asOf } = counts
-  const discovery = (await listDiscoveries(store)).find((one) => one.name === name)
+  const discovery = (await describeDiscoveries(store)).find((one) => one.name === name)
   if (discovery === undefined)
     throw new GleanerError(`there is no discovery ${name}`, {
       code: 'UNKNOWN_DISCOVERY',

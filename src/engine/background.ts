@@ -9,8 +9,8 @@ import type { Retention } from '../model/retention.ts'
 import type { Meter } from '../observe/meter.ts'
 import { type Occurrences, Recurring } from '../queue/recurring.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Emitter } from '../worker/events.ts'
-import type { RunHooks } from '../worker/hooks.ts'
+import type { Emitter } from '../worker/attempt/events.ts'
+import type { RunHooks } from '../worker/attempt/hooks.ts'
 import { reportLostWorker } from './lost-workers.ts'
 
 interface BackgroundDeps {

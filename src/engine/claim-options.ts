@@ -1,31 +1,11 @@
 import { checkName, shown } from '../define/names.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import type { Capabilities } from '../model/capabilities.ts'
 import { knownOptions, refuseUnknown } from '../options.ts'
 import type { ManualClaimRequest } from '../worker/claims/manual-claim-request.ts'
+import type { ClaimOptions } from './gleaner.ts'
 import { bad } from './settings.ts'
-import type { Known } from './work-options.ts'
-
-/** What `gleaner.claim` takes. */
-export interface ClaimOptions {
-  /** The queues to claim from. Default: the queues of the tasks passed to openGleaner; none if you pass `discoveries` here. */
-  queues?: readonly string[]
-  /** The names of the tasks to claim. Default: all tasks passed to openGleaner, also those without `run`. */
-  names?: readonly string[]
-  /** The discoveries whose rows to claim. Default: all that were passed to openGleaner; none if you pass `queues` here. */
-  discoveries?: readonly string[]
-  /** What this caller offers to tasks with `requires`. */
-  capabilities?: Capabilities
-  /** The largest number of items. Default 1. */
-  limit?: number
-  /** How long to wait for the first item. Default 0: only what is due now. */
-  wait?: Duration
-  /** The name of the caller in records, in logs and in the dashboard. Default `worker:pid<pid>:claims`. */
-  worker?: string
-  /** The claims go back if the process does not renew them for this long: from `timings.lease`, which is the default, to 10 min. */
-  lease?: Duration
-}
+import type { KnownDefinitions } from './work-options.ts'
 
 const OPTIONS = ['queues', 'names', 'discoveries', 'capabilities', 'limit', 'wait', 'worker', 'lease']
 const LIMIT_MAX = 1_000
@@ -40,7 +20,11 @@ interface Asking {
 }
 
 /** What a caller asks for, checked. Naming queues or discoveries means only those; naming neither means all. */
-export function checkClaim(options: ClaimOptions, known: Known, asking: Asking): ManualClaimRequest {
+export function checkClaim(
+  options: ClaimOptions,
+  known: KnownDefinitions,
+  asking: Asking,
+): ManualClaimRequest {
   if (typeof options !== 'object' || options === null) throw bad('claim', options, "Use { queues: ['ml'] }.")
   refuseUnknown(options, OPTIONS, 'claim')
   const { limit = 1, capabilities = {}, wait = 0, worker = asking.worker } = options
@@ -65,7 +49,7 @@ export function checkClaim(options: ClaimOptions, known: Known, asking: Asking):
   }
 }
 
-function tasksOf({ names }: ClaimOptions, { registry }: Known): ManualClaimRequest['tasks'] {
+function tasksOf({ names }: ClaimOptions, { registry }: KnownDefinitions): ManualClaimRequest['tasks'] {
   const all = registry.all()
   const asked = listOf(
     names,

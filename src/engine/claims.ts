@@ -4,8 +4,9 @@ import type { ManualClaimRequest } from '../worker/claims/manual-claim-request.t
 import type { PulledClaims } from '../worker/claims/pulled-claim.ts'
 import { RemoteClaims } from '../worker/claims/remote-claims.ts'
 import type { ClaimServices } from '../worker/claims/services.ts'
-import { type ClaimOptions, checkClaim } from './claim-options.ts'
-import type { Known } from './work-options.ts'
+import { checkClaim } from './claim-options.ts'
+import type { ClaimOptions } from './gleaner.ts'
+import type { KnownDefinitions } from './work-options.ts'
 
 const REMOTE_LEASE = { leaseMs: 60_000, leaseMinMs: 1_000 }
 
@@ -20,7 +21,7 @@ export interface Claims {
 /** `onClaim` begins what goes with work: other processes must not have to end the sessions of ours. */
 export function openClaims(
   services: ClaimServices,
-  known: Known,
+  known: KnownDefinitions,
   onClaim: (wish: ManualClaimRequest) => void,
 ): Claims {
   let library: LibraryClaims | undefined

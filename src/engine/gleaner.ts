@@ -28,13 +28,13 @@ import type { BatchHandle, BatchManagement, BatchProgress, StartBatchOptions } f
 import type { QueueManagement, TaskManagement } from '../queue/manage.ts'
 import type { ScheduleManagement } from '../queue/schedules.ts'
 import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
+import type { Events } from '../worker/attempt/events.ts'
+import type { Hooks } from '../worker/attempt/hooks.ts'
 import type { PulledClaims } from '../worker/claims/pulled-claim.ts'
-import type { Events } from '../worker/events.ts'
-import type { Hooks } from '../worker/hooks.ts'
 import type { WorkerManagement } from '../worker/manage.ts'
 import type { OnPhase } from '../worker/state/phases.ts'
 import type { WorkerSnapshot } from '../worker/state/snapshot.ts'
-import type { ClaimOptions } from './claim-options.ts'
+
 import type { HealthManagement } from './health.ts'
 
 /** What `openGleaner` takes. */
@@ -218,4 +218,24 @@ export interface Gleaner {
   on<E extends keyof Events>(event: E, listener: (event: Events[E]) => void): () => void
   /** Stops the workers of this process, then closes the database. */
   close(): Promise<void>
+}
+
+/** What `gleaner.claim` takes. */
+export interface ClaimOptions {
+  /** The queues to claim from. Default: the queues of the tasks passed to openGleaner; none if you pass `discoveries` here. */
+  queues?: readonly string[]
+  /** The names of the tasks to claim. Default: all tasks passed to openGleaner, also those without `run`. */
+  names?: readonly string[]
+  /** The discoveries whose rows to claim. Default: all that were passed to openGleaner; none if you pass `queues` here. */
+  discoveries?: readonly string[]
+  /** What this caller offers to tasks with `requires`. */
+  capabilities?: Capabilities
+  /** The largest number of items. Default 1. */
+  limit?: number
+  /** How long to wait for the first item. Default 0: only what is due now. */
+  wait?: Duration
+  /** The name of the caller in records, in logs and in the dashboard. Default `worker:pid<pid>:claims`. */
+  worker?: string
+  /** The claims go back if the process does not renew them for this long: from `timings.lease`, which is the default, to 10 min. */
+  lease?: Duration
 }

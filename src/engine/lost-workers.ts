@@ -5,8 +5,8 @@ import type { Failure } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
 import type { LiveSession, SessionEnd } from '../store/ports/sessions.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Emitter, TaskEvent } from '../worker/events.ts'
-import type { Hooks } from '../worker/hooks.ts'
+import type { Emitter, TaskEvent } from '../worker/attempt/events.ts'
+import type { Hooks } from '../worker/attempt/hooks.ts'
 import { tellOfFailure } from '../worker/report/report.ts'
 
 interface Reporting {

@@ -10,7 +10,7 @@ import { retentionOf } from '../maintenance/retention.ts'
 import type { PlannedLimit } from '../model/limit.ts'
 import type { QueueSettings } from '../model/queue.ts'
 import { Meter } from '../observe/meter.ts'
-import { readMetrics } from '../observe/metrics.ts'
+import { metricsOf } from '../observe/metrics.ts'
 import { Tracing } from '../observe/tracing.ts'
 import { refuseUnknown } from '../options.ts'
 import { Batches } from '../queue/batch.ts'
@@ -27,15 +27,15 @@ import type { PlannedDiscovery } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
-import { Emitter } from '../worker/events.ts'
-import type { RunHooks, StepHooks } from '../worker/hooks.ts'
+import { Emitter } from '../worker/attempt/events.ts'
+import type { RunHooks, StepHooks } from '../worker/attempt/hooks.ts'
 import type { RunWatch } from '../worker/in-flight.ts'
 import { CrashIsolation } from '../worker/isolation/crash-isolation.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
 import { workerManagement } from '../worker/manage.ts'
-import { WorkerReporting } from '../worker/report/worker-reports.ts'
 import { Worker } from '../worker/worker.ts'
 import type { WorkerOptions } from '../worker/worker-options.ts'
+import { WorkerReporting } from '../worker/worker-reports.ts'
 import { Background } from './background.ts'
 import { type Claims, openClaims } from './claims.ts'
 import type { ConnectedOptions, Gleaner, GleanerOptions, WorkOptions } from './gleaner.ts'
@@ -188,7 +188,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     claim: (options) => claims.claim(options),
     ...managementOf(shared, checked, workers),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
-    metrics: (options) => readMetrics(store.admin, meter, options),
+    metrics: (options) => metricsOf(store.admin, meter, options),
     pause: () => pauseQueue(store.admin, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),

@@ -7,10 +7,10 @@ import { chosenOrders } from '../model/chosen-order.ts'
 import { refuseUnknown } from '../options.ts'
 import type { TaskRegistry } from '../queue/registry.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Batched } from '../worker/batches/batches.ts'
+import type { Batched } from '../worker/attempt/attempt.ts'
+import type { Source } from '../worker/attempt/source.ts'
 import { CautiousStart } from '../worker/isolation/cautious-start.ts'
-import { RowSource } from '../worker/sources/rows.ts'
-import type { Source } from '../worker/sources/source.ts'
+import { RowsSource } from '../worker/sources/rows.ts'
 import { TaskSource } from '../worker/sources/tasks.ts'
 import type { WorkOptions } from './gleaner.ts'
 import { bad } from './settings.ts'
@@ -21,19 +21,19 @@ const RESOURCE_ERROR_LIMIT = 10
 const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'strategies', 'resourceErrorLimit']
 const CONCURRENCY_MAX = 10_000
 
-export interface Known {
+export interface KnownDefinitions {
   registry: TaskRegistry
   discoveries: DiscoveryRegistry
 }
 
 /** A name stands for one resource, whoever uses it. */
-export function checkResources({ registry, discoveries }: Known): void {
+export function checkResources({ registry, discoveries }: KnownDefinitions): void {
   const rows = [...discoveries.pick(discoveries.runnable).values()]
   checkDistinct([...registry.runnable(), ...rows].map(({ uses }) => uses))
 }
 
 /** What a worker is to serve, checked. Who names queues or discoveries means only those; who names neither means all. */
-export function checkWork(options: WorkOptions, known: Known) {
+export function checkWork(options: WorkOptions, known: KnownDefinitions) {
   refuseUnknown(options, OPTIONS, 'work')
   const { concurrency = CONCURRENCY_DEFAULT, capabilities = {} } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
@@ -74,7 +74,7 @@ export function sourcesOf(
     rows,
   }: ReturnType<typeof checkWork> & { capabilities: Capabilities },
   store: Pick<Store, 'tasks' | 'rows'>,
-  { registry }: Known,
+  { registry }: KnownDefinitions,
   avoid: readonly string[] = [],
 ): Source[] {
   const definitions = new Map(registry.runnable().map((definition) => [definition.name, definition]))
@@ -86,7 +86,7 @@ export function sourcesOf(
       const able = { queues, names: [...some.keys()], capabilities, orders }
       return new TaskSource(store.tasks, able, some, cautiousStart)
     }),
-    ...found.map((some) => new RowSource(store.rows, some, cautiousStart)),
+    ...found.map((some) => new RowsSource(store.rows, some, cautiousStart)),
   ]
 }
 

@@ -1,18 +1,32 @@
 import type { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { writeExactly } from '../exact-json.ts'
-import { type Caller, checkAction, checkQueues, checkRole, checkSite, type Visit } from './access.ts'
-import { bodyOf as errorBodyOf, Problem, problemOf, STORE_FAILED, statusOf, UNFORESEEN } from './problem.ts'
-import { inLines, type LineFormat, wantsLines } from './progress-lines.ts'
-import type { Redact } from './redact.ts'
-import { bodyOf, check, queryOf } from './request.ts'
-import type { Route, RouteRequest, RouteServices } from './route.ts'
-import type { Turns } from './turns.ts'
+import {
+  type Caller,
+  checkAction,
+  checkQueueAccess,
+  checkRole,
+  checkSite,
+  type Visit,
+} from './protocol/access.ts'
+import {
+  problemBody as errorBodyOf,
+  httpStatusOf,
+  Problem,
+  problemOf,
+  STORE_FAILED,
+  UNFORESEEN,
+} from './protocol/problem.ts'
+import { inLines, type LineFormat, wantsLines } from './protocol/progress-lines.ts'
+import type { Redact } from './protocol/redact.ts'
+import { bodyOf, check, queryOf } from './protocol/request.ts'
+import type { RequestTurns } from './protocol/turns.ts'
+import type { Route, RouteRequest, RouteServices } from './routes/route.ts'
 
 export interface ApiPipeline {
   desk: RouteServices
   redact: Redact
-  turns: Turns
+  turns: RequestTurns
   bodyLimit: number
   onProblem: (message: string, error: unknown) => void
 }
@@ -39,7 +53,7 @@ type Question = Omit<RouteRequest, 'tell'>
 /** Steps of a route's answer, in the order that keeps the unknown out. */
 export function answering(route: Route, office: ApiPipeline): (c: Context) => Promise<Response> {
   return (c) =>
-    answered(office, async () => {
+    answerOrProblem(office, async () => {
       const visit = visitOf(c)
       const caller = await admitted(office, route, visit)
       const asked: Question = {
@@ -95,7 +109,7 @@ async function handled(route: Route, { desk }: ApiPipeline, asked: RouteRequest)
 }
 
 /** Whatever happens becomes an answer. */
-export async function answered(office: ApiPipeline, work: () => Promise<Response>): Promise<Response> {
+export async function answerOrProblem(office: ApiPipeline, work: () => Promise<Response>): Promise<Response> {
   const response = await work().catch((error) => failed(office, error))
   for (const [name, value] of Object.entries(HEADERS)) {
     // Files of the dashboard never change under their name.
@@ -107,14 +121,14 @@ export async function answered(office: ApiPipeline, work: () => Promise<Response
 function failed(office: ApiPipeline, error: unknown): Response {
   const problem = foreseen(office, error)
   const { code, headers } = problem
-  const response = json(office, errorBodyOf(problem), statusOf(code))
+  const response = json(office, errorBodyOf(problem), httpStatusOf(code))
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
 }
 
 function foreseen({ onProblem }: ApiPipeline, error: unknown): Problem {
   const problem = problemOf(error)
-  if (problem === null || statusOf(problem.code) === 500) onProblem('a request failed', error)
+  if (problem === null || httpStatusOf(problem.code) === 500) onProblem('a request failed', error)
   // What the database says may be of no business of whoever asked.
   if (problem?.code === 'STORE_FAILED') return STORE_FAILED
   return problem ?? UNFORESEEN
@@ -154,7 +168,7 @@ async function checkScope(
 ): Promise<void> {
   if (route.action === undefined) return
   checkAction(caller, route.action)
-  if (caller.queues !== null) checkQueues(caller, (await route.queues?.(desk, { params, body })) ?? null)
+  if (caller.queues !== null) checkQueueAccess(caller, (await route.queues?.(desk, { params, body })) ?? null)
 }
 
 export function visitOf(c: Context): Visit & { socket: Socket | null } {

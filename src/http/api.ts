@@ -3,31 +3,31 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import { insideOf } from '../engine/inside.ts'
 import type { AlertLimits } from '../model/alerts.ts'
 import { Timeline } from '../model/timeline.ts'
-import { Access, type AccessOptions } from './access.ts'
-import { allDiscoveries } from './all-discoveries.ts'
-import { type ApiPipeline, admitted, answered, answering, visitOf } from './answer.ts'
+import { type ApiPipeline, admitted, answering, answerOrProblem, visitOf } from './answer.ts'
 import { Dashboard } from './dashboard.ts'
 import { Hub, type HubTimings, type Topic } from './events/hub.ts'
-import { eventRoutes } from './events/routes.ts'
-import { Lanes } from './lanes.ts'
 import { openApi } from './openapi.ts'
-import { Problem } from './problem.ts'
 import { prometheusText } from './prometheus.ts'
-import { redactor } from './redact.ts'
-import type { Route, RouteServices } from './route.ts'
+import { Access, type AccessOptions } from './protocol/access.ts'
+import { allDiscoveries } from './protocol/all-discoveries.ts'
+import { Lanes } from './protocol/lanes.ts'
+import { Problem } from './protocol/problem.ts'
+import { redactor } from './protocol/redact.ts'
+import { RequestTurns } from './protocol/turns.ts'
+import { version } from './protocol/version.ts'
 import { batchRoutes } from './routes/batches.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
-import { healthOf, healthRoutes } from './routes/health.ts'
+import { eventRoutes } from './routes/events.ts'
+import { healthReport, healthRoutes } from './routes/health.ts'
 import { insightRoutes } from './routes/insight.ts'
 import { queueRoutes } from './routes/queues.ts'
+import type { Route, RouteServices } from './routes/route.ts'
 import { serverRoutes } from './routes/server.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { workerRoutes } from './routes/workers.ts'
-import { Turns } from './turns.ts'
-import { version } from './version.ts'
-import type { Discovery } from './wire.ts'
+import type { Discovery } from './wire/types.ts'
 
 /** What `createApi` takes. */
 export interface ApiOptions extends AccessOptions {
@@ -82,7 +82,7 @@ export function createApi<App = Hono>(gleaner: Gleaner, options: ApiOptions = {}
   const app = new Hono({ strict: true })
   addRoutes(app, office)
   addProbes(app, office, options)
-  const nothing = (c: Context) => answered(office, () => Promise.reject(notFound(c)))
+  const nothing = (c: Context) => answerOrProblem(office, () => Promise.reject(notFound(c)))
   app.all(`${PREFIX}/*`, nothing)
   if (options.dashboard !== false) addDashboard(app, office, nothing)
   app.notFound(nothing)
@@ -118,7 +118,7 @@ function officeOf(gleaner: Gleaner, options: ApiOptions, closing: AbortSignal): 
   return {
     desk,
     redact,
-    turns: new Turns(),
+    turns: new RequestTurns(),
     bodyLimit: options.bodyLimit ?? BODY_LIMIT,
     onProblem: inside.onProblem,
   }
@@ -140,7 +140,7 @@ function topicsOf(desk: Pick<RouteServices, 'gleaner' | 'inside' | 'alerts'>): R
       everyMs: 1_000,
       isSlow: true,
     },
-    health: { read: () => healthOf(desk), everyMs: 1_000, isSlow: true },
+    health: { read: () => healthReport(desk), everyMs: 1_000, isSlow: true },
   }
 }
 
@@ -166,7 +166,7 @@ function addRoutes(app: Hono, office: ApiPipeline): void {
     app.on(route.method.toUpperCase(), `${PREFIX}${route.path}`, answering(route, office))
   for (const [path, routes] of Map.groupBy(all, ({ path }) => path)) {
     const allow = routes.map(({ method }) => method.toUpperCase()).join(', ')
-    app.all(`${PREFIX}${path}`, () => answered(office, () => Promise.reject(otherMethod(allow))))
+    app.all(`${PREFIX}${path}`, () => answerOrProblem(office, () => Promise.reject(otherMethod(allow))))
   }
 }
 
@@ -176,7 +176,7 @@ function addDashboard(app: Hono, office: ApiPipeline, nothing: (c: Context) => P
   app.get('*', async (c) => {
     // Where we are mounted is what stands before the star. `c.req` is of the copy of Hono that the app around us has.
     const below = c.req.path.slice(c.req.routePath.replace(/\/?\*$/, '').length) || '/'
-    return answered(office, async () => {
+    return answerOrProblem(office, async () => {
       office.desk.access.checkHost(visitOf(c))
       const slash = below === '/' ? withSlash(c) : null
       if (slash !== null) return c.redirect(slash)
@@ -213,20 +213,20 @@ function addProbes(app: Hono, office: ApiPipeline, { ready }: ApiOptions): void 
     return asked
   }
   app.get('/healthz', (c) =>
-    answered(office, async () => {
+    answerOrProblem(office, async () => {
       office.desk.access.checkHost(visitOf(c))
       return text('ok\n')
     }),
   )
   app.get('/readyz', (c) =>
-    answered(office, async () => {
+    answerOrProblem(office, async () => {
       office.desk.access.checkHost(visitOf(c))
       if (!(await answers())) return text('the database does not answer\n', 503)
       return (await ready?.()) === false ? text('not ready\n', 503) : text('ok\n')
     }),
   )
   app.get('/metrics', (c) =>
-    answered(office, async () => {
+    answerOrProblem(office, async () => {
       await admitted(office, { method: 'get', role: 'viewer' }, visitOf(c))
       const body = await office.turns.take(() => prometheusText(gleaner, inside.store, hub))
       return new Response(body, { headers: { 'content-type': `${TEXT}; version=0.0.4` } })

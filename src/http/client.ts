@@ -3,8 +3,8 @@ import { request as overHttps } from 'node:https'
 import { createInterface } from 'node:readline'
 import { type ErrorCode, GleanerError, InputError } from '../errors.ts'
 import { readExactly } from '../exact-json.ts'
-import { LINES } from './progress-lines.ts'
-import type { ErrorBody, ProgressLine } from './wire.ts'
+import { LINES } from './protocol/progress-lines.ts'
+import type { ErrorBody, ProgressLine } from './wire/types.ts'
 
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 

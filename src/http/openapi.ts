@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { LINES } from './progress-lines.ts'
-import { errorBody } from './records.ts'
-import type { Route } from './route.ts'
+import { LINES } from './protocol/progress-lines.ts'
+import { errorBody } from './protocol/records.ts'
+import type { Route } from './routes/route.ts'
 
 type Json = Record<string, unknown>
 

@@ -4,10 +4,10 @@ import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts
 import { TASK_STATUSES } from '../model/task.ts'
 import { HEALTHS, type WorkerCounters, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/ports/store.ts'
-import { allDiscoveries } from './all-discoveries.ts'
 import type { Hub } from './events/hub.ts'
 import { Exposition } from './exposition.ts'
-import type { Discovery } from './wire.ts'
+import { allDiscoveries } from './protocol/all-discoveries.ts'
+import type { Discovery } from './wire/types.ts'
 
 /** Bounds of the histograms, in seconds. */
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800]

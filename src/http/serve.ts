@@ -5,9 +5,9 @@ import type { Gleaner } from '../engine/gleaner.ts'
 import { InputError } from '../errors.ts'
 import { type Api, type ApiOptions, createApi } from './api.ts'
 import { limitConnections } from './connections.ts'
-import { bodyOf, Problem } from './problem.ts'
-import { isLoopback } from './request-origin.ts'
-import { TokenList } from './tokens.ts'
+import { Problem, problemBody } from './protocol/problem.ts'
+import { isLoopback } from './protocol/request-origin.ts'
+import { TokenList } from './protocol/tokens.ts'
 
 /** What `serve` takes. */
 export interface ServeOptions extends ApiOptions {
@@ -83,7 +83,7 @@ function refuse(response: ServerResponse): void {
   const hint = 'Use the address of a route unchanged. Send the key of a row in the body.'
   const problem = new Problem('BAD_REQUEST', 'an address must not contain . or .. between slashes', hint)
   response.writeHead(400, { 'content-type': 'application/json; charset=utf-8', connection: 'close' })
-  response.end(JSON.stringify(bodyOf(problem)))
+  response.end(JSON.stringify(problemBody(problem)))
 }
 
 /** What somebody before us has read and parsed cannot be read again. */

@@ -36,7 +36,7 @@ export interface Alert {
   fix: string
 }
 
-export interface Situation {
+export interface AlertSituation {
   readings: Readings
   demand: Demand
   pausedQueues: ReadonlySet<string>
@@ -61,7 +61,7 @@ export function alertWindowMs({ stalledAfterMs }: AlertLimits): number {
 }
 
 /** In the order of the queues, then of the discoveries. What is paused waits because somebody said so. */
-export function alertsOf(situation: Situation, limits: AlertLimits): Alert[] {
+export function alertsOf(situation: AlertSituation, limits: AlertLimits): Alert[] {
   const { readings, demand, pausedQueues, discoveries } = situation
   const names = [...readings.present, ...readings.minutes].map(({ queue }) => queue)
   const queues = [...new Set(names)].filter(isQueue).sort()

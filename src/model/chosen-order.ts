@@ -24,7 +24,7 @@ export function chosenOrders(
 export const COMPARED_MAX = 1_000
 
 /** A waiting task, as far as any order needs it. */
-export interface Waiting {
+export interface WaitingTask {
   id: number
   rank: number
   priority: number
@@ -60,7 +60,7 @@ export function readFromEach(
 export function placeIn(
   stored: Ordering,
   chosen: Strategy,
-  { id, rank, priority, queuedAt }: Waiting,
+  { id, rank, priority, queuedAt }: WaitingTask,
   random: () => number,
 ): Placed {
   switch (chosen) {

@@ -7,7 +7,7 @@ import {
   duration,
   failed,
   passed,
-  quoted,
+  quotedText,
   type Reason,
   SHOWN_MAX,
   time,
@@ -99,10 +99,10 @@ function ended({ task, keyHolder }: Circumstances): Reason[] {
 }
 
 function keyReason(key: string, holder: string | null): Reason {
-  if (holder === null) return passed('key-free', `no other task holds its key ${quoted(key)}`)
+  if (holder === null) return passed('key-free', `no other task holds its key ${quotedText(key)}`)
   return failed(
     'key-free',
-    `task ${holder} holds its key ${quoted(key)}`,
+    `task ${holder} holds its key ${quotedText(key)}`,
     `Wait until task ${holder} has finished, or cancel it. Then retry this task.`,
   )
 }
@@ -134,7 +134,9 @@ function waiting(at: Circumstances): Reason[] {
 
 function limitReason({ scope, key, limit, held, room, opensInMs, holders }: LimitState): Reason {
   const of =
-    'queue' in scope ? `queue ${scope.queue}` : `${scope.task}${key === null ? '' : ` for ${quoted(key)}`}`
+    'queue' in scope
+      ? `queue ${scope.queue}`
+      : `${scope.task}${key === null ? '' : ` for ${quotedText(key)}`}`
   const used = limit.concurrency === null ? `${held} running` : `${held} of ${limit.concurrency} running`
   if (room > 0) return passed('within-limits', `the limit of ${of} is not reached: ${used}`)
   const by = holders.slice(0, SHOWN_MAX).map((id) => `task ${id}`)
@@ -158,7 +160,7 @@ function followReasons({ task, keyHolder }: Circumstances): Reason[] {
   return [
     failed(
       'key-free',
-      `task ${keyHolder} holds its key ${quoted(task.key)}; this task runs after it`,
+      `task ${keyHolder} holds its key ${quotedText(task.key)}; this task runs after it`,
       `Wait for task ${keyHolder}, or cancel it.`,
     ),
   ]
@@ -199,7 +201,7 @@ export function awaitedReason({ kind, name, total, unfinished, tasks }: AwaitedT
   const more = unfinished > tasks.length ? ' and others' : ''
   const ids = `${tasks.length === 1 ? 'task' : 'tasks'} ${tasks.join(', ')}${more}`
   const what = {
-    children: `it waits for ${unfinished} of ${total} children of ${quoted(name)}: ${ids}`,
+    children: `it waits for ${unfinished} of ${total} children of ${quotedText(name)}: ${ids}`,
     tasks: `it runs after ${ids}`,
     turn: `its flow has ${unfinished} of ${total} unfinished tasks, and no more may be queued now`,
   }
@@ -213,7 +215,7 @@ export function awaitedReason({ kind, name, total, unfinished, tasks }: AwaitedT
 /** `command` sends what it waits for. */
 export function waitReason({ kind, name, since, until }: WaitRecord, command: string): Reason {
   const end = until === null ? 'without a time-out' : `until ${time(until)}`
-  const what = kind === 'signal' ? `the signal ${quoted(name)}` : `the children of ${quoted(name)}`
+  const what = kind === 'signal' ? `the signal ${quotedText(name)}` : `the children of ${quotedText(name)}`
   return failed(
     'not-suspended',
     `suspended since ${time(since)}: it waits for ${what} ${end}`,
@@ -277,7 +279,7 @@ function workerReasons({ task, workers }: Circumstances): Reason[] {
       failed(
         'worker-serves-queue',
         `no live worker serves queue ${queue}; ${others}`,
-        `Start one: add ${quoted(queue)} to the \`queues\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ queues: ['${queue}'] })\`.`,
+        `Start one: add ${quotedText(queue)} to the \`queues\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ queues: ['${queue}'] })\`.`,
       ),
     ]
   }

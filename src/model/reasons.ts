@@ -47,7 +47,7 @@ export function failed(check: Check, detail: string, fix: string | null): Reason
   return { check, ok: false, detail, fix }
 }
 
-export function quoted(text: string): string {
+export function quotedText(text: string): string {
   return JSON.stringify(text)
 }
 

@@ -1,5 +1,5 @@
 import { type Explanation, namesOf, readinessReasons, type Serving, waitReason } from './explanation.ts'
-import { commandWord, duration, failed, passed, quoted, type Reason, time, times } from './reasons.ts'
+import { commandWord, duration, failed, passed, quotedText, type Reason, time, times } from './reasons.ts'
 import { type RowRecord, rowId } from './row.ts'
 import type { WaitRecord } from './wait.ts'
 
@@ -49,7 +49,7 @@ function misfit(at: RowCircumstances): Reason[] {
 function notOurs({ key, discovery, exists, where }: RowCircumstances): Reason[] {
   if (!exists) {
     const fix = 'Check the key. A key of several columns is a JSON array, for example \'["a",1]\'.'
-    return [failed('row-exists', `the table of ${discovery} has no row ${quoted(key)}`, fix)]
+    return [failed('row-exists', `the table of ${discovery} has no row ${quotedText(key)}`, fix)]
   }
   const detail = `the row does not match the condition of ${discovery}: ${where}`
   return [
@@ -92,7 +92,7 @@ function quarantineReason({ row, discovery, key }: RowCircumstances): Reason {
     'not-quarantined',
     `the row was quarantined at ${time(row.since)} after ${attempts}${crashes}: ${row.error?.message ?? 'unknown'}`,
     `Fix the cause, then run \`gleaner discoveries release ${discovery} ${commandWord(key)}\`, or ` +
-      `discoveries.release('${discovery}', ${quoted(key)}) in code. An edit of the row also releases it.`,
+      `discoveries.release('${discovery}', ${quotedText(key)}) in code. An edit of the row also releases it.`,
   )
 }
 
@@ -110,7 +110,7 @@ function backoffReason({ row, now, discovery, key }: RowCircumstances): Reason {
     `attempt ${attempts} ended without success (${error?.message ?? 'the handler asked to run later'}); the next attempt is at ` +
       `${time(nextAt)}, in ${duration((nextAt ?? now) - now)}`,
     `Wait for it, or run \`gleaner discoveries retry ${discovery} ${commandWord(key)}\`, or ` +
-      `discoveries.retry('${discovery}', ${quoted(key)}) in code.`,
+      `discoveries.retry('${discovery}', ${quotedText(key)}) in code.`,
   )
 }
 
@@ -139,7 +139,7 @@ function workerReasons({ discovery, workers }: RowCircumstances): Reason[] {
     failed(
       'worker-serves-discovery',
       `no live worker serves discovery ${discovery}; ${others}`,
-      `Start one: add ${quoted(discovery)} to the \`discoveries\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ discoveries: ['${discovery}'] })\`.`,
+      `Start one: add ${quotedText(discovery)} to the \`discoveries\` of a pool in the config and restart \`gleaner start\`, or call \`gleaner.work({ discoveries: ['${discovery}'] })\`.`,
     ),
   ]
 }

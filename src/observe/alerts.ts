@@ -1,6 +1,6 @@
 import { type Alert, type AlertLimits, alertsOf, alertWindowMs, type WaitingRows } from '../model/alerts.ts'
 import type { Store } from '../store/ports/store.ts'
-import { countAndNote, listDiscoveries, wereLeft } from './rows.ts'
+import { countAndNote, describeDiscoveries, wereLeft } from './rows.ts'
 
 /** What a person should look at now. Of other processes, what they have written down. */
 export async function readAlerts(
@@ -19,7 +19,7 @@ export async function readAlerts(
 
 /** Whether any wait is known by one row; only then are they counted, which is done aside, and once more when there are none. */
 async function readWaiting(store: Pick<Store, 'rows' | 'admin'>): Promise<WaitingRows[]> {
-  const discoveries = await listDiscoveries(store)
+  const discoveries = await describeDiscoveries(store)
   const counted = await Promise.all(discoveries.map(async ({ name }) => countIfAny(store, name)))
   const waiting = discoveries.filter((_, n) => counted[n]!.waiting > 0).map(({ name }) => name)
   const since = await store.rows.noteWaiting(waiting)

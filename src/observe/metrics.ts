@@ -15,7 +15,7 @@ const WINDOW_DEFAULT = '5m'
 const WINDOW_MAX_MS = 24 * 60 * MINUTE_MS
 
 /** What this process has counted so far is part of it; of other processes, what they have written down. */
-export async function readMetrics(
+export async function metricsOf(
   store: AdminStore,
   meter: Meter,
   options: MetricsOptions = {},

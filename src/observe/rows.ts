@@ -4,7 +4,7 @@ import type { DiscoveryRecord } from '../store/ports/rows.ts'
 import type { Store } from '../store/ports/store.ts'
 
 /** The discoveries in their state now: a pause of everything also pauses each of them. */
-export async function listDiscoveries(store: Pick<Store, 'rows' | 'admin'>): Promise<DiscoveryRecord[]> {
+export async function describeDiscoveries(store: Pick<Store, 'rows' | 'admin'>): Promise<DiscoveryRecord[]> {
   const [all, everythingIsPaused] = await Promise.all([
     store.rows.listDiscoveries(),
     store.admin.everythingIsPaused(),

@@ -9,8 +9,8 @@ import {
   TaskCancelled,
   TimeoutError,
 } from '../errors.ts'
-import type { RunContext } from '../worker/context.ts'
-import { ForeignFailure } from '../worker/foreign-failure.ts'
+import type { RunContext } from '../worker/attempt/context.ts'
+import { ForeignFailure } from '../worker/attempt/foreign-failure.ts'
 import { BoundedLines } from './bounded-lines.ts'
 import { killDescendants, listed, memoryOf } from './descendants.ts'
 import {

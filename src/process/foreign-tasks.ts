@@ -3,7 +3,7 @@ import { checkAgainst } from '../define/schema.ts'
 import { doneBy, type Handler, type TaskDefinition } from '../define/task.ts'
 import type { Context, Task } from '../define/types.ts'
 import { storable } from '../exact-json.ts'
-import type { RunContext } from '../worker/context.ts'
+import type { RunContext } from '../worker/attempt/context.ts'
 import type { BatchForProgram, ForeignProgram } from './foreign-program.ts'
 
 /** These tasks, all done by a program. What it answers is checked, where the task says what it should be. */

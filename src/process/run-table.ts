@@ -1,4 +1,4 @@
-import type { Attempt } from '../worker/attempt.ts'
+import type { Attempt } from '../worker/attempt/attempt.ts'
 import type { RunWatch } from '../worker/in-flight.ts'
 import type { FrameItem } from './frame.ts'
 

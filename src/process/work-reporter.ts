@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/open.ts'
-import type { TaskEvent } from '../worker/events.ts'
+import type { TaskEvent } from '../worker/attempt/events.ts'
 import type { ReportedItem, ReportLevel, WorkReport } from './work-report.ts'
 
 /** More would cost the worker time, and nobody could read them. */

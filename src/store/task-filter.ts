@@ -4,7 +4,7 @@ import type { TaskFilter } from './ports/tasks.ts'
 import { storedKey } from './task-row.ts'
 
 /** The order in which a listing goes: each has an index of its own. */
-export type Route =
+export type FilterRoute =
   | { by: 'newest' }
   | { by: 'key'; status: TaskStatus }
   | { by: 'finished'; statuses: readonly FinishedStatus[] }
@@ -14,7 +14,7 @@ export type Route =
   | { by: 'suspended' }
   | { by: 'parent'; parent: string; status: TaskStatus | null }
 
-export function routeOf(filter: TaskFilter): Route {
+export function filterRouteOf(filter: TaskFilter): FilterRoute {
   const { status, parent } = filter
   if (parent !== undefined) return { by: 'parent', parent, status: status ?? null }
   if (status === undefined) {
@@ -25,7 +25,7 @@ export function routeOf(filter: TaskFilter): Route {
 }
 
 /** Whether rows on the route may not fit, so that a page has to look at more than it shows. */
-export function isSelective(filter: TaskFilter, { by }: Route): boolean {
+export function isSelective(filter: TaskFilter, { by }: FilterRoute): boolean {
   const acrossLanes = by === 'newest' || by === 'scheduled' || by === 'suspended' || by === 'parent'
   return (
     filter.key !== undefined ||

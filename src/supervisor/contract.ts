@@ -5,7 +5,7 @@ import type { ReportLevel, WorkReport } from '../process/work-report.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Logger } from './logger.ts'
 
-export interface SupervisorOptions {
+export interface SupervisorSetup {
   /** Opened by the caller, who closes it after `stop`. */
   store: Store
   /** The config file that every worker process loads. */

@@ -8,7 +8,7 @@ import { isSameProcess } from '../process-identity.ts'
 import type { SessionEnd } from '../store/ports/sessions.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Child } from './child.ts'
-import type { SupervisorOptions } from './contract.ts'
+import type { SupervisorSetup } from './contract.ts'
 import { reportOfFailure } from './failure-report.ts'
 import type { Logger } from './logger.ts'
 
@@ -16,7 +16,7 @@ type ExitedChild = Pick<Child, 'identity' | 'requested' | 'signature' | 'assignm
 
 const RETRY_MS = 1_000
 
-interface RecoveryOptions extends Pick<SupervisorOptions, 'retryAfterMs' | 'onReport'> {
+interface RecoveryOptions extends Pick<SupervisorSetup, 'retryAfterMs' | 'onReport'> {
   store: Pick<Store, 'tasks' | 'sessions' | 'rows' | 'admin'>
   clock: Clock
   logger: Logger

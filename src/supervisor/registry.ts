@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Command } from '../store/ports/supervision.ts'
+import type { SupervisorCommand } from '../store/ports/supervision.ts'
 import type { Leadership } from './leadership.ts'
 import type { Logger } from './logger.ts'
 import type { SlotState } from './state.ts'
@@ -12,7 +12,7 @@ export interface SupervisorRegistryServices {
   logger: Logger
   timings: Timings
   states: () => SlotState[]
-  obey: (command: Command) => void
+  obey: (command: SupervisorCommand) => void
   /** Another supervisor leads. */
   onLost: () => void
 }
@@ -111,7 +111,7 @@ export class SupervisorRegistry {
   }
 
   /** Once: it stays in the database until the next report has told that it was carried out. */
-  #obey(command: Command): void {
+  #obey(command: SupervisorCommand): void {
     if (BigInt(command.id) <= this.#seen || this.#closed) return
     this.#seen = BigInt(command.id)
     this.#services.obey(command)

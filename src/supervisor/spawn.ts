@@ -2,13 +2,13 @@ import type { Assignment } from '../process/assignment.ts'
 import { listed } from '../process/descendants.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import { Child, type ChildEvents } from './child.ts'
-import type { SupervisorOptions } from './contract.ts'
+import type { SupervisorSetup } from './contract.ts'
 import type { Logger } from './logger.ts'
 import type { Slot } from './slot.ts'
 import type { Incarnation } from './state.ts'
 import type { Timings } from './timings.ts'
 
-interface SpawnOptions extends Omit<SupervisorOptions, 'timings' | 'logger'> {
+interface SpawnOptions extends Omit<SupervisorSetup, 'timings' | 'logger'> {
   supervisor: ProcessIdentity
   logger: Logger
   timings: Timings

@@ -4,13 +4,13 @@ import { definitionOf } from '../define/task.ts'
 import type { HealthMonitor } from '../health/monitor.ts'
 import { retryDelayMs } from '../model/retry.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Supervisor, SupervisorOptions } from './contract.ts'
+import type { Supervisor, SupervisorSetup } from './contract.ts'
 import type { Logger } from './logger.ts'
 import { openSupervisor } from './supervisor.ts'
 import { Watching } from './watching.ts'
 
 export type StartingOptions = Pick<
-  SupervisorOptions,
+  SupervisorSetup,
   'reports' | 'onReport' | 'reportsFiles' | 'forgets' | 'onChange'
 > & { logger: Logger; name?: string }
 

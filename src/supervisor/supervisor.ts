@@ -5,8 +5,8 @@ import { Sweeper } from '../maintenance/sweeper.ts'
 import type { Health, WorkerRecord } from '../model/worker.ts'
 import { namesHint } from '../options.ts'
 import { identifySelf, type ProcessIdentity } from '../process-identity.ts'
-import type { Command } from '../store/ports/supervision.ts'
-import type { Supervisor, SupervisorOptions } from './contract.ts'
+import type { SupervisorCommand } from '../store/ports/supervision.ts'
+import type { Supervisor, SupervisorSetup } from './contract.ts'
 import { CrashRecovery } from './crash-recovery.ts'
 import { type Leadership, takeDefaultLeadership, takeLeadership } from './leadership.ts'
 import { SILENT } from './logger.ts'
@@ -24,7 +24,7 @@ const GAP_MS = 1_000
 const LAST_WORDS_MS = 2_000
 
 /** Becomes the leader of its name and starts the workers. Rejects with SUPERVISOR_RUNS while another one of this name runs. */
-export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+export async function openSupervisor(options: SupervisorSetup): Promise<Supervisor> {
   const timings = timingsOf(options.timings)
   const { store, name, logger = SILENT } = options
   const leadership = await (name === undefined
@@ -38,7 +38,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
 class ProcessSupervisor implements Supervisor {
   readonly name: string
   readonly ended: Promise<void>
-  readonly #options: SupervisorOptions
+  readonly #options: SupervisorSetup
   readonly #timings: Timings
   readonly #clock = systemClock
   readonly #logger
@@ -50,7 +50,7 @@ class ProcessSupervisor implements Supervisor {
   #cancelLook: () => void = () => {}
   #stopping: Promise<void> | undefined
 
-  constructor(options: SupervisorOptions, timings: Timings, leadership: Leadership) {
+  constructor(options: SupervisorSetup, timings: Timings, leadership: Leadership) {
     const { store, logger = SILENT } = options
     this.name = leadership.name
     this.ended = this.#end.promise
@@ -151,7 +151,7 @@ class ProcessSupervisor implements Supervisor {
     this.#cancelLook = this.#clock.after(this.#timings.lookMs, () => this.#look())
   }
 
-  #obey({ action, worker }: Command): void {
+  #obey({ action, worker }: SupervisorCommand): void {
     const of = worker ?? undefined
     this.#logger.info({ action, worker: of }, `command: ${action}`)
     try {

@@ -3,7 +3,7 @@ import type { SupervisionTimings } from '../config/types.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { RESTART_DEFAULT, type RestartPolicy } from '../model/restart.ts'
 import { refuseUnknown } from '../options.ts'
-import type { SupervisorOptions } from './contract.ts'
+import type { SupervisorSetup } from './contract.ts'
 
 export interface Timings {
   frameMs: number
@@ -42,7 +42,7 @@ export function timingsOf(timings: SupervisionTimings = {}): Timings {
   }
 }
 
-export function policyOf({ timings = {}, limits = {} }: SupervisorOptions): RestartPolicy {
+export function policyOf({ timings = {}, limits = {} }: SupervisorSetup): RestartPolicy {
   return {
     baseMs: durationMs(timings.backoff ?? RESTART_DEFAULT.baseMs, 'timings.backoff'),
     maxMs: durationMs(timings.backoffMax ?? RESTART_DEFAULT.maxMs, 'timings.backoffMax'),

@@ -1,4 +1,5 @@
-import type { WorkerParts } from './worker-parts.ts'
+import type { InFlight } from './in-flight.ts'
+import type { Sources } from './sources/sources.ts'
 
 interface Waiter {
   includeDelayed: boolean
@@ -6,12 +7,17 @@ interface Waiter {
   reject: (error: Error) => void
 }
 
+interface DrainedParts {
+  inFlight: InFlight
+  sources: Sources
+}
+
 /** Who waits until the worker has nothing left to do? */
 export class Drained {
   waiters: readonly Waiter[] = []
-  readonly #parts: Pick<WorkerParts, 'inFlight' | 'sources'>
+  readonly #parts: DrainedParts
 
-  constructor(parts: Pick<WorkerParts, 'inFlight' | 'sources'>) {
+  constructor(parts: DrainedParts) {
     this.#parts = parts
   }
 

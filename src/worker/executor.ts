@@ -1,13 +1,27 @@
-import type { Attempt } from './attempt.ts'
+import type { Attempt } from './attempt/attempt.ts'
+import type { AttemptOutcome, Item, Source } from './attempt/source.ts'
+import type { Batches } from './batches/batches.ts'
+import type { InFlight } from './in-flight.ts'
+import type { Polling } from './polling.ts'
+import type { PrefetchPolicy } from './prefetch/policy.ts'
 import { Yielding } from './prefetch/yielding.ts'
+import type { ResourceTracker } from './resources/tracker.ts'
 import { RunServices } from './run-services.ts'
-import type { AttemptOutcome, Item, Source } from './sources/source.ts'
-import type { WorkerParts } from './worker-parts.ts'
+import type { WorkerSession } from './session.ts'
+import type { WorkerState } from './state/worker-state.ts'
+import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
-type ExecutorParts = Pick<
-  WorkerParts,
-  'options' | 'services' | 'session' | 'inFlight' | 'prefetch' | 'resources' | 'polling' | 'state' | 'batches'
->
+interface ExecutorParts {
+  options: WorkerOptions
+  services: WorkerServices
+  session: WorkerSession
+  inFlight: InFlight
+  prefetch: PrefetchPolicy
+  resources: ResourceTracker
+  polling: Polling
+  state: WorkerState
+  batches: Batches | null
+}
 
 /** What starts next? Starts claimed items, settles attempts whose handler returned, and starts prefetched items in their place. */
 export class Executor {

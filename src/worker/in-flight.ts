@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { ClaimLostError, TaskCancelled, TimeoutError } from '../errors.ts'
-import type { Attempt, SettledAttempt } from './attempt.ts'
-import type { Emitter } from './events.ts'
-import { outcomeOfError } from './outcome-of-error.ts'
+import type { Attempt, SettledAttempt } from './attempt/attempt.ts'
+import type { Emitter } from './attempt/events.ts'
+import { outcomeOfError } from './attempt/outcome-of-error.ts'
+import type { AttemptOutcome, Source } from './attempt/source.ts'
 import { Prefetched } from './prefetch/prefetched.ts'
-import type { AttemptOutcome, Source } from './sources/source.ts'
 import type { HeldItem } from './state/snapshot.ts'
 
 /** Told about each attempt before its handler is called, so that running items are known even while the event loop is blocked. */

@@ -1,6 +1,6 @@
+import type { Source, SourceAnswer, WorkRequest } from './attempt/source.ts'
 import type { Drained } from './drained.ts'
 import type { Exchanges } from './exchange.ts'
-import type { Source, SourceAnswer, WorkRequest } from './sources/source.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 /** The loop of a worker: claim → run → settle → report. What has finished is settled in the same transaction that claims the next items. */

@@ -5,9 +5,9 @@ import { isProvedDead } from '../process-identity.ts'
 import type { LiveSession } from '../store/ports/sessions.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { WorkerAction } from '../store/ports/supervision.ts'
-import { readReports, reportOf, type WorkerReport } from './report/worker-reports.ts'
 import { workersOf } from './supervisors.ts'
 import type { Worker } from './worker.ts'
+import { readReports, reportOf, type WorkerReport } from './worker-reports.ts'
 
 /** The workers of all processes and hosts that use this database. */
 export interface WorkerManagement {

@@ -1,20 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { Change } from '../store/ports/change.ts'
-import type { Source, SourceAnswer } from './sources/source.ts'
-import type { WorkerParts } from './worker-parts.ts'
+import type { Source, SourceAnswer } from './attempt/source.ts'
+import type { InFlight } from './in-flight.ts'
+import type { ResourceTracker } from './resources/tracker.ts'
+import type { Sources } from './sources/sources.ts'
+import type { WorkerState } from './state/worker-state.ts'
+import type { PollTimings, WorkerOptions, WorkerServices } from './worker-options.ts'
 
 /** The outbox waits this long for more, so that short items share a transaction. */
 const GATHER_MS = 20
 /** Rest after a failed exchange. */
 const TROUBLE_MS = 1_000
 const IDLE_FACTOR = 1.5
-
-export interface PollTimings {
-  idleMinMs: number
-  idleMaxMs: number
-  /** How soon a cancel is noticed if its wake-up is lost. */
-  pollMs: number
-}
 
 /** When does the worker look for work again? When it is nudged, when something becomes due, or after a backoff. */
 export class Polling {
@@ -98,8 +95,17 @@ export class Polling {
   }
 }
 
-type Resting = Pick<WorkerParts, 'inFlight' | 'sources' | 'state'>
-type Listening = Pick<WorkerParts, 'inFlight' | 'sources' | 'options' | 'services' | 'resources' | 'state'>
+interface Resting {
+  inFlight: InFlight
+  sources: Sources
+  state: WorkerState
+}
+
+interface Listening extends Resting {
+  options: WorkerOptions
+  services: WorkerServices
+  resources: ResourceTracker
+}
 
 /** What a worker does about a change of the store: whether it looks for work, and whether it takes a new task that another worker would take otherwise. */
 export function answerTo(change: Change, worker: Listening): 'nothing' | 'look' | 'take' {

@@ -3,18 +3,29 @@ import type { Uses } from '../define/resource.ts'
 import type { Enqueue, Tx } from '../define/types.ts'
 import { ClaimLostError } from '../errors.ts'
 import type { Effects, NewLogLine } from '../store/ports/exchange.ts'
-import type { Attempt } from './attempt.ts'
-import { logEvent, type TaskEvent } from './events.ts'
-import type { AttemptOutcome } from './sources/source.ts'
+import type { Attempt } from './attempt/attempt.ts'
+import { logEvent, type TaskEvent } from './attempt/events.ts'
+import type { AttemptServices } from './attempt/services.ts'
+import type { AttemptOutcome } from './attempt/source.ts'
+import type { InFlight } from './in-flight.ts'
+import type { ResourceTracker } from './resources/tracker.ts'
+import type { WorkerSession } from './session.ts'
+import type { WorkerState } from './state/worker-state.ts'
 import { Cursors } from './steps/cursors.ts'
 import type { StepServices } from './steps/services.ts'
-import type { WorkerParts } from './worker-parts.ts'
+import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
-/** What an attempt may ask of whoever began it: a worker, or a claim by hand. */
-export type AttemptServices = Pick<RunServices, keyof RunServices>
+interface RunParts {
+  options: WorkerOptions
+  services: WorkerServices
+  inFlight: InFlight
+  resources: ResourceTracker
+  session: WorkerSession
+  state: WorkerState
+}
 
 /** What a running attempt may ask of its worker. */
-export class RunServices {
+export class RunServices implements AttemptServices {
   /** The id of the worker. */
   readonly worker: string
   readonly clock: Clock
@@ -26,11 +37,9 @@ export class RunServices {
   readonly enqueueWithin: (tx: Tx) => Enqueue
   /** Null: this attempt has no handler that could use steps. */
   readonly steps: StepServices | null
-  readonly #parts: Pick<WorkerParts, 'services' | 'inFlight' | 'resources' | 'session' | 'state'>
+  readonly #parts: RunParts
 
-  constructor(
-    parts: Pick<WorkerParts, 'options' | 'services' | 'inFlight' | 'resources' | 'session' | 'state'>,
-  ) {
+  constructor(parts: RunParts) {
     const { options, services } = parts
     this.worker = options.id
     this.clock = services.clock

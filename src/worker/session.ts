@@ -1,13 +1,22 @@
 import { StoreError } from '../errors.ts'
 import { identifySelf } from '../process-identity.ts'
 import type { Exchanges } from './exchange.ts'
-import type { WorkerParts } from './worker-parts.ts'
+import type { InFlight } from './in-flight.ts'
+import type { Polling } from './polling.ts'
+import type { Sources } from './sources/sources.ts'
+import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 
 /** A server that crashed is back, or its standby is promoted, within seconds. Otherwise the lease returns what the worker held. */
 const AWAY_MS = 5_000
 const AGAIN_MS = 200
 
-type SessionParts = Pick<WorkerParts, 'options' | 'services' | 'sources' | 'inFlight' | 'polling'>
+interface SessionParts {
+  options: WorkerOptions
+  services: WorkerServices
+  sources: Sources
+  inFlight: InFlight
+  polling: Polling
+}
 
 /** As which session does the database know the worker? */
 export class WorkerSession {

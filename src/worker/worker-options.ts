@@ -4,14 +4,20 @@ import type { Capabilities } from '../model/capabilities.ts'
 import type { Meter } from '../observe/meter.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Store } from '../store/ports/store.ts'
-import type { Emitter } from './events.ts'
-import type { RunHooks } from './hooks.ts'
+import type { Emitter } from './attempt/events.ts'
+import type { RunHooks } from './attempt/hooks.ts'
+import type { Source } from './attempt/source.ts'
 import type { RunWatch } from './in-flight.ts'
 import type { CrashIsolation } from './isolation/crash-isolation.ts'
 import type { Keeper } from './keeper/keeper.ts'
-import type { PollTimings } from './polling.ts'
-import type { Source } from './sources/source.ts'
 import type { ChildTasks } from './steps/children.ts'
+
+export interface PollTimings {
+  idleMinMs: number
+  idleMaxMs: number
+  /** How soon a cancel is noticed if its wake-up is lost. */
+  pollMs: number
+}
 
 export interface WorkerOptions {
   id: string

@@ -6,7 +6,7 @@ import type { Polling } from './polling.ts'
 import type { PrefetchPolicy } from './prefetch/policy.ts'
 import type { ResourceTracker } from './resources/tracker.ts'
 import type { WorkerSession } from './session.ts'
-import type { Sources } from './sources/source.ts'
+import type { Sources } from './sources/sources.ts'
 import type { WorkerState } from './state/worker-state.ts'
 import type { WorkerOptions, WorkerServices } from './worker-options.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { asCommands } from '../../src/cli/as-commands.ts'
+import { asCommands } from '../../src/cli/console/as-commands.ts'
 
 test('advice for programs becomes advice for a terminal', () => {
   for (const [advice, command] of [

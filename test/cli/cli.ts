@@ -1,5 +1,5 @@
+import { colours, type Terminal } from '../../src/cli/console/terminal.ts'
 import { main } from '../../src/cli/main.ts'
-import { colours, type Terminal } from '../../src/cli/terminal.ts'
 
 export interface Said {
   code: number

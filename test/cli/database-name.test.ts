@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutPassword } from '../../src/cli/database-name.ts'
+import { withoutPassword } from '../../src/cli/console/database-name.ts'
 
 test.each([
   ['postgres://kim:secret@host/app', 'postgres://kim@host/app'],

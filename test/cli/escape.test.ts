@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escaped } from '../../src/cli/escape.ts'
-import { colours } from '../../src/cli/terminal.ts'
-import { columns } from '../../src/cli/words.ts'
+import { escaped } from '../../src/cli/console/escape.ts'
+import { colours } from '../../src/cli/console/terminal.ts'
+import { columns } from '../../src/cli/console/words.ts'
 import { Screen } from './pty/screen.ts'
 
 const HOSTILE = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstWords, verbsOf } from '../../src/cli/parse.ts'
+import { firstWords, verbsOf } from '../../src/cli/console/parse.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
 import { nearest } from '../../src/options.ts'
 import { gleaner } from './cli.ts'

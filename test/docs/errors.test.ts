@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { statusOf } from '../../src/http/problem.ts'
-import type { HttpErrorCode } from '../../src/http/wire.ts'
+import { httpStatusOf } from '../../src/http/protocol/problem.ts'
+import type { HttpErrorCode } from '../../src/http/wire/types.ts'
 import { root, textOf } from '../../tools/docs/pages.ts'
 import { publicEntries } from '../../tools/public-api/entries.ts'
 
@@ -27,7 +27,7 @@ test('every code that an error can carry has one row, with the cause and what to
 test('the status of each code of the API is the one that the server sends', () => {
   const statuses = codesOf('HttpErrorCode').map((code) => {
     const said = /^(\d{3}): /.exec(rows.find((row) => row.code === code)!.cause)?.[1]
-    return { code, said: Number(said), sent: statusOf(code as HttpErrorCode) }
+    return { code, said: Number(said), sent: httpStatusOf(code as HttpErrorCode) }
   })
   expect(statuses.filter(({ said, sent }) => said !== sent)).toEqual([])
 })

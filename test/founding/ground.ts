@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import type { SupervisorOptions } from '../../src/supervisor/contract.ts'
+import type { SupervisorSetup } from '../../src/supervisor/contract.ts'
 import { type Estate, test as onFiles } from '../supervisor/estate.ts'
 
 export const CONFIG = join(import.meta.dirname, 'programs/config.ts')
@@ -18,7 +18,7 @@ export interface Rows {
   finish(id: number): Promise<void>
 }
 
-export type Ground = Estate & { rows: Rows; options: Partial<SupervisorOptions> }
+export type Ground = Estate & { rows: Rows; options: Partial<SupervisorSetup> }
 
 type Ask = (sql: string) => Promise<any[]>
 

@@ -43,10 +43,10 @@ test('a small house in order has no violation', () => {
       'src/store/sqlite/store.ts': `import Database from 'better-sqlite3'\nconst sql = 'SELECT 1 FROM task'`,
       'src/engine/open.ts': `const store = await import('../store/sqlite/store.ts')`,
       'src/define/hint.ts': `// import '../http/app.ts'\nexport const hint = "Select a queue. import('../cli/x.ts')"`,
-      'src/http/wire.ts': `export type { Task } from '../model/task.ts'`,
+      'src/http/wire/types.ts': `export type { Task } from '../model/task.ts'`,
       'src/testing/open.ts': `import Database from 'better-sqlite3'`,
       'src/index.ts': `export { open } from './engine/open.ts'\nimport type {} from 'better-sqlite3'`,
-      'web/app.tsx': `import type { Task } from '../src/http/wire.ts'\nexport const App = () => <p>{0}</p>`,
+      'web/app.tsx': `import type { Task } from '../src/http/wire/types.ts'\nexport const App = () => <p>{0}</p>`,
     }),
   ).toEqual([])
 })
@@ -177,8 +177,8 @@ const BREACHES: Record<string, { plan: Plan; says: string[] }[]> = {
       says: ["web/app.tsx:1  imports '../src/model/task.ts'  [web-sees-wire-types]"],
     },
     {
-      plan: { 'src/http/wire.ts': '', 'web/app.tsx': 'import { x } from "../src/http/wire.ts"' },
-      says: ["web/app.tsx:1  imports '../src/http/wire.ts'  [web-sees-wire-types]"],
+      plan: { 'src/http/wire/types.ts': '', 'web/app.tsx': 'import { x } from "../src/http/wire/types.ts"' },
+      says: ["web/app.tsx:1  imports '../src/http/wire/types.ts'  [web-sees-wire-types]"],
     },
     {
       plan: {

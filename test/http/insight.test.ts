@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { insideOf } from '../../src/engine/inside.ts'
-import { jsonSchemaOf } from '../../src/http/json-schema.ts'
+import { jsonSchemaOf } from '../../src/http/protocol/json-schema.ts'
 import { defineTask } from '../../src/index.ts'
 import { historyOf } from '../../src/model/metrics-history.ts'
 import { recordedOf, withRecorded } from '../../src/model/recorded-lane.ts'

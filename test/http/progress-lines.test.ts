@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { remoteOperations } from '../../src/cli/operations/remote.ts'
 import { connect } from '../../src/http/client.ts'
 import { type RunningServer, serve } from '../../src/http/index.ts'
-import { inLines } from '../../src/http/progress-lines.ts'
+import { inLines } from '../../src/http/protocol/progress-lines.ts'
 import { listen } from './listener.ts'
 import { openServer, plain } from './server.ts'
 
@@ -83,7 +83,7 @@ test('a bulk change through a server tells how far it is while it goes on, and i
       },
     },
   )
-  expect(answer).toEqual({ changed: 300, refused: 0, refusals: [], dryRun: false })
+  expect(answer).toEqual({ changed: 300, statuses: { queued: 300 }, refused: 0, refusals: [], dryRun: false })
   expect(seen[0]).toBe(0)
   expect(seen.at(-1)).toBe(300)
   await events.until(({ data }) => data.counts.cancelled === 300)

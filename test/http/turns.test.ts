@@ -2,12 +2,12 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROUTES } from '../../src/http/api.ts'
 import { createApi } from '../../src/http/index.ts'
-import { Turns } from '../../src/http/turns.ts'
+import { RequestTurns } from '../../src/http/protocol/turns.ts'
 import { openTemp, tempDatabase } from '../temp-database.ts'
 import { LOCAL, plain } from './server.ts'
 
 test('a few are answered at a time, in the order they came', async () => {
-  const turns = new Turns()
+  const turns = new RequestTurns()
   let running = 0
   let most = 0
   const order: number[] = []
@@ -24,7 +24,7 @@ test('a few are answered at a time, in the order they came', async () => {
 })
 
 test('beyond some hundred that wait, whoever comes is told to come later', async () => {
-  const turns = new Turns()
+  const turns = new RequestTurns()
   const end = Promise.withResolvers<void>()
   const waiting = Array.from({ length: 8 + 256 }, () => turns.take(() => end.promise))
   await expect(turns.take(async () => {})).rejects.toMatchObject({ code: 'TOO_BUSY' })
@@ -34,7 +34,7 @@ test('beyond some hundred that wait, whoever comes is told to come later', async
 })
 
 test('a failure gives its turn on', async () => {
-  const turns = new Turns()
+  const turns = new RequestTurns()
   for (let n = 0; n < 20; n++)
     await expect(turns.take(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
 })

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { type Gleaner, openGleaner, type TaskEvent } from '../../src/index.ts'
-import { copyDatabase } from '../../src/store/sqlite/maintenance/backup.ts'
+import { copyDatabaseFile } from '../../src/store/sqlite/maintenance/backup.ts'
 import { type Place, test } from '../journeys/place.ts'
 import { patient, quick, tasks } from '../journeys/tasks.ts'
 
@@ -72,7 +72,7 @@ describe('a backup', () => {
     const path = join(place.folder, 'copy.db')
     let writes = 0
     const chore = { kind: 'backup', database: place.file, path, overwrite: false, now: Date.now() } as const
-    await copyDatabase(chore, () => {
+    await copyDatabaseFile(chore, () => {
       writes += 1
       // It would begin again and again.
       if (writes > 50) throw new Error('it does not come to its end')
@@ -89,7 +89,7 @@ describe('a backup', () => {
     await place.open({ tasks })
     const path = join(place.folder, 'copy.db')
     const chore = { kind: 'backup', database: place.file, path, overwrite: false, now: Date.now() } as const
-    const making = copyDatabase(chore, () => writeFileSync(path, 'faster'))
+    const making = copyDatabaseFile(chore, () => writeFileSync(path, 'faster'))
     await expect(making).rejects.toMatchObject({ code: 'BACKUP_EXISTS' })
     expect(readFileSync(path, 'utf8')).toBe('faster')
     expect(others(place)).toEqual(['copy.db'])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AlertLimits, alertsOf, type Demand, type Situation } from '../../src/model/alerts.ts'
+import { type AlertLimits, type AlertSituation, alertsOf, type Demand } from '../../src/model/alerts.ts'
 import { type Measured, MINUTE_MS, type Present, ROWS } from '../../src/model/metrics.ts'
 
 const LIMITS: AlertLimits = { backlog: 100, errorRate: 0.1, stalledAfterMs: MINUTE_MS }
@@ -13,7 +13,7 @@ interface Told {
   waiting?: Partial<Demand['waiting'][number]>[]
   workers?: Partial<Demand['workers'][number]>[]
   paused?: string[]
-  discoveries?: Situation['discoveries']
+  discoveries?: AlertSituation['discoveries']
 }
 
 function situation({
@@ -23,7 +23,7 @@ function situation({
   workers = [worker],
   paused = [],
   discoveries = [],
-}: Told): Situation {
+}: Told): AlertSituation {
   const of = { queue: 'mail', name: 'send' }
   const none = { enqueued: 0, completed: 0, failed: 0, retried: 0, durations: new Map() }
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SharedRunTable } from '../../src/process/run-table.ts'
-import type { Attempt } from '../../src/worker/attempt.ts'
+import type { Attempt } from '../../src/worker/attempt/attempt.ts'
 
 /** As far as a blackboard looks at a run. */
 function run(place: number, item: string, deadlineMs = 1_000): Attempt {

@@ -6,7 +6,7 @@ import type { Gleaner } from '../../src/index.ts'
 import type { WorkerRecord } from '../../src/model/worker.ts'
 import { openStore } from '../../src/store/by-url/open.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-import type { Supervisor, SupervisorOptions } from '../../src/supervisor/contract.ts'
+import type { Supervisor, SupervisorSetup } from '../../src/supervisor/contract.ts'
 import { openSupervisor } from '../../src/supervisor/supervisor.ts'
 import type { Child } from '../journeys/child.ts'
 import { Place } from '../journeys/place.ts'
@@ -81,7 +81,7 @@ export class Estate {
     }
   }
 
-  async supervise(options: Partial<SupervisorOptions> = {}): Promise<Supervisor> {
+  async supervise(options: Partial<SupervisorSetup> = {}): Promise<Supervisor> {
     const store = await openStore(this.database)
     this.#stores.push(store)
     const write = (level: Logged['level']) => (details: object, message: string) =>
@@ -107,9 +107,7 @@ export class Estate {
   }
 
   /** A supervisor in a process of its own. */
-  supervisor(
-    options: Pick<SupervisorOptions, 'timings' | 'limits' | 'env'> & { pools?: Pool[] } = {},
-  ): Child {
+  supervisor(options: Pick<SupervisorSetup, 'timings' | 'limits' | 'env'> & { pools?: Pool[] } = {}): Child {
     return this.place.start(PROGRAM, {
       database: this.database,
       config: CONFIG,

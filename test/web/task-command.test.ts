@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import type { Task } from '../../src/http/wire.ts'
+import type { Task } from '../../src/http/wire/types.ts'
 import { asCommand } from '../../web/pages/task-command.ts'
 
 /** What a shell makes of it. */

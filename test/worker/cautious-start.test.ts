@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { CautiousStart } from '../../src/worker/isolation/cautious-start.ts'
-import { RowSource } from '../../src/worker/sources/rows.ts'
+import { RowsSource } from '../../src/worker/sources/rows.ts'
 import { rowWorker, withFiles } from '../conformance/row-worker.ts'
 import { World } from '../conformance/world.ts'
 import { openSqliteDatabase } from '../store/sqlite-database.ts'
@@ -22,7 +22,7 @@ async function withSuspects(count: number) {
     await worker.begin()
   }
   const sourceWith = (cautiousStart: CautiousStart) => {
-    const source = new RowSource(world.store.rows, new Map([['tag-files', {} as never]]), cautiousStart)
+    const source = new RowsSource(world.store.rows, new Map([['tag-files', {} as never]]), cautiousStart)
     const asked = async (empty: boolean) => {
       const want = { start: 4, ahead: 9, empty, without: [] }
       const taken = await source.exchange({ ...NOTHING, session: worker.session, want })

@@ -1,6 +1,6 @@
 import { describe, expect, test as plainTest } from 'vitest'
 import { type ColumnValue, defineResource, defineTask } from '../../src/index.ts'
-import { Emitter } from '../../src/worker/events.ts'
+import { Emitter } from '../../src/worker/attempt/events.ts'
 import { left, tagFiles, test } from '../discovery/library.ts'
 import { openTemp } from '../temp-database.ts'
 import { PLAIN } from './hostile-values.ts'

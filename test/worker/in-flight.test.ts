@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Claim } from '../../src/store/ports/exchange.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
+import type { Source } from '../../src/worker/attempt/source.ts'
 import { Executor } from '../../src/worker/executor.ts'
 import { InFlight, type InFlightOptions } from '../../src/worker/in-flight.ts'
-import type { Source } from '../../src/worker/sources/source.ts'
 import type { WorkerParts } from '../../src/worker/worker-parts.ts'
 
 const PREFETCHED: Claim = {

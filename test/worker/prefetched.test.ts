@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Item, Source } from '../../src/worker/attempt/source.ts'
 import { Prefetched } from '../../src/worker/prefetch/prefetched.ts'
-import type { Item, Source } from '../../src/worker/sources/source.ts'
 
 /** So many that were claimed at 0, of which some have been started. */
 function prefetch(claimed: number, started: number): Prefetched {

@@ -141,7 +141,7 @@ export const RULES: Record<string, Rule> = {
     if (found.target === undefined || found.target.startsWith('web/')) return undefined
     // How numbers are read is decided once; the file imports nothing, and runs in browsers.
     if (found.target === 'src/exact-json.ts') return undefined
-    const isWire = found.target === 'src/http/wire.ts' || found.target.startsWith('src/http/wire/')
+    const isWire = found.target.startsWith('src/http/wire/')
     return isWire && found.kind === 'type'
       ? undefined
       : "web imports only the types of http's wire (src/http/wire), and exact-json"

@@ -16,7 +16,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'http: being local is no right',
     promise: 'A request without a token is refused, unless `local` was said.',
-    file: 'src/http/access.ts',
+    file: 'src/http/protocol/access.ts',
     find: 'this.#local && isLocal(visit)',
     replace: 'isLocal(visit)',
     test: {
@@ -27,7 +27,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'http: what was passed on is not local',
     promise: 'Any forwarded header means not local.',
-    file: 'src/http/access.ts',
+    file: 'src/http/protocol/access.ts',
     find: ' && ![...request.headers.keys()].some(isForwarded)',
     replace: '',
     test: {
@@ -93,7 +93,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'http: bodies are bounded',
     promise: 'A request takes a bounded amount of memory.',
-    file: 'src/http/request.ts',
+    file: 'src/http/protocol/request.ts',
     find: '    if (size > maxBytes) throw tooLarge(maxBytes)\n',
     replace: '',
     test: { file: 'test/http/tasks.test.ts', title: 'a body whose length nobody said is cut off, too' },
@@ -101,7 +101,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'http: a session needs its key',
     promise: 'A server on another port of the host, which receives the cookie, cannot use it.',
-    file: 'src/http/tokens.ts',
+    file: 'src/http/protocol/tokens.ts',
     find: '[cookie, key].join',
     replace: '[cookie].join',
     test: {
@@ -112,7 +112,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'http: no number is changed on the way in',
     promise: 'Big integers are exact.',
-    file: 'src/http/json.ts',
+    file: 'src/http/protocol/json.ts',
     find: 'if (changed !== undefined) throw unholdable(changed)',
     replace: '',
     test: {
@@ -164,7 +164,7 @@ export const ACCESS: readonly Guard[] = [
   {
     name: 'cli: what strangers wrote is escaped',
     promise: 'A name, a payload or an error cannot command the terminal of whoever looks at it.',
-    file: 'src/cli/terminal.ts',
+    file: 'src/cli/console/terminal.ts',
     find: 'shown: (line) => escaped(line).replaceAll',
     replace: 'shown: (line) => line.replaceAll',
     test: { file: 'test/cli/terminal.test.ts', title: 'what strangers wrote commands no terminal, with {}' },

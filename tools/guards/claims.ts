@@ -60,7 +60,7 @@ export const CLAIMS: readonly Guard[] = [
   {
     name: 'a log line proves its fence',
     promise: 'A late worker does not write into the log of the new attempt.',
-    file: 'src/store/sqlite/manage/logs.ts',
+    file: 'src/store/sqlite/tasks/logs.ts',
     find: "coalesce(fence, ?) = ?'",
     replace: "(coalesce(fence, ?) = ? OR 1)'",
     test: {
@@ -72,7 +72,7 @@ export const CLAIMS: readonly Guard[] = [
     name: 'handing in and claiming needs a live session',
     promise: 'A session that was ended gets no new work for its late results.',
     file: 'src/store/sqlite/tasks/exchange.ts',
-    find: 'if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false }',
+    find: 'if (!isLive(db, session)) return { answer: ended(exchange), ended: [], requeued: false, heard: false }',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -104,7 +104,7 @@ export const CLAIMS: readonly Guard[] = [
   {
     name: 'what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/sqlite/tasks/heads.ts',
+    file: 'src/store/sqlite/waiting/heads.ts',
     find: "const READY = `status = 'queued' AND fence IS NULL AND suspect = 0`\nexport const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect = 1`",
     replace:
       "const READY = `status = 'queued' AND suspect = 0`\nexport const SUSPECT = `status = 'queued' AND fence IS NULL AND suspect = 1`",
@@ -171,7 +171,7 @@ export const CLAIMS: readonly Guard[] = [
   {
     name: 'postgres: a log line proves its fence',
     promise: 'A late worker does not write into the log of the new attempt.',
-    file: 'src/store/postgres/manage/logs.ts',
+    file: 'src/store/postgres/tasks/logs.ts',
     find: 'coalesce(tasks.fence, given.fence) = given.fence',
     replace: 'given.fence > 0',
     test: {

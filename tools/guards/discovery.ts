@@ -28,8 +28,8 @@ export const DISCOVERY: readonly Guard[] = [
     name: 'an edited row is not done',
     promise: 'A row that changed while it was being worked on stays to be done.',
     file: 'src/store/sqlite/rows/settle.ts',
-    find: "if (version !== held.version && outcome.kind !== 'later') {",
-    replace: "if (version === '' && outcome.kind !== 'later') {",
+    find: 'const isEdited = version !== held.version',
+    replace: "const isEdited = version === ''",
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'settling rows > a row that was edited meanwhile stays to be done (without a version column)',

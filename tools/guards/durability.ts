@@ -173,7 +173,7 @@ export const DURABILITY: readonly Guard[] = [
   {
     name: 'newer databases are refused',
     promise: 'An old program does not write into tables it does not know.',
-    file: 'src/store/sqlite/file/migrate.ts',
+    file: 'src/store/sqlite/migrations/migrate.ts',
     find: '  refuseNewer(version, latest)\n',
     replace: '',
     test: {
@@ -184,7 +184,7 @@ export const DURABILITY: readonly Guard[] = [
   {
     name: 'older workers are waited for',
     promise: 'Tables do not change under a worker that writes the old way.',
-    file: 'src/store/sqlite/file/migrate.ts',
+    file: 'src/store/sqlite/migrations/migrate.ts',
     find: 'if (version > 0)\n',
     replace: 'if (version < 0)\n',
     test: {
@@ -195,7 +195,7 @@ export const DURABILITY: readonly Guard[] = [
   {
     name: 'postgres: one process migrates',
     promise: 'Processes that start together do not change the tables twice.',
-    file: 'src/store/postgres/server/migrate.ts',
+    file: 'src/store/postgres/migrations/migrate.ts',
     find: "await sql.run('SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))', [",
     replace: "await sql.run('SELECT hashtextextended($1, 0)', [",
     test: {

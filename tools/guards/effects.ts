@@ -52,7 +52,7 @@ export const EFFECTS: readonly Guard[] = [
   {
     name: 'a session gives everything back in one transaction',
     promise: 'A sweeper that is killed half-way does not make suspects into culprits.',
-    file: 'src/store/sqlite/sessions/holdings.ts',
+    file: 'src/store/sqlite/give-back/holdings.ts',
     find: 'applyAll(db, memory, decided, now, tally)\n',
     replace:
       "for (const one of decided) {\n                db.sql('COMMIT').run()\n                db.sql('BEGIN IMMEDIATE').run()\n                applyAll(db, memory, [one], now, tally)\n              }\n",
@@ -76,7 +76,7 @@ export const EFFECTS: readonly Guard[] = [
   {
     name: 'what follows is enqueued with the completion',
     promise: 'A task that follows exists if, and only if, the one before is completed.',
-    file: 'src/worker/context.ts',
+    file: 'src/worker/attempt/context.ts',
     find: 'tx === undefined ? this.#services.enqueue(...args)',
     replace: 'tx !== null ? this.#services.enqueue(...args)',
     test: {

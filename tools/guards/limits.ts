@@ -82,7 +82,7 @@ export const LIMITS: readonly Guard[] = [
   {
     name: 'the last is first',
     promise: 'A lifo queue is worked off from its end.',
-    file: 'src/store/sqlite/tasks/heads.ts',
+    file: 'src/store/sqlite/waiting/heads.ts',
     find: "return lastFirst ? 'ORDER BY rank DESC, id DESC'",
     replace: "return lastFirst ? 'ORDER BY rank, id'",
     test: {
@@ -201,7 +201,7 @@ export const LIMITS: readonly Guard[] = [
   {
     name: 'resources: the attempt is returned',
     promise: 'An item pays nothing for a broken worker.',
-    file: 'src/worker/outcome-of-error.ts',
+    file: 'src/worker/attempt/outcome-of-error.ts',
     find: '  if (error instanceof ResourceError) return broken(attempt, error)\n',
     replace: '',
     test: {

@@ -1,6 +1,6 @@
-import type { Command } from '../../src/cli/command.ts'
-import { aboutOf, ENVIRONMENT, EXITS, flagOf, synopsisOf } from '../../src/cli/help.ts'
-import { HELP_OPTION, operandWord } from '../../src/cli/parse.ts'
+import type { Command } from '../../src/cli/console/command.ts'
+import { aboutOf, ENVIRONMENT, EXITS, flagOf, synopsisOf } from '../../src/cli/console/help.ts'
+import { HELP_OPTION, operandWord } from '../../src/cli/console/parse.ts'
 
 /** The page of all commands, from the table that the program itself is made of. */
 export function cliReference(commands: readonly Command[]): string {

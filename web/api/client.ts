@@ -1,5 +1,5 @@
 import { readExactly, writeExactly } from '../../src/exact-json.ts'
-import type { ErrorBody, Info } from '../../src/http/wire.ts'
+import type { ErrorBody, Info } from '../../src/http/wire/types.ts'
 import { API } from './place.ts'
 import { keepKey, keyOfSession, setSession } from './session.ts'
 

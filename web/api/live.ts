@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { ServerEvents } from '../../src/http/wire.ts'
+import type { ServerEvents } from '../../src/http/wire/types.ts'
 import { type Connection, EventStream } from './event-stream.ts'
 
 /** How things are now, as the stream of events tells it. */

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { Info } from '../../src/http/wire.ts'
+import type { Info } from '../../src/http/wire/types.ts'
 import { API } from './place.ts'
 
 /**

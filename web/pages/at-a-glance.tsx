@@ -1,4 +1,4 @@
-import type { Worker } from '../../src/http/wire.ts'
+import type { Worker } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { Badge, toneOf } from '../parts/badge.tsx'
 import { Icon } from '../parts/icon.tsx'

@@ -1,4 +1,4 @@
-import type { Discovery } from '../../src/http/wire.ts'
+import type { Discovery } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { Badge } from '../parts/badge.tsx'
 import { PageHead, Panel } from '../parts/panel.tsx'

@@ -1,4 +1,4 @@
-import type { Row } from '../../src/http/wire.ts'
+import type { Row } from '../../src/http/wire/types.ts'
 import { Action } from '../parts/action.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Ago } from '../parts/now.tsx'

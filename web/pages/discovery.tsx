@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { Discovery, Explanation, Page, Row } from '../../src/http/wire.ts'
+import type { Discovery, Explanation, Page, Row } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'

@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from 'react'
 import { readExactly, writeExactly } from '../../src/exact-json.ts'
-import type { Definition, Enqueued } from '../../src/http/wire.ts'
+import type { Definition, Enqueued } from '../../src/http/wire/types.ts'
 import { type ApiError, ask } from '../api/client.ts'
 import { somethingChanged } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'

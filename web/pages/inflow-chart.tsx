@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { Range, RowHistory } from '../../src/http/wire.ts'
+import type { Range, RowHistory } from '../../src/http/wire/types.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Segments } from '../parts/segments.tsx'

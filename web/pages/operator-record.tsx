@@ -1,5 +1,5 @@
 import { writeExactly } from '../../src/exact-json.ts'
-import type { Action as ActionRecord, Page } from '../../src/http/wire.ts'
+import type { Action as ActionRecord, Page } from '../../src/http/wire/types.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Ago } from '../parts/now.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'

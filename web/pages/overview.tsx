@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { History, Range, Stats, Step } from '../../src/http/wire.ts'
+import type { History, Range, Stats, Step } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'

@@ -1,4 +1,4 @@
-import type { Worker } from '../../src/http/wire.ts'
+import type { Worker } from '../../src/http/wire/types.ts'
 
 /** Without those that stopped with their supervisor and whose place another one has taken. */
 export function presentOf(workers: readonly Worker[]): Worker[] {

@@ -1,4 +1,4 @@
-import type { LimitState, Queue, Schedule, Stats } from '../../src/http/wire.ts'
+import type { LimitState, Queue, Schedule, Stats } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'

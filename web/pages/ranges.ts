@@ -1,4 +1,4 @@
-import type { Range } from '../../src/http/wire.ts'
+import type { Range } from '../../src/http/wire/types.ts'
 
 export const RANGES: readonly { value: Range; label: string }[] = [
   { value: 'hour', label: 'Hour' },

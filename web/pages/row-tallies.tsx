@@ -1,4 +1,4 @@
-import type { Discovery } from '../../src/http/wire.ts'
+import type { Discovery } from '../../src/http/wire/types.ts'
 import { toneOf } from '../parts/badge.tsx'
 import { count, duration, exactCount, rate } from '../text/format.ts'
 

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Backup, System } from '../../src/http/wire.ts'
+import type { Backup, System } from '../../src/http/wire/types.ts'
 import { type ApiError, ask } from '../api/client.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'

@@ -1,5 +1,5 @@
 import { writeExactly } from '../../src/exact-json.ts'
-import type { Attempt, LogLine, Page, Task } from '../../src/http/wire.ts'
+import type { Attempt, LogLine, Page, Task } from '../../src/http/wire/types.ts'
 import { type Query, useQuery } from '../api/use-query.ts'
 import { Badge } from '../parts/badge.tsx'
 import { At } from '../parts/now.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { BulkAnswer, Task } from '../../src/http/wire.ts'
+import type { BulkAnswer, Task } from '../../src/http/wire/types.ts'
 import { type ApiError, ask } from '../api/client.ts'
 import { somethingChanged } from '../api/live.ts'
 import { useMayAct } from '../api/session.ts'

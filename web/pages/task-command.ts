@@ -1,5 +1,5 @@
 import { writeExactly } from '../../src/exact-json.ts'
-import type { Task } from '../../src/http/wire.ts'
+import type { Task } from '../../src/http/wire/types.ts'
 
 const PRIORITY_DEFAULT = 100
 

@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useState } from 'react'
-import type { Counts, Definition } from '../../src/http/wire.ts'
+import type { Counts, Definition } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { toneOf } from '../parts/badge.tsx'

@@ -1,4 +1,4 @@
-import type { Task } from '../../src/http/wire.ts'
+import type { Task } from '../../src/http/wire/types.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Ago, Since } from '../parts/now.tsx'
 import { Link } from '../router.tsx'

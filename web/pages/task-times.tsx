@@ -1,4 +1,4 @@
-import type { Attempt, Task } from '../../src/http/wire.ts'
+import type { Attempt, Task } from '../../src/http/wire/types.ts'
 import { At, useNow } from '../parts/now.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { duration } from '../text/format.ts'

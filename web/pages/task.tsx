@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import type { Attempt, Explanation, Task } from '../../src/http/wire.ts'
+import type { Attempt, Explanation, Task } from '../../src/http/wire/types.ts'
 import { useLive, watchTasks } from '../api/live.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Action } from '../parts/action.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
-import type { Page, Task } from '../../src/http/wire.ts'
+import type { Page, Task } from '../../src/http/wire/types.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Icon } from '../parts/icon.tsx'

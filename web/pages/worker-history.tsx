@@ -1,4 +1,4 @@
-import type { HealthRecord, Lane, Page, Worker } from '../../src/http/wire.ts'
+import type { HealthRecord, Lane, Page, Worker } from '../../src/http/wire/types.ts'
 import { useQuery } from '../api/use-query.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Ago } from '../parts/now.tsx'

@@ -1,4 +1,4 @@
-import type { Lane, Stretch, Worker } from '../../src/http/wire.ts'
+import type { Lane, Stretch, Worker } from '../../src/http/wire/types.ts'
 import { toneOf } from '../parts/badge.tsx'
 import { duration, time } from '../text/format.ts'
 

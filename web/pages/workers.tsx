@@ -1,5 +1,5 @@
 import { type CSSProperties, useMemo } from 'react'
-import type { Lane, Worker } from '../../src/http/wire.ts'
+import type { Lane, Worker } from '../../src/http/wire/types.ts'
 import { useLive } from '../api/live.ts'
 import { useSession } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'

@@ -1,4 +1,4 @@
-import type { Explanation } from '../../src/http/wire.ts'
+import type { Explanation } from '../../src/http/wire/types.ts'
 import { localTimes } from '../text/format.ts'
 import { Icon } from './icon.tsx'
 import { Prose } from './prose.tsx'

@@ -2,13 +2,13 @@ import { checkPostgres } from '../../engine/settings.ts'
 import { copyDatabase } from '../../maintenance/copy.ts'
 import type { Copied } from '../../store/copied-tables.ts'
 import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
-import { CONFIG_OPTIONS, type Command, JSON_OPTION, text, UsageError } from '../command.ts'
-import { withoutPassword } from '../database-name.ts'
-import { noteServer } from '../note-server.ts'
+import { CONFIG_OPTIONS, type Command, JSON_OPTION, text, UsageError } from '../console/command.ts'
+import { withoutPassword } from '../console/database-name.ts'
+import { noteServer } from '../console/note-server.ts'
+import { printJson } from '../console/printing.ts'
+import { withProgress } from '../console/progress.ts'
+import { durationText, plural } from '../console/words.ts'
 import { configOf, mustBeThere } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import { withProgress } from '../progress.ts'
-import { duration, plural } from '../words.ts'
 
 export const copy: Command = {
   name: 'copy',
@@ -76,7 +76,7 @@ function summary({ dryRun, tasks, tables }: Copied, to: string, tookMs: number):
   return [
     dryRun
       ? `${plural(count, 'task')} would be copied to ${to}`
-      : `copied ${plural(count, 'task')} to ${to} in ${duration(tookMs)}; both sides were compared`,
+      : `copied ${plural(count, 'task')} to ${to} in ${durationText(tookMs)}; both sides were compared`,
     ...(ofEach.length === 0 ? [] : [`  ${ofEach.join(', ')}`]),
     ...(rest.length === 0 ? [] : [`  rows: ${rest.map(([name, n]) => `${n} ${name}`).join(', ')}`]),
     ...(dryRun ? [] : ['Now set `database` in the config to this URL, and start.']),

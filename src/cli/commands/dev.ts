@@ -1,6 +1,6 @@
 import { configFile } from '../../config/load.ts'
-import { CONFIG_OPTIONS, type Command, text } from '../command.ts'
-import { onSignals } from '../signals.ts'
+import { CONFIG_OPTIONS, type Command, text } from '../console/command.ts'
+import { onSignals } from '../console/signals.ts'
 
 export const dev: Command = {
   name: 'dev',

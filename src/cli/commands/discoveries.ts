@@ -1,16 +1,23 @@
 import { GleanerError } from '../../errors.ts'
 import { ROW_STATES, type RowState } from '../../model/row.ts'
 import { namesHint } from '../../options.ts'
-import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, text, YES_OPTION } from '../command.ts'
-import { confirmed } from '../confirm.ts'
+import {
+  type Command,
+  JSON_OPTION,
+  type Operand,
+  PLACE_OPTIONS,
+  text,
+  YES_OPTION,
+} from '../console/command.ts'
+import { confirmed } from '../console/confirm.ts'
+import { gathered, PAGE_OPTIONS } from '../console/paging.ts'
+import { printJson, printTable } from '../console/printing.ts'
+import { withProgress } from '../console/progress.ts'
+import { plural } from '../console/words.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import { gathered, PAGE_OPTIONS } from '../paging.ts'
-import { printJson, printTable } from '../printing.ts'
-import { withProgress } from '../progress.ts'
 import { discoveryLines, discoveryTable, rowLines, rowTable } from '../text/discovery.ts'
 import { explanationLines, stepTable } from '../text/task.ts'
-import { plural } from '../words.ts'
 import { eachOf } from './each-of.ts'
 
 const NAME: Operand = { name: 'discovery', about: 'The name of a discovery.' }

@@ -1,7 +1,7 @@
-import type { Values } from '../command.ts'
-import { wordsOf } from '../error-words.ts'
-import { printJson } from '../printing.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Values } from '../console/command.ts'
+import { wordsOf } from '../console/error-words.ts'
+import { printJson } from '../console/printing.ts'
+import type { Terminal } from '../console/terminal.ts'
 
 /** One after the other; one that fails hides none of the others, and the exit code tells. `act` answers what was done, in words. */
 export async function eachOf(

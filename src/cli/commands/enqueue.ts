@@ -3,15 +3,22 @@ import type { Duration } from '../../duration.ts'
 import { GleanerError, TaskGone } from '../../errors.ts'
 import { isFinished, type TaskRecord } from '../../model/task.ts'
 import { namesHint } from '../../options.ts'
-import { type Command, JSON_OPTION, type Option, PLACE_OPTIONS, text, type Values } from '../command.ts'
-import { jsonOf } from '../json-operand.ts'
+import {
+  type Command,
+  JSON_OPTION,
+  type Option,
+  PLACE_OPTIONS,
+  text,
+  type Values,
+} from '../console/command.ts'
+import { jsonOf } from '../console/json-operand.ts'
+import { printJson } from '../console/printing.ts'
+import { withProgress } from '../console/progress.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { aCount, aDuration, countOf, durationOf } from '../console/values.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import { withProgress } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
 import { endingText } from '../text/task.ts'
-import { aCount, aDuration, countOf, durationOf } from '../values.ts'
 
 const POLL_MS = 250
 const PRIORITY_MAX = 1_000

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { InputError } from '../../errors.ts'
-import type { Command } from '../command.ts'
+import type { Command } from '../console/command.ts'
 
 const CONFIGS = ['gleaner.config.ts', 'gleaner.config.js', 'gleaner.config.mjs']
 

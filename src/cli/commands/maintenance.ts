@@ -15,15 +15,15 @@ import {
   PLACE_OPTIONS,
   type Values,
   YES_OPTION,
-} from '../command.ts'
-import { confirmed } from '../confirm.ts'
-import { withoutPassword } from '../database-name.ts'
-import { noteServer } from '../note-server.ts'
+} from '../console/command.ts'
+import { confirmed } from '../console/confirm.ts'
+import { withoutPassword } from '../console/database-name.ts'
+import { noteServer } from '../console/note-server.ts'
+import { printJson } from '../console/printing.ts'
+import { type Stage, withProgress } from '../console/progress.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { bytes, durationText } from '../console/words.ts'
 import { configOf, mustBeThere, withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import { type Stage, withProgress } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
-import { bytes, duration } from '../words.ts'
 
 const DIRECT = 'The command opens the database of the config itself, not a server.'
 const OWN_OPTIONS = { ...CONFIG_OPTIONS, json: JSON_OPTION }
@@ -55,7 +55,7 @@ const backup: Command = {
       if (values.json === true) printJson(done, terminal)
       else
         terminal.print(
-          `backed up ${bytes(done.bytes)} to ${done.path} in ${duration(performance.now() - begin)}; the copy is verified`,
+          `backed up ${bytes(done.bytes)} to ${done.path} in ${durationText(performance.now() - begin)}; the copy is verified`,
         )
       return 0
     }),

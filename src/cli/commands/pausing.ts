@@ -1,10 +1,10 @@
 import { checkName } from '../../define/names.ts'
 import { nearest } from '../../options.ts'
-import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, type Values } from '../command.ts'
+import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, type Values } from '../console/command.ts'
+import { printJson } from '../console/printing.ts'
+import type { Terminal } from '../console/terminal.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import type { Terminal } from '../terminal.ts'
 
 const QUEUE: Operand = { name: 'queue', about: 'A queue. Default: everything.', optional: true }
 

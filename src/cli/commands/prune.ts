@@ -8,15 +8,15 @@ import {
   text,
   type Values,
   YES_OPTION,
-} from '../command.ts'
-import { confirmed } from '../confirm.ts'
+} from '../console/command.ts'
+import { confirmed } from '../console/confirm.ts'
+import { printJson } from '../console/printing.ts'
+import { withProgress } from '../console/progress.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { aDuration } from '../console/values.ts'
+import { plural } from '../console/words.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import { withProgress } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
-import { aDuration } from '../values.ts'
-import { plural } from '../words.ts'
 
 const AGE_OPTIONS = Object.fromEntries(
   FINISHED_STATUSES.map((status): [FinishedStatus, Option] => [

@@ -1,8 +1,8 @@
 import type { QueueRecord } from '../../model/queue.ts'
-import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../console/command.ts'
+import { printJson, printTable } from '../console/printing.ts'
+import { columns, durationText } from '../console/words.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson, printTable } from '../printing.ts'
-import { columns, duration } from '../words.ts'
 
 const list: Command = {
   name: 'queues list',
@@ -44,7 +44,7 @@ function listed(queues: readonly QueueRecord[]): string[] {
 
 /** The stored one, and what live workers chose instead. */
 function strategyOf({ strategy, ageingMs, chosen }: QueueRecord): string {
-  const stored = ageingMs === null ? strategy : `${strategy}, ageing ${duration(ageingMs)}`
+  const stored = ageingMs === null ? strategy : `${strategy}, ageing ${durationText(ageingMs)}`
   const others = [...new Set(chosen.map((one) => one.strategy))]
   return others.length === 0 ? stored : `${stored} (workers: ${others.join(', ')})`
 }

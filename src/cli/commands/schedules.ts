@@ -1,8 +1,8 @@
 import type { ScheduleRecord } from '../../model/schedule.ts'
-import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS } from '../command.ts'
+import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS } from '../console/command.ts'
+import { printJson, printTable } from '../console/printing.ts'
+import { columns, moment } from '../console/words.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson, printTable } from '../printing.ts'
-import { columns, moment } from '../words.ts'
 
 const NAME: Operand = { name: 'schedule', about: 'The name of the schedule, which is the name of its task.' }
 const OPTIONS = { ...PLACE_OPTIONS, json: JSON_OPTION }

@@ -1,7 +1,7 @@
-import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
-import { jsonOf } from '../json-operand.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../console/command.ts'
+import { jsonOf } from '../console/json-operand.ts'
+import { printJson } from '../console/printing.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
 
 export const signal: Command = {
   name: 'signal',

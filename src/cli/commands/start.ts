@@ -3,15 +3,15 @@ import { StoreError } from '../../errors.ts'
 import { EXIT } from '../../model/exit.ts'
 import type { Supervisor } from '../../supervisor/contract.ts'
 import type { Logger } from '../../supervisor/logger.ts'
-import { CONFIG_OPTIONS, type Command, LOG_OPTIONS } from '../command.ts'
-import { withoutPassword } from '../database-name.ts'
-import { wordsOf } from '../error-words.ts'
-import { withStore } from '../opening.ts'
-import { onSignals } from '../signals.ts'
-import type { Terminal } from '../terminal.ts'
+import { CONFIG_OPTIONS, type Command, LOG_OPTIONS } from '../console/command.ts'
+import { withoutPassword } from '../console/database-name.ts'
+import { wordsOf } from '../console/error-words.ts'
+import { onSignals } from '../console/signals.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { packageVersion } from '../console/version.ts'
+import { plural } from '../console/words.ts'
+import { withStore } from '../operations/opening.ts'
 import { logReport } from '../text/work-line.ts'
-import { packageVersion } from '../version.ts'
-import { plural } from '../words.ts'
 
 export const start: Command = {
   name: 'start',
@@ -47,7 +47,10 @@ export const start: Command = {
     withStore(values, terminal, async (store, config) => {
       mustHavePools(config)
       // The other commands load no server, supervisor or logger.
-      const [{ supervise }, { logTo }] = await Promise.all([import('../supervising.ts'), import('../log.ts')])
+      const [{ supervise }, { logTo }] = await Promise.all([
+        import('../console/supervising.ts'),
+        import('../console/log.ts'),
+      ])
       const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })
       const { supervisor, close } = await supervise(store, config, {
         logger,

@@ -1,6 +1,6 @@
-import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../console/command.ts'
+import { printJson } from '../console/printing.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
 import { coloured, overviewLines } from '../text/overview.ts'
 
 export const status: Command = {

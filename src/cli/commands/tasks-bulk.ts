@@ -9,15 +9,15 @@ import {
   UsageError,
   type Values,
   YES_OPTION,
-} from '../command.ts'
-import { confirmed } from '../confirm.ts'
+} from '../console/command.ts'
+import { confirmed } from '../console/confirm.ts'
+import { printJson } from '../console/printing.ts'
+import { withProgress } from '../console/progress.ts'
+import { FILTER_OPTIONS, filterOf } from '../console/task-filter.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { plural } from '../console/words.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson } from '../printing.ts'
-import { withProgress } from '../progress.ts'
-import { FILTER_OPTIONS, filterOf } from '../task-filter.ts'
-import type { Terminal } from '../terminal.ts'
-import { plural } from '../words.ts'
 import { eachOf } from './each-of.ts'
 
 type Change = 'retry' | 'cancel' | 'remove'

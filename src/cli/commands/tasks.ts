@@ -1,12 +1,19 @@
 import { TaskGone } from '../../errors.ts'
-import { type Command, JSON_OPTION, type Operand, PLACE_OPTIONS, text, UsageError } from '../command.ts'
-import { followed, INTERRUPTED } from '../following.ts'
+import {
+  type Command,
+  JSON_OPTION,
+  type Operand,
+  PLACE_OPTIONS,
+  text,
+  UsageError,
+} from '../console/command.ts'
+import { gathered, PAGE_OPTIONS } from '../console/paging.ts'
+import { printJson, printTable } from '../console/printing.ts'
+import { FILTER_OPTIONS, filterOf } from '../console/task-filter.ts'
 import { withOperations } from '../operations/open.ts'
-import { gathered, PAGE_OPTIONS } from '../paging.ts'
-import { printJson, printTable } from '../printing.ts'
-import { FILTER_OPTIONS, filterOf } from '../task-filter.ts'
 import { attemptTable, explanationLines, logText, stepTable, taskLines, taskTable } from '../text/task.ts'
 import { treeLines } from '../text/tree.ts'
+import { followed, INTERRUPTED } from './following.ts'
 import { bulkCommands } from './tasks-bulk.ts'
 
 const ID: Operand = { name: 'id', about: 'The id of a task, as `gleaner tasks list` shows it.' }

@@ -1,11 +1,11 @@
-import { type Command, PLACE_OPTIONS, UsageError } from '../command.ts'
-import { wordsOf } from '../error-words.ts'
+import { type Command, PLACE_OPTIONS, UsageError } from '../console/command.ts'
+import { wordsOf } from '../console/error-words.ts'
+import type { Terminal } from '../console/terminal.ts'
 import type { Operations } from '../operations/contract.ts'
 import { withOperations } from '../operations/open.ts'
-import type { Terminal } from '../terminal.ts'
-import { type Effect, pauseOrResume, retry } from '../top/actions.ts'
+import { type ActionEffect, pauseOrResume, retry } from '../top/actions.ts'
 import { readKeys, withScreen } from '../top/screen.ts'
-import { drawn, EVERYTHING, moved, stillThere, type View } from '../top/view.ts'
+import { drawnView, EVERYTHING, moved, stillThere, type View } from '../top/view.ts'
 
 const REREAD_MS = 1_000
 
@@ -70,7 +70,7 @@ class Top {
 
   #show(news: Partial<View>): void {
     this.#view = { ...this.#view, ...news }
-    this.#draw(drawn(this.#view, this.#terminal))
+    this.#draw(drawnView(this.#view, this.#terminal))
   }
 
   async #reread(): Promise<void> {
@@ -119,7 +119,7 @@ class Top {
   }
 
   /** One at a time: a key that is held down must not pile up work. */
-  #do(act: () => Promise<Effect>): void {
+  #do(act: () => Promise<ActionEffect>): void {
     if (this.#isBusy) return
     this.#isBusy = true
     this.#show({ message: '…' })

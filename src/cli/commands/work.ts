@@ -7,12 +7,12 @@ import type { Strategy } from '../../model/queue.ts'
 import { namesHint } from '../../options.ts'
 import { WorkReporter } from '../../process/work-reporter.ts'
 import type { Logger } from '../../supervisor/logger.ts'
-import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../command.ts'
+import { CONFIG_OPTIONS, type Command, LOG_OPTIONS, text, type Values } from '../console/command.ts'
+import { onSignals } from '../console/signals.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { aCount, countOf } from '../console/values.ts'
 import { configOf } from '../operations/open.ts'
-import { onSignals } from '../signals.ts'
-import type { Terminal } from '../terminal.ts'
 import { logReport } from '../text/work-line.ts'
-import { aCount, countOf } from '../values.ts'
 
 const CONCURRENCY_MAX = 99_999
 
@@ -76,7 +76,7 @@ async function workOn(
   terminal: Terminal,
 ): Promise<number> {
   const [{ logTo }, { hostProgram }] = await Promise.all([
-    import('../log.ts'),
+    import('../console/log.ts'),
     import('../../process/foreign-host.ts'),
   ])
   const logger = logTo(terminal, { json: values.json === true, quiet: values.quiet === true })

@@ -1,11 +1,11 @@
 import { InputError } from '../../errors.ts'
 import type { WorkerRecord } from '../../model/worker.ts'
 import { namesHint } from '../../options.ts'
-import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../command.ts'
+import { type Command, JSON_OPTION, PLACE_OPTIONS } from '../console/command.ts'
+import { printJson, printTable } from '../console/printing.ts'
+import { bytes, columns } from '../console/words.ts'
 import { withOperations } from '../operations/open.ts'
-import { printJson, printTable } from '../printing.ts'
 import { isSupervised } from '../text/overview.ts'
-import { bytes, columns } from '../words.ts'
 
 const list: Command = {
   name: 'workers list',

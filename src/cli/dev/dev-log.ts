@@ -1,7 +1,7 @@
 import type { Logger } from '../../supervisor/logger.ts'
 import { messageOf } from '../../thrown.ts'
-import { LogLines, leftOutWords } from '../log-lines.ts'
-import type { Terminal } from '../terminal.ts'
+import { LogLines, leftOutWords } from '../console/log-lines.ts'
+import type { Terminal } from '../console/terminal.ts'
 
 /** The log of `gleaner dev`: on stdout, in colour on a terminal. */
 export class DevLog {

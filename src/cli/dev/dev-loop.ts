@@ -1,9 +1,9 @@
 import { dirname, relative } from 'node:path'
-import type { Terminal } from '../terminal.ts'
-import { duration, plural } from '../words.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { durationText, plural } from '../console/words.ts'
 import { DevLog } from './dev-log.ts'
 import type { VersionSetting } from './messages.ts'
-import { Sources } from './sources.ts'
+import { WatchedSources } from './sources.ts'
 import { Version } from './version.ts'
 
 /** What a restart gives running items to finish. */
@@ -14,7 +14,7 @@ export class DevLoop {
   readonly #setting: VersionSetting
   readonly #terminal: Terminal
   readonly #log: DevLog
-  readonly #sources: Sources
+  readonly #sources: WatchedSources
   readonly #end = Promise.withResolvers<number>()
   /** The version that runs, or is being stopped. */
   #current: Version | undefined
@@ -28,7 +28,7 @@ export class DevLoop {
     this.#setting = setting
     this.#terminal = terminal
     this.#log = new DevLog(terminal)
-    this.#sources = new Sources(dirname(setting.config), {
+    this.#sources = new WatchedSources(dirname(setting.config), {
       changed: (files) => this.#changed(files),
       problem: (message) => this.#log.warn(message),
     })
@@ -82,7 +82,7 @@ export class DevLoop {
   async #follow(version: Version): Promise<void> {
     version.go(this.#hasRun)
     if (await version.running) {
-      const took = duration(Date.now() - version.startedAt)
+      const took = durationText(Date.now() - version.startedAt)
       const watched = `watching ${plural(this.#sources.count, 'file')} for changes; Ctrl-C stops`
       this.#log.good(this.#hasRun ? `restarted in ${took}` : `started in ${took}; ${watched}`)
       this.#hasRun = true

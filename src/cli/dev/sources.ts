@@ -16,7 +16,7 @@ export interface SourceEvents {
  * Notices changes of source files by the notifications of the system. A change counts if it is of a file that the app loaded. While
  * the app does not load, it may need any source file in the folder of the config, so each of them counts.
  */
-export class Sources {
+export class WatchedSources {
   readonly #root: string
   readonly #events: SourceEvents
   readonly #loaded = new Set<string>()

@@ -1,6 +1,6 @@
 import type { EnqueueOptions, SignalSent } from '../../define/types.ts'
 import type { DiscoveryManagement } from '../../discovery/manage.ts'
-import type { Discovery, Enqueued } from '../../http/wire.ts'
+import type { Discovery, Enqueued } from '../../http/wire/types.ts'
 import type { MaintenanceManagement } from '../../maintenance/manage.ts'
 import type { Alert } from '../../model/alerts.ts'
 import type { ComponentRecord } from '../../model/health.ts'

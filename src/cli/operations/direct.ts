@@ -4,11 +4,11 @@ import type { Gleaner } from '../../engine/gleaner.ts'
 import { insideOf } from '../../engine/inside.ts'
 import { openEngine } from '../../engine/open.ts'
 import { GleanerError } from '../../errors.ts'
-import { allDiscoveries } from '../../http/all-discoveries.ts'
+import { allDiscoveries } from '../../http/protocol/all-discoveries.ts'
 import { readAlerts } from '../../observe/alerts.ts'
 import type { Store } from '../../store/ports/store.ts'
 import { readRegistry } from '../../supervisor/reading.ts'
-import { withoutPassword } from '../database-name.ts'
+import { withoutPassword } from '../console/database-name.ts'
 import type { Operations, Overview } from './contract.ts'
 
 /** On the database itself. `gleaner` has no tasks of its own: whoever only looks plans nothing. */

@@ -1,4 +1,4 @@
-import type { Redact } from '../../http/redact.ts'
+import type { Redact } from '../../http/protocol/redact.ts'
 
 /** These tell of one record, which `get` or `row` reads by the same arguments. What is hidden in it is hidden in them. */
 const OF_ONE_RECORD = ['explain', 'logs', 'attempts', 'steps', 'tree']

@@ -1,6 +1,6 @@
 import { InputError } from '../../errors.ts'
 import type { Client } from '../../http/client.ts'
-import type { HealthReport, Info } from '../../http/wire.ts'
+import type { HealthReport, Info } from '../../http/wire/types.ts'
 import type { ComponentRecord } from '../../model/health.ts'
 import { readRowId } from '../../model/row.ts'
 import type { BulkAnswer, BulkOptions } from '../../queue/bulk.ts'
@@ -9,68 +9,28 @@ import type { Operations, Overview } from './contract.ts'
 
 type Items<T> = { items: T[] }
 
+const one = (id: string) => `tasks/${encodeURIComponent(id)}`
+const discovery = (name: string) => `discoveries/${encodeURIComponent(name)}`
+const row = (name: string, key: string) => `${discovery(name)}/rows/${addressable(key)}`
+
 /** Over HTTP: what the server lets out, and no more. */
 export function remoteOperations(client: Client): Operations {
   const { get, post } = client
-  const items = async <T>(path: string) => (await get<Items<T>>(path)).items
-  const one = (id: string) => `tasks/${encodeURIComponent(id)}`
-  const discovery = (name: string) => `discoveries/${encodeURIComponent(name)}`
-  const row = (name: string, key: string) => `${discovery(name)}/rows/${addressable(key)}`
-  const bulk =
-    (change: string) =>
-    (filter: TaskQuery, options: BulkOptions = {}) => {
-      const { dryRun, all, onProgress } = options
-      return post<BulkAnswer>(`tasks/${change}`, { filter, dryRun, all }, onProgress)
-    }
-  const workers = (verb: string) => (id?: string) =>
-    post<void>(id === undefined ? `workers/${verb}` : `workers/${encodeURIComponent(id)}/${verb}`)
-  const set = (what: string, verb: string) => (name: string) =>
-    post<void>(`${what}/${encodeURIComponent(name)}/${verb}`)
-
   return {
     overview: () => overviewOf(client),
-    tasks: {
-      get: (id) => orNull(get(one(id)), 'TASK_GONE'),
-      list: (query = {}) => get('tasks', inAddress(query)),
-      logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
-      attempts: (id) => items(`${one(id)}/attempts`),
-      steps: (id) => items(`${one(id)}/steps`),
-      tree: (id) => get(`${one(id)}/tree`),
-      explain: (id) => get(`${one(id)}/explain`),
-      retry: async (id) => void (await post(`${one(id)}/retry`)),
-      cancel: async (id) => (await post<{ cancelled: boolean }>(`${one(id)}/cancel`)).cancelled,
-      remove: (id) => client.delete(one(id)),
-      retryAll: bulk('retry'),
-      cancelAll: bulk('cancel'),
-      removeAll: bulk('remove'),
-    },
-    queues: { list: () => items('queues'), pause: set('queues', 'pause'), resume: set('queues', 'resume') },
-    discoveries: {
-      list: () => items('discoveries'),
-      rows: (name, query = {}) => get(`${discovery(name)}/rows`, { ...query }),
-      row: (name, key) => orNull(get(row(name, key)), 'ROW_GONE'),
-      explain: (name, key) => get(`${row(name, key)}/explain`),
-      steps: (name, key) => items(`${row(name, key)}/steps`),
-      retry: (name, key) => post(`${discovery(name)}/rows/retry`, { key }),
-      release: async (name, key) => {
-        const all = key === undefined
-        const path = all ? `${discovery(name)}/release` : `${discovery(name)}/rows/release`
-        return (await post<{ released: number }>(path, all ? undefined : { key })).released
-      },
-      pause: set('discoveries', 'pause'),
-      resume: set('discoveries', 'resume'),
-    },
+    tasks: tasksOf(client),
+    queues: { list: () => itemsOf(client, 'queues'), ...pausingOf(client, 'queues') },
+    discoveries: discoveriesOf(client),
     schedules: {
-      list: () => items('schedules'),
-      pause: set('schedules', 'pause'),
-      resume: set('schedules', 'resume'),
+      list: () => itemsOf(client, 'schedules'),
+      ...pausingOf(client, 'schedules'),
       trigger: (name) => post(`schedules/${encodeURIComponent(name)}/trigger`),
     },
     workers: {
-      list: () => items('workers'),
-      pause: workers('pause'),
-      resume: workers('resume'),
-      restart: workers('restart'),
+      list: () => itemsOf(client, 'workers'),
+      pause: commandOf(client, 'pause'),
+      resume: commandOf(client, 'resume'),
+      restart: commandOf(client, 'restart'),
     },
     maintenance: {
       check: async () => (await post<Items<never>>('maintenance/check')).items,
@@ -86,6 +46,64 @@ export function remoteOperations(client: Client): Operations {
     pause: () => post('pause'),
     resume: () => post('resume'),
   }
+}
+
+function tasksOf(client: Client): Operations['tasks'] {
+  const { get, post } = client
+  const bulk =
+    (change: string) =>
+    (filter: TaskQuery, options: BulkOptions = {}) => {
+      const { dryRun, all, onProgress } = options
+      return post<BulkAnswer>(`tasks/${change}`, { filter, dryRun, all }, onProgress)
+    }
+  return {
+    get: (id) => orNull(get(one(id)), 'TASK_GONE'),
+    list: (query = {}) => get('tasks', inAddress(query)),
+    logs: (id, page = {}) => get(`${one(id)}/logs`, { ...page }),
+    attempts: (id) => itemsOf(client, `${one(id)}/attempts`),
+    steps: (id) => itemsOf(client, `${one(id)}/steps`),
+    tree: (id) => get(`${one(id)}/tree`),
+    explain: (id) => get(`${one(id)}/explain`),
+    retry: async (id) => void (await post(`${one(id)}/retry`)),
+    cancel: async (id) => (await post<{ cancelled: boolean }>(`${one(id)}/cancel`)).cancelled,
+    remove: (id) => client.delete(one(id)),
+    retryAll: bulk('retry'),
+    cancelAll: bulk('cancel'),
+    removeAll: bulk('remove'),
+  }
+}
+
+function discoveriesOf(client: Client): Operations['discoveries'] {
+  const { get, post } = client
+  return {
+    list: () => itemsOf(client, 'discoveries'),
+    rows: (name, query = {}) => get(`${discovery(name)}/rows`, { ...query }),
+    row: (name, key) => orNull(get(row(name, key)), 'ROW_GONE'),
+    explain: (name, key) => get(`${row(name, key)}/explain`),
+    steps: (name, key) => itemsOf(client, `${row(name, key)}/steps`),
+    retry: (name, key) => post(`${discovery(name)}/rows/retry`, { key }),
+    release: async (name, key) => {
+      const all = key === undefined
+      const path = all ? `${discovery(name)}/release` : `${discovery(name)}/rows/release`
+      return (await post<{ released: number }>(path, all ? undefined : { key })).released
+    },
+    ...pausingOf(client, 'discoveries'),
+  }
+}
+
+async function itemsOf<T>({ get }: Client, path: string): Promise<T[]> {
+  return (await get<Items<T>>(path)).items
+}
+
+function pausingOf({ post }: Client, what: string) {
+  const set = (verb: string) => (name: string) => post<void>(`${what}/${encodeURIComponent(name)}/${verb}`)
+  return { pause: set('pause'), resume: set('resume') }
+}
+
+/** To one worker, or to all. */
+function commandOf({ post }: Client, verb: string) {
+  return (id?: string) =>
+    post<void>(id === undefined ? `workers/${verb}` : `workers/${encodeURIComponent(id)}/${verb}`)
 }
 
 async function overviewOf({ get, place }: Client): Promise<Overview> {

@@ -1,7 +1,7 @@
-import type { Discovery } from '../../http/wire.ts'
+import type { Discovery } from '../../http/wire/types.ts'
 import type { RowRecord } from '../../model/row.ts'
-import type { Terminal } from '../terminal.ts'
-import { clockTime, columns, duration, moment } from '../words.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { clockTime, columns, durationText, moment } from '../console/words.ts'
 import { failureOf } from './task.ts'
 
 const count = (value: number | null) => (value === null ? '-' : String(value))
@@ -25,7 +25,7 @@ export function discoveryTable(discoveries: readonly Discovery[]): string[] {
       one.table,
       ...[one.waiting, one.claimed, one.suspended, one.backingOff, one.quarantined].map(count),
       one.donePerMinute === null ? '-' : String(Math.round(one.donePerMinute)),
-      one.etaMs === null ? '-' : duration(one.etaMs),
+      one.etaMs === null ? '-' : durationText(one.etaMs),
       one.paused ? `paused${one.pausedReason === null ? '' : `: ${one.pausedReason}`}` : '',
     ]),
   )
@@ -45,8 +45,8 @@ export function discoveryLines(one: Discovery, style: Terminal['style']): string
     ['backing off', count(one.backingOff)],
     ['quarantined', count(one.quarantined)],
     ['done', one.donePerMinute === null ? null : `${one.donePerMinute.toFixed(1)} a minute`],
-    ['takes', one.averageMs === null ? null : duration(one.averageMs)],
-    ['left', one.etaMs === null ? null : duration(one.etaMs)],
+    ['takes', one.averageMs === null ? null : durationText(one.averageMs)],
+    ['left', one.etaMs === null ? null : durationText(one.etaMs)],
     ['paused', one.paused ? (one.pausedReason ?? 'by hand') : null],
     ['lacks', one.createIndex],
   ]

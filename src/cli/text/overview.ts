@@ -1,7 +1,7 @@
 import type { WorkerRecord } from '../../model/worker.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { bytes, columns, cut, durationText, plural } from '../console/words.ts'
 import type { Overview } from '../operations/contract.ts'
-import type { Terminal } from '../terminal.ts'
-import { bytes, columns, cut, duration, plural } from '../words.ts'
 
 type Style = Terminal['style']
 type Colour = 'green' | 'yellow' | 'red'
@@ -42,7 +42,7 @@ function supervisorLines({ supervisors, asOf }: Overview): Line[] {
   if (supervisors.length === 0) return [{ text: 'no supervisor has used this database yet' }]
   return supervisors.map(({ name, host, pid, since, running }) =>
     running
-      ? { text: `supervisor ${name}: pid ${pid} on ${host}, for ${duration(Math.max(0, asOf - since))}` }
+      ? { text: `supervisor ${name}: pid ${pid} on ${host}, for ${durationText(Math.max(0, asOf - since))}` }
       : { text: `supervisor ${name} is not running (it was pid ${pid} on ${host})`, colour: 'yellow' },
   )
 }
@@ -95,7 +95,7 @@ function componentLines({ components, asOf }: Overview): Line[] {
   const cells = components.map(({ id, status, since, item, lost }) => [
     id,
     status,
-    duration(Math.max(0, asOf - since)),
+    durationText(Math.max(0, asOf - since)),
     lost ? 'no longer reported: its process has ended or hangs' : (item ?? '-'),
   ])
   return table(head, cells, (i) => ({ colour: COLOUR_OF_HEALTH[components[i]!.status] }))
@@ -110,7 +110,7 @@ function nowOf({ current, phase, status, program }: WorkerRecord, asOf: number):
   const [first, ...others] = current
   if (first === undefined) return program?.currentJob ?? phase ?? status
   const doing = phase === null || phase === 'processing' ? '' : `${phase}, `
-  return `${doing}${first.item} for ${duration(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
+  return `${doing}${first.item} for ${durationText(Math.max(0, asOf - first.since))}${others.length > 0 ? ` and ${others.length} more` : ''}`
 }
 
 /** Why a worker was given up, is not there, or backs off. */

@@ -2,9 +2,9 @@ import { writeExactly } from '../../exact-json.ts'
 import type { Explanation } from '../../model/explanation.ts'
 import type { StepRecord } from '../../model/step.ts'
 import type { AttemptRecord, Failure, LogLine, TaskRecord } from '../../model/task.ts'
-import { asCommands } from '../as-commands.ts'
-import type { Terminal } from '../terminal.ts'
-import { clockTime, columns, cut, duration, moment } from '../words.ts'
+import { asCommands } from '../console/as-commands.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { clockTime, columns, cut, durationText, moment } from '../console/words.ts'
 
 type Style = Terminal['style']
 
@@ -30,10 +30,10 @@ function aboutOf(task: TaskRecord, now: number): string {
   if (status === 'suspended') return runAfter === null ? '' : `waits until ${moment(runAfter, now)}`
   if (status === 'running') {
     const far = progress === null ? '' : `, ${percent(progress.fraction)}`
-    return `on ${worker ?? '?'} for ${duration(Math.max(0, now - (startedAt ?? now)))}${far}`
+    return `on ${worker ?? '?'} for ${durationText(Math.max(0, now - (startedAt ?? now)))}${far}`
   }
   if (error !== null && status !== 'completed') return failureOf(error)
-  if (startedAt !== null && finishedAt !== null) return `took ${duration(finishedAt - startedAt)}`
+  if (startedAt !== null && finishedAt !== null) return `took ${durationText(finishedAt - startedAt)}`
   return task.key === null ? '' : `key ${task.key}`
 }
 
@@ -127,7 +127,7 @@ export function attemptTable(attempts: readonly AttemptRecord[], now: number): s
       String(attempt),
       outcome,
       moment(startedAt, now),
-      startedAt === null || finishedAt === null ? '-' : duration(finishedAt - startedAt),
+      startedAt === null || finishedAt === null ? '-' : durationText(finishedAt - startedAt),
       worker ?? '-',
       error === null ? '' : failureOf(error),
     ]),
@@ -148,7 +148,7 @@ export function stepTable(steps: readonly StepRecord[], now: number): string[] {
       kind,
       String(attempt),
       moment(keptAt, now),
-      kind === 'sleep' || kind === 'wait' ? '-' : duration(keptAt - startedAt),
+      kind === 'sleep' || kind === 'wait' ? '-' : durationText(keptAt - startedAt),
       until !== null && kind !== 'signal' ? `until ${moment(until, now)}` : shownValue(value),
     ]),
   )

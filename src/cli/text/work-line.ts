@@ -1,8 +1,8 @@
 import type { ReportedItem, WorkReport } from '../../process/work-report.ts'
 import type { Logger } from '../../supervisor/logger.ts'
-import { shellWord } from '../as-commands.ts'
-import type { Terminal } from '../terminal.ts'
-import { cut, duration } from '../words.ts'
+import { shellWord } from '../console/as-commands.ts'
+import type { Terminal } from '../console/terminal.ts'
+import { cut, durationText } from '../console/words.ts'
 
 /** Of an error message in a log line. */
 const MESSAGE_WIDTH = 500
@@ -25,18 +25,18 @@ function levelOf(report: ItemReport): 'info' | 'warn' {
 function sentenceOf(report: ItemReport): string {
   if (report.kind === 'omitted')
     return `${report.count} more lines about tasks and rows were left out in the last second`
-  return `${nameOf(report)}${predicateOf(report)}`
+  return `${nameInLine(report)}${predicateOf(report)}`
 }
 
 /** `mail.send 12`, and for a row `tag-files/42`. */
-export function nameOf({ id, name, queue }: ReportedItem): string {
+export function nameInLine({ id, name, queue }: ReportedItem): string {
   return queue === null ? id : `${name} ${id}`
 }
 
 function predicateOf(report: Exclude<ItemReport, { kind: 'omitted' }>): string {
   switch (report.kind) {
     case 'completed':
-      return ` completed in ${duration(report.durationMs)}${report.attempt > 1 ? ` (attempt ${attemptOf(report)})` : ''}`
+      return ` completed in ${durationText(report.durationMs)}${report.attempt > 1 ? ` (attempt ${attemptOf(report)})` : ''}`
     case 'failed':
       return `: attempt ${attemptOf(report)} failed${after(report)}: ${cut(report.error.message, MESSAGE_WIDTH)}; ${nextOf(report)}`
     case 'cancelled':
@@ -57,11 +57,11 @@ function attemptOf({ attempt, maxAttempts }: ReportedItem): string {
 }
 
 function after({ durationMs }: Failed): string {
-  return durationMs === null ? '' : ` after ${duration(durationMs)}`
+  return durationMs === null ? '' : ` after ${durationText(durationMs)}`
 }
 
 function nextOf({ retryInMs, error, attempt, maxAttempts, ...item }: Failed): string {
-  if (retryInMs !== null) return retryInMs === 0 ? 'next try now' : `next try in ${duration(retryInMs)}`
+  if (retryInMs !== null) return retryInMs === 0 ? 'next try now' : `next try in ${durationText(retryInMs)}`
   const command = retryCommand(item)
   if (item.queue === null) return `the row is quarantined; retry it with \`${command}\``
   if (error.kind === 'crash') return `the task is quarantined; retry it with \`${command}\``
@@ -86,7 +86,7 @@ export function workLines(
   const [mark, colour] = isFinal ? (['✗', 'red'] as const) : MARKS[report.kind]
   const isPlain = report.kind === 'completed' || report.kind === 'log'
   const predicate = isPlain ? predicateOf(report) : style(colour, predicateOf(report))
-  const line = `${style(colour, mark)} ${who} ${style('bold', nameOf(report))}${predicate}`
+  const line = `${style(colour, mark)} ${who} ${style('bold', nameInLine(report))}${predicate}`
   if (report.kind !== 'failed') return [line]
   return [line, ...placesIn(report.error.stack, cwd).map((place) => style('dim', `  ${place}`))]
 }

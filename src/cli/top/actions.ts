@@ -1,15 +1,15 @@
+import { plural } from '../console/words.ts'
 import type { Operations } from '../operations/contract.ts'
 import type { Target } from '../text/overview.ts'
-import { plural } from '../words.ts'
 
 /** What a key does: what is said afterwards, or what is asked before. */
-export type Effect = { said: string } | { question: string; onYes: () => Promise<string> }
+export type ActionEffect = { said: string } | { question: string; onYes: () => Promise<string> }
 
 export async function pauseOrResume(
   operations: Operations,
   { kind, name }: Target,
   paused: boolean,
-): Promise<Effect> {
+): Promise<ActionEffect> {
   const verb = paused ? 'pause' : 'resume'
   const now = paused ? 'is paused' : 'is resumed'
   if (kind === 'everything') {
@@ -25,7 +25,7 @@ export async function pauseOrResume(
 }
 
 /** What failed is tried again: asked before, because it may be much. */
-export async function retry(operations: Operations, { kind, name }: Target): Promise<Effect> {
+export async function retry(operations: Operations, { kind, name }: Target): Promise<ActionEffect> {
   const { tasks, discoveries, workers } = operations
   if (kind === 'everything') return { said: 'select a queue, a discovery or a worker' }
   if (kind === 'worker')

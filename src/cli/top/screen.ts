@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../console/terminal.ts'
 
 /** Another screen, without a cursor, long lines cut; and back. */
 const BEGIN = '\x1b[?1049h\x1b[?25l\x1b[?7l'

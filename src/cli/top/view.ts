@@ -1,7 +1,7 @@
+import type { Terminal } from '../console/terminal.ts'
+import { cut } from '../console/words.ts'
 import type { Overview } from '../operations/contract.ts'
-import type { Terminal } from '../terminal.ts'
 import { coloured, type Line, overviewLines, type Target } from '../text/overview.ts'
-import { cut } from '../words.ts'
 
 /** All that is on the screen. */
 export interface View {
@@ -26,7 +26,7 @@ const KEYS: Record<Target['kind'], string> = {
 }
 
 /** Lines for a terminal of this size, the selected one among them. */
-export function drawn(
+export function drawnView(
   view: View,
   { style, columns, rows }: Pick<Terminal, 'style' | 'columns' | 'rows'>,
 ): string[] {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { BatchGone } from '../../errors.ts'
-import { pageQuery } from '../fields.ts'
-import { batch } from '../flow-records.ts'
-import { pageOf } from '../records.ts'
-import { type Route, route } from '../route.ts'
+import { pageQuery } from '../protocol/fields.ts'
+import { batch } from '../protocol/flow-records.ts'
+import { pageSchema } from '../protocol/records.ts'
+import { type Route, route } from './route.ts'
 
 const params = z.strictObject({ id: z.string().max(40) })
 
@@ -15,7 +15,7 @@ export const batchRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'Batches, the newest first',
     query: pageQuery,
-    answer: pageOf(batch),
+    answer: pageSchema(batch),
     handle: ({ gleaner }, { query }) => gleaner.batches.list(query),
   }),
   route({

@@ -1,15 +1,24 @@
 import type { Socket } from 'node:net'
 import { z } from 'zod'
 import type { Duration } from '../../duration.ts'
-import type { ClaimOptions } from '../../engine/claim-options.ts'
+import type { ClaimOptions } from '../../engine/gleaner.ts'
 import { writeExactly } from '../../exact-json.ts'
 import type { ClaimProof } from '../../store/ports/exchange.ts'
 import type { HeldClaim } from '../../store/ports/sessions.ts'
 import type { RemoteCaller, RemoteClaims } from '../../worker/claims/remote-claims.ts'
-import type { Caller } from '../access.ts'
-import { capabilities, claimId, component, duration, fence, level, message, name } from '../fields.ts'
-import { Problem } from '../problem.ts'
-import { type Route, type RouteServices, route } from '../route.ts'
+import type { Caller } from '../protocol/access.ts'
+import {
+  capabilities,
+  claimId,
+  component,
+  durationField,
+  fence,
+  level,
+  message,
+  name,
+} from '../protocol/fields.ts'
+import { Problem } from '../protocol/problem.ts'
+import { type Route, type RouteServices, route } from './route.ts'
 
 const WAIT_MAX_MS = 30_000
 const NAMES_MAX = 1_000
@@ -22,9 +31,11 @@ const wish = z.strictObject({
   discoveries: names.optional().describe('Discoveries whose rows to claim'),
   capabilities: capabilities.optional().describe('What the caller offers to tasks with `requires`'),
   limit: z.int().min(1).max(LIMIT_MAX).default(1),
-  wait: duration.default(0).describe("How long to wait for the first item: up to '30s'"),
+  wait: durationField.default(0).describe("How long to wait for the first item: up to '30s'"),
   worker: component.optional().describe('The name of the caller, for people. Default: the name of its token'),
-  lease: duration.optional().describe("How long the claims live without a call: '1s' to '10m'. Default '1m'"),
+  lease: durationField
+    .optional()
+    .describe("How long the claims live without a call: '1s' to '10m'. Default '1m'"),
 })
 
 const item = z
@@ -141,7 +152,7 @@ export const claimRoutes: readonly Route[] = [
     body: {
       error: failure,
       retry: z
-        .union([z.boolean(), duration])
+        .union([z.boolean(), durationField])
         .optional()
         .describe(
           'False: no further attempt. A duration: another attempt after it. Default: by the retry policy',

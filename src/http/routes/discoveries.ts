@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { rangeStart } from '../../model/metrics-history.ts'
 import { ROW_STATES } from '../../model/row.ts'
 import { rowHistoryOf } from '../../model/row-history.ts'
-import { allDiscoveries, withStats } from '../all-discoveries.ts'
-import { bodyKey, changedKey, name, page, rangeQuery, rowKey, signalBody } from '../fields.ts'
-import { rowHistory } from '../insight-records.ts'
-import { Problem } from '../problem.ts'
-import { discovery, explanation, listOf, pageOf, row, signalSent, step } from '../records.ts'
-import { type Route, route } from '../route.ts'
+import { allDiscoveries, withStats } from '../protocol/all-discoveries.ts'
+import { bodyKey, changedKey, name, page, rangeQuery, rowKey, signalBody } from '../protocol/fields.ts'
+import { rowHistory } from '../protocol/insight-records.ts'
+import { Problem } from '../protocol/problem.ts'
+import { discovery, explanation, listOf, pageSchema, row, signalSent, step } from '../protocol/records.ts'
+import { type Route, route } from './route.ts'
 import { boundedSteps } from './steps.ts'
 
 const params = z.strictObject({ name })
@@ -58,7 +58,7 @@ export const discoveryRoutes: readonly Route[] = [
     summary: 'Rows that need work, in the order of their keys',
     params,
     query: z.strictObject({ state: z.enum(ROW_STATES).optional(), ...page }),
-    answer: pageOf(row),
+    answer: pageSchema(row),
     handle: ({ gleaner }, { params: { name }, query }) => gleaner.discoveries.rows(name, query),
   }),
   route({

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { ComponentRecord } from '../../model/health.ts'
 import type { Health, WorkerRecord } from '../../model/worker.ts'
 import { readAlerts } from '../../observe/alerts.ts'
-import { component, flag, page, timeQuery } from '../fields.ts'
-import { pageOf } from '../records.ts'
-import { type Route, type RouteServices, route } from '../route.ts'
-import type { HealthReport } from '../wire.ts'
-import { componentRecord, health, healthRecord } from '../worker-records.ts'
+import { component, flag, page, timeQuery } from '../protocol/fields.ts'
+import { pageSchema } from '../protocol/records.ts'
+import { componentRecord, health, healthRecord } from '../protocol/worker-records.ts'
+import type { HealthReport } from '../wire/types.ts'
+import { type Route, type RouteServices, route } from './route.ts'
 
 export const healthRoutes: readonly Route[] = [
   route({
@@ -15,7 +15,7 @@ export const healthRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'The health of each worker and component, and alerts',
     answer: health,
-    handle: (desk) => healthOf(desk),
+    handle: (desk) => healthReport(desk),
   }),
   route({
     method: 'get',
@@ -37,13 +37,13 @@ export const healthRoutes: readonly Route[] = [
       until: timeQuery.optional().describe('Before this time'),
       ...page,
     }),
-    answer: pageOf(healthRecord),
+    answer: pageSchema(healthRecord),
     handle: ({ inside }, { query: { limit, cursor, ...filter } }) =>
       inside.store.sessions.healthHistory(filter, { limit, cursor: cursor ?? null }),
   }),
 ]
 
-export async function healthOf(
+export async function healthReport(
   desk: Pick<RouteServices, 'gleaner' | 'inside' | 'alerts'>,
 ): Promise<HealthReport> {
   const [workers, own] = await Promise.all([desk.gleaner.workers.list(), desk.gleaner.health.components()])

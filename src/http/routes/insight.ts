@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { LimitState } from '../../model/limit.ts'
 import { historyOf, rangeStart } from '../../model/metrics-history.ts'
 import { occurrenceAfter, type Schedule as Plan } from '../../model/schedule.ts'
-import { name, rangeQuery } from '../fields.ts'
-import { definition, history, lane, limitState, schedule, system } from '../insight-records.ts'
-import { jsonSchemaOf } from '../json-schema.ts'
-import { listOf } from '../records.ts'
-import { type Route, type RouteServices, route } from '../route.ts'
-import { systemOf } from '../system.ts'
-import type { Definition, Schedule } from '../wire.ts'
+import { name, rangeQuery } from '../protocol/fields.ts'
+import { definition, history, lane, limitState, listedSchedule, system } from '../protocol/insight-records.ts'
+import { jsonSchemaOf } from '../protocol/json-schema.ts'
+import { listOf } from '../protocol/records.ts'
+import type { Definition, Schedule } from '../wire/types.ts'
+import { type Route, type RouteServices, route } from './route.ts'
+import { systemOf } from './system.ts'
 
 const UPCOMING = 5
 /** Tasks that are asked what limits them. */
@@ -46,7 +46,7 @@ export const insightRoutes: readonly Route[] = [
     path: '/schedules',
     role: 'viewer',
     summary: 'Schedules, with their next occurrences',
-    answer: listOf(schedule),
+    answer: listOf(listedSchedule),
     handle: async ({ gleaner }) => ({
       items: (await gleaner.schedules.list()).map((one): Schedule => ({ ...one, upcoming: upcoming(one) })),
     }),

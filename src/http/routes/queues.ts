@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { name } from '../fields.ts'
-import { enqueued, listOf, queue } from '../records.ts'
-import { type Route, route } from '../route.ts'
+import { name } from '../protocol/fields.ts'
+import { enqueued, listOf, queue } from '../protocol/records.ts'
+import { type Route, route } from './route.ts'
 
 const params = z.strictObject({ name })
 

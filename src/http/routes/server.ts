@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import type { RetentionOptions } from '../../maintenance/retention.ts'
-import { pageQuery, retention, windowQuery } from '../fields.ts'
-import { action, info, pageOf, stats } from '../records.ts'
-import { type Route, route } from '../route.ts'
-import { version } from '../version.ts'
+import { pageQuery, retention, windowQuery } from '../protocol/fields.ts'
+import { action, info, pageSchema, stats } from '../protocol/records.ts'
+import { version } from '../protocol/version.ts'
+import { type Route, route } from './route.ts'
 
 const finding = z.object({
   what: z.string(),
@@ -51,7 +51,7 @@ export const serverRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'The actions of operators, the newest first',
     query: pageQuery,
-    answer: pageOf(action),
+    answer: pageSchema(action),
     handle: ({ inside }, { query: { limit, cursor } }) =>
       inside.store.admin.listActions({ limit, cursor: cursor ?? null }),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { cookieName } from '../request-origin.ts'
-import { type Route, route } from '../route.ts'
+import { cookieName } from '../protocol/request-origin.ts'
+import { type Route, route } from './route.ts'
 
 const YEAR_S = 31_536_000
 const TOKEN_MAX = 1_000

@@ -4,7 +4,7 @@ import { InputError } from '../../errors.ts'
 import type { AttemptRecord } from '../../model/task.ts'
 import { namesHint } from '../../options.ts'
 import { PageBytes } from '../../store/page-bytes.ts'
-import { checkRole } from '../access.ts'
+import { checkRole } from '../protocol/access.ts'
 import {
   enqueueManyOptions,
   enqueueOptions,
@@ -15,9 +15,9 @@ import {
   taskFilter,
   taskKeys,
   taskQuery,
-} from '../fields.ts'
-import { flowTree } from '../flow-records.ts'
-import { Problem } from '../problem.ts'
+} from '../protocol/fields.ts'
+import { flowTree } from '../protocol/flow-records.ts'
+import { Problem } from '../protocol/problem.ts'
 import {
   attempt,
   bulkAnswer,
@@ -25,12 +25,12 @@ import {
   explanation,
   listOf,
   logLine,
-  pageOf,
+  pageSchema,
   signalSent,
   step,
   task,
-} from '../records.ts'
-import { type Route, type RouteServices, route } from '../route.ts'
+} from '../protocol/records.ts'
+import { type Route, type RouteServices, route } from './route.ts'
 import { boundedSteps } from './steps.ts'
 
 /** Tasks of one request: they are checked and inserted while the server does nothing else. */
@@ -55,7 +55,7 @@ export const taskRoutes: readonly Route[] = [
     summary:
       'Tasks, page by page. A page may be short, or empty, and still have a `next`. If the server redacts fields, only operators can filter by `error`',
     query: taskQuery,
-    answer: pageOf(task),
+    answer: pageSchema(task),
     handle({ gleaner, hides }, { query, caller }) {
       if (hides && query.error !== undefined) checkRole(caller, 'operator')
       return gleaner.tasks.list(query)
@@ -158,7 +158,7 @@ export const taskRoutes: readonly Route[] = [
     summary: 'The log lines of a task, the oldest first',
     params,
     query: logQuery,
-    answer: pageOf(logLine),
+    answer: pageSchema(logLine),
     about: taskOfPath,
     handle: ({ gleaner }, { params: { id }, query }) => gleaner.tasks.logs(id, query),
   }),

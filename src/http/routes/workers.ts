@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { readRegistry } from '../../supervisor/reading.ts'
-import { component } from '../fields.ts'
-import { listOf } from '../records.ts'
-import { type Route, route } from '../route.ts'
-import { supervisor, worker } from '../worker-records.ts'
+import { component } from '../protocol/fields.ts'
+import { listOf } from '../protocol/records.ts'
+import { supervisor, worker } from '../protocol/worker-records.ts'
+import { type Route, route } from './route.ts'
 
 const SUMMARIES = {
   pause: 'Pauses workers: running items finish, nothing is claimed, and the processes stay alive',

@@ -1,7 +1,7 @@
 import type { SharedMigration } from './migration.ts'
 
 /** Recurring tasks: the row of a task decides which process enqueues the next one. */
-export const schedules: SharedMigration = {
+export const schedulesMigration: SharedMigration = {
   version: 3,
   name: 'schedules',
   sql: `

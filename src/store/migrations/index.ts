@@ -1,4 +1,4 @@
-import { schedules } from './003-schedules.ts'
+import { schedulesMigration } from './003-schedules.ts'
 import { supervisors } from './008-supervisors.ts'
 import { rowWaits } from './015-row-waits.ts'
 import { steps } from './030-steps.ts'
@@ -9,7 +9,7 @@ import type { SharedMigration } from './migration.ts'
 
 /** Steps that both databases take. A version that was released never changes. */
 export const sharedMigrations: readonly SharedMigration[] = [
-  schedules,
+  schedulesMigration,
   supervisors,
   rowWaits,
   steps,

@@ -10,7 +10,7 @@ export interface FlowStore {
    * Enqueues children, keeps the step that waits for them, and proves the claim: one transaction. If the step is kept already, nothing is
    * enqueued. Answers the flow, or why there is none.
    */
-  spawn(session: string, children: NewChildren): Promise<Spawned>
+  spawn(session: string, children: NewChildren): Promise<SpawnAnswer>
   /** Enqueues tasks that belong together and have no parent. */
   startBatch(batch: NewBatch): Promise<string>
   flow(id: string): Promise<FlowRecord | null>
@@ -46,7 +46,7 @@ export interface NewChildren {
   onFailure: OnFailure
 }
 
-export type Spawned =
+export type SpawnAnswer =
   | { kind: 'spawned'; flow: string; created: number }
   /** An earlier call kept the step. */
   | { kind: 'kept'; flow: string }

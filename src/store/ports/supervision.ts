@@ -11,7 +11,7 @@ export interface Supervision {
   /** For every supervisor, or the one of this name; answers to how many. */
   command(command: NewCommand): Promise<number>
   /** In the order they were given. */
-  commandsFor(name: string): Promise<Command[]>
+  commandsFor(name: string): Promise<SupervisorCommand[]>
 }
 
 export interface SupervisorRow {
@@ -48,7 +48,7 @@ export interface NewCommand {
   supervisor: string | null
 }
 
-export interface Command {
+export interface SupervisorCommand {
   id: string
   action: WorkerAction
   worker: string | null

@@ -1,12 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { closedError } from '../../errors.ts'
+import type { AdminStore } from '../ports/admin.ts'
 import type { Change } from '../ports/change.ts'
 import type { PostgresOptions } from '../ports/database.ts'
-import { type Exchange, hasChanges } from '../ports/exchange.ts'
+import { type Effects, type Exchange, hasChanges, type Run } from '../ports/exchange.ts'
 import type { Enqueued, NewTask } from '../ports/new-task.ts'
+import type { SessionStore } from '../ports/sessions.ts'
 import type { Store } from '../ports/store.ts'
-import { flowStore } from '../scripts/flows/index.ts'
+import type { TaskStore } from '../ports/tasks.ts'
+import { flowStore, type StoredFlows } from '../scripts/flows/index.ts'
 import { watchTask } from '../scripts/flows/make.ts'
 import { readHeldClaim } from '../scripts/held-claim.ts'
 import { insight } from '../scripts/insight.ts'
@@ -15,19 +18,21 @@ import { managingQueues } from '../scripts/manage-queues.ts'
 import { managingTasks } from '../scripts/manage-tasks.ts'
 import { advanceLeaseClock, renewSessions } from '../scripts/renewing.ts'
 import { recurring } from '../scripts/schedules.ts'
-import { endSession, insertSession, readLiveSessions } from '../scripts/sessions.ts'
+import { endSession, type Holdings, insertSession, readLiveSessions } from '../scripts/sessions.ts'
 import { stepStore } from '../scripts/steps.ts'
 import { supervision } from '../scripts/supervision.ts'
+import type { ChangingTasks } from '../scripts/task-changes.ts'
 import { native } from '../sql/script.ts'
+import type { Scripts } from '../sql/scripts.ts'
+import { postgresHoldings } from './give-back/holdings.ts'
+import { giveBackUnreachable } from './give-back/unreachable.ts'
 import { countingLimits, freeSlot } from './limits/counters.ts'
 import { postgresMaintenance } from './maintenance/maintenance.ts'
 import { appliedMigrations, sizes } from './maintenance/sizes.ts'
-import { giveBackUnreachable } from './maintenance/unreachable.ts'
 import { postgresChanging } from './manage/changing.ts'
 import { Folding } from './manage/folding.ts'
 import { addMetrics } from './manage/metrics.ts'
-import { postgresResuming } from './manage/resuming.ts'
-import { emptyMemory } from './memory.ts'
+import { migrate } from './migrations/migrate.ts'
 import {
   configureQueues,
   ERA_AGAIN_MS,
@@ -36,26 +41,26 @@ import {
   rerank,
   watchAgain,
 } from './order/ordering.ts'
-import { advanceVirtualTimes } from './order/virtual-times.ts'
+import { DiscoveryCache } from './rows/discovery-cache.ts'
 import { postgresRows } from './rows/index.ts'
 import { Database } from './server/database.ts'
 import { Gathering } from './server/gathering.ts'
 import { Listeners } from './server/listeners.ts'
-import { migrate } from './server/migrate.ts'
 import { driveOn, postgresScripts } from './server/scripts.ts'
-import { serverTime } from './server/server-time.ts'
 import type { TransactionOptions } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
 import { newTasksOf } from './server/task-words.ts'
 import { type Saying, Wakeups } from './server/wakeups.ts'
-import { noteCompared } from './sessions/comparing.ts'
-import { postgresHoldings } from './sessions/holdings.ts'
 import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/live.ts'
+import { noteCompared } from './tasks/comparing.ts'
 import { insertTasks } from './tasks/enqueue.ts'
-import { complete, exchangeTasks, precheck } from './tasks/exchange.ts'
+import { complete as completeTask, exchangeTasks, precheck } from './tasks/exchange.ts'
+import { emptyMemory, type Memory } from './tasks/memory.ts'
 import { exchangePlainly } from './tasks/plain-exchange.ts'
+import { postgresResuming } from './tasks/resuming.ts'
 import { rowid } from './tasks/rowid.ts'
+import { advanceVirtualTimes } from './tasks/virtual-times.ts'
 import { withinTransaction } from './tasks/within.ts'
 
 export interface PostgresStoreOptions extends PostgresOptions {
@@ -82,85 +87,67 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return postgresStore(database, options)
 }
 
-/** Each verb: one transaction, or one statement. */
-async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
-  const { sql } = database
-  const memory = emptyMemory(database, options, {
-    onOutdated: () => void inOrder().catch(() => {}),
-    onNewLife: () => void started(() => giveBackUnreachable(database, memory, clockMs())).catch(() => {}),
-  })
-  const { lanes, queues, batches } = memory
-  const clockMs = () => options.clock?.now() ?? null
-  const listeners = new Listeners(database, options)
-  const { tell } = listeners
-  const wakeups = new Wakeups(options, sql, tell, database.network)
-  if (options.notify !== false) await wakeups.listen()
-  const promised = options.durability !== 'normal'
-  let closed = false
-  const folding = new Folding(database, clockMs)
-  const stops = [() => folding.stop()]
+/** What the verbs of a store share. */
+interface Core {
+  options: PostgresStoreOptions
+  database: Database
+  sql: Sql
+  memory: Memory
+  listeners: Listeners
+  wakeups: Wakeups
+  folding: Folding
+  scripts: Scripts
+  /** The verbs that change tasks. */
+  changing: ChangingTasks
+  /** The clock of a test. Null: the server's clock decides. */
+  clockMs: () => number | null
+  /** What a caller is promised is on disk before the answer. */
+  promised: boolean
+  read<T>(work: () => Promise<T>): Promise<T>
+  write<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /** Tells listeners of this process, and others by notification. */
+  publish(change: Change): void
+  /** The same, and flows that may wait for what ended. */
+  spread(change: Change): void
+  flows: StoredFlows
+  /** Resolves when what began before has ended. Nothing begins after it. */
+  close(): Promise<unknown>
+}
 
-  /** What was asked for before the store was closed is still done. */
-  const underWay = new Set<Promise<unknown>>()
-  const started = <T>(work: () => Promise<T>): Promise<T> => {
-    if (closed) return Promise.reject(closedError())
-    const working = work()
-    underWay.add(working)
-    const done = () => underWay.delete(working)
-    working.then(done, done)
-    return working
-  }
-  const write = <T>(
-    work: (sql: Sql) => Promise<T>,
-    options: TransactionOptions = { durable: promised },
-  ): Promise<T> => {
-    folding.worked()
-    return started(() => database.transaction(work, options))
-  }
-  const read = started
-  /** Here at once, elsewhere by notification. */
+async function coreOf(database: Database, options: PostgresStoreOptions): Promise<Core> {
+  const { sql } = database
+  const clockMs = () => options.clock?.now() ?? null
+  const memory = emptyMemory(database, options, {
+    onOutdated: () => void putInOrder(core).catch(() => {}),
+    onNewLife: () => void core.read(() => giveBackUnreachable(database, memory, clockMs())).catch(() => {}),
+  })
+  const listeners = new Listeners(database, options)
+  const wakeups = new Wakeups(options, sql, listeners.tell, database.network)
+  if (options.notify !== false) await wakeups.listen()
+  const folding = new Folding(database, clockMs)
+  const promised = options.durability !== 'normal'
+  const access = accessTo(database, folding, promised)
   const publish = (change: Change) => {
-    tell(change)
+    listeners.tell(change)
     wakeups.announce(change.kind === 'ended' ? 'ended' : 'work')
   }
   const spread = (change: Change) => {
     publish(change)
-    if (change.kind === 'ended') noticed()
+    if (change.kind === 'ended') core.flows.noticed()
   }
-  const insert = async (tasks: readonly NewTask[], saying: Saying | null): Promise<Enqueued[]> => {
-    if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
-      return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
-    await lanes.learn(tasks)
-    return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
-      durable: promised,
-    })
+  const withoutFlows = {
+    ...{ options, database, sql, memory, listeners, wakeups, folding, clockMs, promised, publish, spread },
+    ...access,
+    scripts: postgresScripts({ sql, clockMs, promised, spread, ...access }),
+    changing: postgresChanging(memory),
   }
-  const enqueueing = new Gathering<NewTask, Enqueued>(async (tasks) => {
-    folding.worked()
-    const news = newTasksOf(tasks)
-    const saying = wakeups.saying(news)
-    const answers = await insert(tasks, saying)
-    tell({ kind: 'work' })
-    if (saying === null) wakeups.announce('work', news)
-    return answers
-  })
-  const stepInOrder = async (): Promise<boolean> => {
-    if (!(await read(() => needsRerank(sql, memory)))) return false
-    return write((own) => rerank(own, memory), { durable: false, byIndex: true })
-  }
-  /** What we have put into the order of former times ourselves; should we fail, somebody else will see it. */
-  const inOrder = async () => {
-    await read(() => watchAgain(sql))
-    for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder()); step++);
-  }
-  const now = async (own: Sql = sql) => clockMs() ?? (await serverTime(own))
-  const scripts = postgresScripts({ sql, clockMs, read, write, spread, promised })
-  const holdings = postgresHoldings(memory)
-  const changing = postgresChanging(memory)
-  const common = { database, sql, scripts, memory, clockMs, serverTime, now, promised, read, write, spread }
-  const shared = { ...common, listeners, tell, stops, wakeTriggers: options.wakeTriggers === true }
+  const core: Core = { ...withoutFlows, flows: flowsOf(withoutFlows) }
+  return core
+}
 
-  const { flows, noticed, enqueueAfter } = flowStore(scripts, {
+function flowsOf(core: Omit<Core, 'flows'>): StoredFlows {
+  const { sql, memory, scripts, changing, clockMs, read } = core
+  return flowStore(scripts, {
     settling: {
       db: scripts.db,
       keyHolders: changing.keyHolders,
@@ -168,160 +155,260 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
       changing,
       resuming: postgresResuming(memory),
     },
-    prepare: (tasks) => read(() => lanes.learn(tasks)),
+    prepare: (tasks) => read(() => memory.lanes.learn(tasks)),
     writeAlone: (script) => scripts.write(script),
     watch: (task) => read(() => driveOn(sql, watchTask(task))),
     rowid: (id) => Number(rowid(id)),
   })
-  const looking = insight(scripts, changing)
-  const { repairRows, ...rows } = postgresRows(shared)
+}
 
+/** Reads and writes. What was asked for before the store was closed is still done. */
+function accessTo(
+  database: Database,
+  folding: Folding,
+  promised: boolean,
+): Pick<Core, 'read' | 'write' | 'close'> {
+  let closed = false
+  const underWay = new Set<Promise<unknown>>()
+  const read = <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed) return Promise.reject(closedError())
+    const working = work()
+    underWay.add(working)
+    const done = () => underWay.delete(working)
+    working.then(done, done)
+    return working
+  }
+  return {
+    read,
+    write: (work, options = { durable: promised }) => {
+      folding.worked()
+      return read(() => database.transaction(work, options))
+    },
+    close() {
+      closed = true
+      return Promise.allSettled(underWay)
+    },
+  }
+}
+
+/** Each verb: one transaction, or one statement. */
+async function postgresStore(database: Database, options: PostgresStoreOptions): Promise<Store> {
+  const core = await coreOf(database, options)
+  const { sql, memory, listeners, folding, scripts, read } = core
+  const book = new DiscoveryCache(database)
+  const stops = [() => folding.stop()]
+  const { repairRows, ...rows } = postgresRows({
+    ...core,
+    ...{ book, life: memory.life, tell: listeners.tell, stops },
+    wakeTriggers: options.wakeTriggers === true,
+  })
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    const settled = core.close()
+    for (const stop of stops) stop()
+    listeners.close()
+    await settled
+    await core.wakeups.close()
+    await database.close()
+  }
   return {
     remote: true,
-    tasks: {
-      enqueue: (tasks) =>
-        tasks[0]?.after === undefined ? started(() => enqueueing.add(tasks)) : enqueueAfter(tasks),
-      within: (transaction) =>
-        withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
-
-      async exchange(asked) {
-        const exchange = { ...asked, session: rowid(asked.session) }
-        const expected = exchange.want !== null && listeners.expected()
-        if (!hasChanges(exchange) && !expected) {
-          const answer = await read(() => precheck(database.between, memory, exchange, clockMs()))
-          if (answer !== null) return answer
-        }
-        folding.worked()
-        const spent = batches.spent(exchange)
-        const stepByStep = (one: Exchange, over: readonly number[]) =>
-          database.inSteps((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
-        const { answer, ended, requeued, heard, comparedIn, isAwaited } = await started(() =>
-          exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
-        )
-        if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
-        batches.exchanged(exchange, answer, spent)
-        if (ended.length > 0) (isAwaited ? publish : tell)({ kind: 'ended', ids: ended })
-        if (heard) noticed()
-        if (requeued) spread({ kind: 'work' })
-        return answer
-      },
-      async completeWith(session, run, result, effects) {
-        let freed = false
-        const completed = await write(
-          async (own) => {
-            const moment = await liveUntilCommit(own, rowid(session))
-            if (!moment.live) return false
-            const lane = await complete(own, rowid(session), run, result, clockMs() ?? moment.now)
-            if (lane === null) return false
-            await advanceVirtualTimes(
-              own,
-              queues,
-              rowid(session),
-              memory.weightedEntries.begun({ starts: [run], outcomes: [] }),
-            )
-            await effects(ofCallback(own.raw))
-            if (moment.limited) freed = await freeSlot(own, lane)
-            // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
-            await markUseful(own, rowid(session))
-            return true
-          },
-          { durable: promised, runsUserSql: true },
-        )
-        batches.settled(rowid(session), [run])
-        if (completed) spread({ kind: 'ended', ids: [run.id] })
-        if (completed && freed) spread({ kind: 'work' })
-        return completed
-      },
-
-      ...managingTasks(scripts, changing, noticed),
-      ...looking.tasks,
-    },
-
-    sessions: {
-      async openSession(session) {
-        const { id, life } = await write(async (own) => {
-          await commitDurably(own)
-          return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
-        })
-        memory.life.opened(id, life ?? (await memory.life.begin()))
-        // Whoever pulls by hand takes nothing that it is told of.
-        if (session.pulls === undefined) wakeups.neighbours.opened(id)
-        return id
-      },
-      liveSessions: async () =>
-        wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
-      // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
-      advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
-      async renewSession(id, leaseMs) {
-        const alive = await scripts.read(() => renewSessions(scripts.db, [rowid(id)], leaseMs))
-        return alive.length > 0
-      },
-      heldClaim: (claim) => scripts.read(() => readHeldClaim(claim)),
-      async endSession(id, cause, known) {
-        const which = { id: Number(rowid(id)), cause, known }
-        const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
-        batches.ended(rowid(id))
-        memory.life.ended(id)
-        wakeups.neighbours.ended(id)
-        if (end === null) return null
-        const { ended, freed, ...answer } = end
-        if (ended.length > 0) spread({ kind: 'ended', ids: ended })
-        if (answer.returned > 0 || freed) spread({ kind: 'work' })
-        return answer
-      },
-      renewal: () => {
-        const { clock: _, durability: __, random: ___, ...plain } = options
-        return { store: 'postgres', options: plain }
-      },
-
-      ...supervision(scripts),
-      ...looking.sessions,
-    },
-
+    tasks: tasksOf(core),
+    sessions: sessionsOf(core, postgresHoldings(memory, book)),
     rows,
-    flows,
+    flows: core.flows.flows,
     steps: stepStore(scripts, postgresResuming(memory), (id) => Number(rowid(id))),
-    admin: {
-      ...managingQueues(scripts),
-      async configureQueues(settings) {
-        if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
-        while (!(await write((own) => configureQueues(own, memory, settings)))) {
-          if (await stepInOrder()) continue
-          await read(() => watchAgain(sql))
-          await setTimeout(ERA_AGAIN_MS)
-        }
-        await read(() => queues.refresh())
-        spread({ kind: 'work' })
-      },
-
-      planLimits: (planned) => planLimits(scripts, countingLimits, planned),
-      ...recurring(scripts, {
-        prepare: (tasks) => read(() => lanes.learn(tasks)),
-        insert: (task) =>
-          native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
-      }),
-
-      ...looking.admin,
-      addMetrics: (measured) => read(() => addMetrics(database, scripts.db, measured, clockMs())),
-    },
-
+    admin: adminOf(core),
     maintenance: {
-      ...postgresMaintenance({ ...shared, address: options }),
-      rerank: stepInOrder,
+      ...postgresMaintenance({ ...core, address: options }),
+      rerank: () => stepInOrder(core),
       repairRows,
       sizes: () => read(() => sizes(sql)),
       migrations: () => read(() => appliedMigrations(sql)),
     },
-
     onChange: (listener, hears) => listeners.add(listener, hears),
-    async close() {
-      if (closed) return
-      closed = true
-      for (const stop of stops) stop()
-      listeners.close()
-      await Promise.allSettled(underWay)
-      await wakeups.close()
-      await database.close()
-    },
+    close: () => (closing ??= close()),
   }
+}
+
+function tasksOf(core: Core): TaskStore {
+  const { options, sql, memory, scripts, changing, flows, clockMs, read } = core
+  const enqueueing = new Gathering<NewTask, Enqueued>(inserting(core))
+  return {
+    enqueue: (tasks) =>
+      tasks[0]?.after === undefined ? read(() => enqueueing.add(tasks)) : flows.enqueueAfter(tasks),
+    within: (transaction) =>
+      withinTransaction(transaction, sql, memory, { clockMs, notify: options.notify !== false }),
+    exchange: exchanging(core),
+    completeWith: (session, run, result, effects) =>
+      completeWith(core, { ...run, session: rowid(session), result }, effects),
+    ...managingTasks(scripts, changing, flows.noticed),
+    ...insight(scripts, changing).tasks,
+  }
+}
+
+function inserting(core: Core): (tasks: readonly NewTask[]) => Promise<Enqueued[]> {
+  const { listeners, wakeups, folding } = core
+  return async (tasks) => {
+    folding.worked()
+    const news = newTasksOf(tasks)
+    const saying = wakeups.saying(news)
+    const answers = await insert(core, tasks, saying)
+    listeners.tell({ kind: 'work' })
+    if (saying === null) wakeups.announce('work', news)
+    return answers
+  }
+}
+
+/** Tasks without keys need no transaction of several statements. */
+async function insert(
+  { database, memory, clockMs, promised }: Core,
+  tasks: readonly NewTask[],
+  saying: Saying | null,
+): Promise<Enqueued[]> {
+  if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
+    return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
+  await memory.lanes.learn(tasks)
+  return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
+    durable: promised,
+  })
+}
+
+function exchanging(core: Core): TaskStore['exchange'] {
+  const { database, memory, listeners, folding, clockMs, read, publish, spread, flows } = core
+  const { batches } = memory
+  return async (asked) => {
+    const exchange = { ...asked, session: rowid(asked.session) }
+    const expected = exchange.want !== null && listeners.expected()
+    if (!hasChanges(exchange) && !expected) {
+      const answer = await read(() => precheck(database.between, memory, exchange, clockMs()))
+      if (answer !== null) return answer
+    }
+    folding.worked()
+    const spent = batches.spent(exchange)
+    const stepByStep = (one: Exchange, over: readonly number[]) =>
+      database.inSteps((own) => exchangeTasks(own, memory, one, over, clockMs()), EXCHANGING)
+    const { answer, ended, requeued, heard, comparedIn, isAwaited } = await read(() =>
+      exchangePlainly(database, memory, exchange, spent, clockMs(), EXCHANGING, stepByStep),
+    )
+    if (comparedIn !== undefined) await noteCompared(memory, exchange.session, comparedIn)
+    batches.exchanged(exchange, answer, spent)
+    if (ended.length > 0) (isAwaited ? publish : listeners.tell)({ kind: 'ended', ids: ended })
+    if (heard) flows.noticed()
+    if (requeued) spread({ kind: 'work' })
+    return answer
+  }
+}
+
+interface CompletedRun extends Run {
+  session: string
+  result: string | null
+}
+
+/** The effects of the handler and the completion in one transaction. */
+async function completeWith(core: Core, run: CompletedRun, effects: Effects): Promise<boolean> {
+  const { memory, promised, clockMs, write, spread } = core
+  const { session, result } = run
+  let freed = false
+  const complete = async (own: Sql) => {
+    const moment = await liveUntilCommit(own, session)
+    if (!moment.live) return false
+    const lane = await completeTask(own, session, run, result, clockMs() ?? moment.now)
+    if (lane === null) return false
+    const begun = memory.weightedEntries.begun({ starts: [run], outcomes: [] })
+    await advanceVirtualTimes(own, memory.queues, session, begun)
+    await effects(ofCallback(own.raw))
+    if (moment.limited) freed = await freeSlot(own, lane)
+    // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
+    await markUseful(own, session)
+    return true
+  }
+  const completed = await write(complete, { durable: promised, runsUserSql: true })
+  memory.batches.settled(session, [run])
+  if (completed) spread({ kind: 'ended', ids: [run.id] })
+  if (completed && freed) spread({ kind: 'work' })
+  return completed
+}
+
+function sessionsOf(core: Core, holdings: Holdings): SessionStore {
+  const { options, memory, wakeups, scripts, write, spread } = core
+  return {
+    async openSession(session) {
+      const { id, life } = await write(async (own) => {
+        await commitDurably(own)
+        return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
+      })
+      memory.life.opened(id, life ?? (await memory.life.begin()))
+      // Whoever pulls by hand takes nothing that it is told of.
+      if (session.pulls === undefined) wakeups.neighbours.opened(id)
+      return id
+    },
+    liveSessions: async () => wakeups.neighbours.saw(await scripts.read(() => readLiveSessions(scripts.db))),
+    // Differs because PostgreSQL needs no transaction for it: see `advanceLeaseClock`.
+    advanceLeaseClock: (leaseMs) => scripts.read(() => advanceLeaseClock(scripts.db, leaseMs)),
+    async renewSession(id, leaseMs) {
+      const alive = await scripts.read(() => renewSessions(scripts.db, [rowid(id)], leaseMs))
+      return alive.length > 0
+    },
+    heldClaim: (claim) => scripts.read(() => readHeldClaim(claim)),
+    async endSession(id, cause, known) {
+      const which = { id: Number(rowid(id)), cause, known }
+      const end = await scripts.writeCheaply(() => endSession(scripts.db, holdings, which))
+      memory.batches.ended(rowid(id))
+      memory.life.ended(id)
+      wakeups.neighbours.ended(id)
+      if (end === null) return null
+      const { ended, freed, ...answer } = end
+      if (ended.length > 0) spread({ kind: 'ended', ids: ended })
+      if (answer.returned > 0 || freed) spread({ kind: 'work' })
+      return answer
+    },
+    renewal: () => {
+      const { clock: _, durability: __, random: ___, ...plain } = options
+      return { store: 'postgres', options: plain }
+    },
+
+    ...supervision(scripts),
+    ...insight(scripts, core.changing).sessions,
+  }
+}
+
+function adminOf(core: Core): AdminStore {
+  const { database, sql, memory, scripts, clockMs, read, write, spread } = core
+  const { lanes, queues } = memory
+  return {
+    ...managingQueues(scripts),
+    async configureQueues(settings) {
+      if (!(await read(() => hasNewOrdering(sql, queues, settings)))) return
+      while (!(await write((own) => configureQueues(own, memory, settings)))) {
+        if (await stepInOrder(core)) continue
+        await read(() => watchAgain(sql))
+        await setTimeout(ERA_AGAIN_MS)
+      }
+      await read(() => queues.refresh())
+      spread({ kind: 'work' })
+    },
+
+    planLimits: (planned) => planLimits(scripts, countingLimits, planned),
+    ...recurring(scripts, {
+      prepare: (tasks) => read(() => lanes.learn(tasks)),
+      insert: (task) =>
+        native(async (own: Sql) => (await insertTasks(own, memory, [task], clockMs(), null))[0]!),
+    }),
+
+    ...insight(scripts, core.changing).admin,
+    addMetrics: (measured) => read(() => addMetrics(database, scripts.db, measured, clockMs())),
+  }
+}
+
+/** Puts some tasks into the order that their queue has now. True: there may be more. */
+async function stepInOrder({ sql, memory, read, write }: Core): Promise<boolean> {
+  if (!(await read(() => needsRerank(sql, memory)))) return false
+  return write((own) => rerank(own, memory), { durable: false, byIndex: true })
+}
+
+/** After this process enqueued by a former order. If it fails, another process sees it. */
+async function putInOrder(core: Core): Promise<void> {
+  await core.read(() => watchAgain(core.sql))
+  for (let step = 0; step < OWN_STEPS_MAX && (await stepInOrder(core)); step++);
 }

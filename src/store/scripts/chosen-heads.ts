@@ -3,7 +3,7 @@ import {
   placeIn,
   readFromEach,
   takeTurns,
-  type Waiting,
+  type WaitingTask,
 } from '../../model/chosen-order.ts'
 import type { Ordering, Strategy } from '../../model/queue.ts'
 import { isLastFirst, PRIORITY_STEP, RANK_END, RANK_MIN } from '../../model/rank.ts'
@@ -52,7 +52,7 @@ export function isBackwards(stored: Ordering, chosen: Strategy | null): boolean 
 }
 
 /** The next tasks of one queue, in the order that the worker chose. A type with an order of its own decides which of its tasks takes a turn. */
-export function* headsInChosenOrder(db: Dialect, read: QueueRead): Script<ChosenHead[]> {
+export function* chosenHeads(db: Dialect, read: QueueRead): Script<ChosenHead[]> {
   const { stored, chosen, lanes, tasks, count } = read
   const all = lanes.map(({ id }) => id)
   const turns = Map.groupBy(yield* headsOf(db, read, all, chosen), ({ lane }) => lane)
@@ -97,7 +97,7 @@ function* headsOf(
   const backwards = isBackwards(stored, chosen)
   const found = yield* rows<WaitingRow>(readStretches(db, stretches, most, backwards))
   const placed = found.map((row): ChosenHead => {
-    const waiting: Waiting = { ...row, queuedAt: row.queued_at }
+    const waiting: WaitingTask = { ...row, queuedAt: row.queued_at }
     const { id, rank } = isStored ? row : placeIn(stored, chosen, waiting, random)
     return { id, rank, lane: row.lane }
   })

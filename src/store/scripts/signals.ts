@@ -9,7 +9,7 @@ import { takeSignal } from './take-signal.ts'
 import { type ResumingTasks, resumeItems } from './waits.ts'
 
 /** In a transaction: a signal is stored, and an item that waits for it is resumed. Tell the workers after the commit. */
-export function* sendSignal(
+export function* deliverSignal(
   db: Dialect,
   resuming: ResumingTasks,
   { to, name, payload }: NewSignal,

@@ -6,7 +6,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { change, one, rows, type Script } from '../sql/script.ts'
 import type { Scripts } from '../sql/scripts.ts'
 import { type Fragment, sql } from '../sql/sql.ts'
-import { sendSignal, signalsOf } from './signals.ts'
+import { deliverSignal, signalsOf } from './signals.ts'
 import { takeSignal } from './take-signal.ts'
 import { forgetWaits, type ResumingTasks, waitsOf } from './waits.ts'
 
@@ -30,7 +30,7 @@ export function stepStore(
     // A power cut takes step and signal back together.
     awaitSignal: (session, wait) => scripts.writeCheaply(() => awaitSignal(db, rowid(session), wait)),
     async sendSignal(signal) {
-      const answer = await scripts.write(() => sendSignal(db, resuming, signal))
+      const answer = await scripts.write(() => deliverSignal(db, resuming, signal))
       if (answer === 'resumes') scripts.tell({ kind: 'work' })
       return answer
     },

@@ -1,8 +1,8 @@
 import type { ProcessIdentity } from '../../process-identity.ts'
 import type {
-  Command,
   NewCommand,
   Supervision,
+  SupervisorCommand,
   SupervisorReport,
   SupervisorRow,
 } from '../ports/supervision.ts'
@@ -81,7 +81,7 @@ function writeCommand(db: Dialect, { action, worker, supervisor }: NewCommand): 
     SELECT name, ${action}, ${worker}, ${db.now} FROM gleaner.supervisors WHERE name = coalesce(${supervisor}, name)`)
 }
 
-function commandsFor(name: string): Script<Command[]> {
-  return rows<Command>(sql`
+function commandsFor(name: string): Script<SupervisorCommand[]> {
+  return rows<SupervisorCommand>(sql`
     SELECT CAST(id AS text) AS id, action, worker FROM gleaner.commands AS c WHERE supervisor = ${name} ORDER BY c.id`)
 }

@@ -12,11 +12,11 @@ import { type Fragment, joined, sql, verbatim } from '../sql/sql.ts'
 import {
   createdRange,
   errorNeedle,
+  type FilterRoute,
+  filterRouteOf,
   finishedRange,
   hasText,
   isSelective,
-  type Route,
-  routeOf,
   startedBefore,
   storedKeys,
 } from '../task-filter.ts'
@@ -77,7 +77,7 @@ export function* scanTasks<Row extends Pick<TaskRow, 'error'>>(
   { filter, page, lanes, now }: Scanned,
   columns: Fragment,
 ): Script<PageScan<Row>> {
-  const route = routeOf(filter)
+  const route = filterRouteOf(filter)
   const queues = route.by === 'queued' ? yield* known.queues() : undefined
   const passed = passedColumns(filter, now)
   const ranking = (queue: string) => queues?.of(queue) ?? plainQueue(queue)
@@ -168,7 +168,7 @@ function passedColumns(filter: TaskFilter, now: number): Fragment {
   return joined(columns, ', ')
 }
 
-function walkOf(listing: Listing, route: Route): Walk {
+function walkOf(listing: Listing, route: FilterRoute): Walk {
   switch (route.by) {
     case 'newest':
       return newestWalk(listing, sql`true`)
@@ -201,7 +201,10 @@ function newestWalk({ passed }: Listing, condition: Fragment): Walk {
 }
 
 /** The newest first, found by the flows of the parent. */
-function parentWalk({ passed, now }: Listing, { parent, status }: Extract<Route, { by: 'parent' }>): Walk {
+function parentWalk(
+  { passed, now }: Listing,
+  { parent, status }: Extract<FilterRoute, { by: 'parent' }>,
+): Walk {
   const condition = status === null ? sql`true` : inStatus(status, now)
   return {
     first: END,

@@ -3,9 +3,9 @@ import { shown } from '../../define/names.ts'
 import type { Context, Enqueue, Tx } from '../../define/types.ts'
 import { InputError } from '../../errors.ts'
 import type { LogLevel } from '../../model/task.ts'
-import type { Attempt } from '../attempt.ts'
-import type { RunContext } from '../context.ts'
-import type { Entry } from './entry.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { RunContext } from '../attempt/context.ts'
+import type { CallEntry } from './entry.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
@@ -15,11 +15,11 @@ export class BatchRunContext implements BatchContext {
   /** The errors that the handler gave single items, by their place. */
   readonly failures = new Map<number, unknown>()
   readonly enqueue: Enqueue
-  readonly #entries: readonly Entry[]
+  readonly #entries: readonly CallEntry[]
   readonly #controller = new AbortController()
   #log: BatchContext['log'] | undefined
 
-  constructor(entries: readonly Entry[], enqueue: Enqueue) {
+  constructor(entries: readonly CallEntry[], enqueue: Enqueue) {
     this.#entries = entries
     this.enqueue = enqueue
     this.items = entries.map(({ attempt }) => new ItemContext(attempt))

@@ -1,17 +1,12 @@
-import type { BatchDefinition } from '../../define/batch.ts'
+import type { Clock } from '../../clock.ts'
+import type { Enqueue } from '../../define/types.ts'
 import { GleanerError, isOutage, PermanentError, ResourceError, RetryLater } from '../../errors.ts'
-import type { Attempt } from '../attempt.ts'
-import type { WorkerParts } from '../worker-parts.ts'
+import type { Attempt, Batched } from '../attempt/attempt.ts'
+import type { RunHooks } from '../attempt/hooks.ts'
+import type { BatchCalls } from '../attempt/source.ts'
 import { BatchRunContext } from './batch-context.ts'
 import { findCulprits } from './culprits.ts'
-import { Entry } from './entry.ts'
-
-/** What a definition whose `run` takes many items says. */
-export interface Batched {
-  readonly name: string
-  readonly batch: BatchDefinition | null
-  readonly run: ((inputs: any, ctx: any) => unknown) | undefined
-}
+import { CallEntry } from './entry.ts'
 
 /** Items that one claim asks for at most. */
 const CLAIM_MAX = 1_000
@@ -19,17 +14,23 @@ const CLAIM_MAX = 1_000
 interface Group {
   readonly key: string
   readonly definition: Batched
-  readonly entries: Entry[]
+  readonly entries: CallEntry[]
   cancelTimer: () => void
 }
 
-type BatchParts = Pick<WorkerParts, 'options' | 'services' | 'inFlight' | 'polling'>
+/** What it uses of its worker. */
+interface BatchParts {
+  options: { readonly concurrency: number }
+  services: { readonly clock: Clock; readonly enqueue: Enqueue; readonly hooks: RunHooks }
+  inFlight: { readonly running: number; setDeadline(attempt: Attempt, deadlineMs: number): void }
+  polling: { nudge(): void }
+}
 
 /**
  * Which items go into one call? Each item stays an attempt of its own, which waits here for the result that its handler would have
  * returned. A call takes one slot of the worker, however many items it has.
  */
-export class Batches {
+export class Batches implements BatchCalls {
   readonly #parts: BatchParts
   readonly #collecting = new Map<string, Group>()
   /** Full, or their time is over: they wait for a slot. */
@@ -75,7 +76,7 @@ export class Batches {
     const { definition } = attempt
     const group = this.#groupOf(attempt, definition, input)
     attempt.given = input
-    const entry = new Entry(attempt, input)
+    const entry = new CallEntry(attempt, input)
     group.entries.push(entry)
     // Its time begins with its call.
     this.#parts.inFlight.setDeadline(attempt, Number.POSITIVE_INFINITY)
@@ -141,14 +142,14 @@ export class Batches {
   }
 
   async #run({ definition, entries }: Group): Promise<void> {
-    const call = (some: readonly Entry[]) => this.#call(definition, some)
+    const call = (some: readonly CallEntry[]) => this.#call(definition, some)
     const failure = await call(entries)
     if (failure !== null) await findCulprits(entries, failure.error, call)
     for (const entry of entries) entry.release()
   }
 
   /** Null: each of these entries has its outcome. */
-  async #call(definition: Batched, entries: readonly Entry[]): Promise<{ error: unknown } | null> {
+  async #call(definition: Batched, entries: readonly CallEntry[]): Promise<{ error: unknown } | null> {
     for (const entry of entries) entry.release()
     const live = entries.filter(({ isOver }) => !isOver)
     if (live.length === 0) return null
@@ -163,7 +164,7 @@ export class Batches {
     }
   }
 
-  #beginTime(entries: readonly Entry[]): void {
+  #beginTime(entries: readonly CallEntry[]): void {
     const { services, inFlight } = this.#parts
     const nowMs = services.clock.monotonicMs()
     for (const { attempt } of entries) {
@@ -172,14 +173,14 @@ export class Batches {
     }
   }
 
-  #handle(definition: Batched, live: readonly Entry[], ctx: BatchRunContext): unknown {
+  #handle(definition: Batched, live: readonly CallEntry[], ctx: BatchRunContext): unknown {
     const { aroundRun } = this.#parts.services.hooks
     const inputs = live.map(({ input }) => input)
     const call = () => definition.run!(inputs, ctx)
     return aroundRun === undefined ? call() : aroundRun(ctx as never, async () => call())
   }
 
-  #settle(live: readonly Entry[], { failures }: BatchRunContext, results: readonly unknown[]): void {
+  #settle(live: readonly CallEntry[], { failures }: BatchRunContext, results: readonly unknown[]): void {
     live.forEach((entry, index) => {
       if (failures.has(index)) entry.reject(failures.get(index))
       else entry.resolve(results[index])
@@ -189,7 +190,7 @@ export class Batches {
   /** The call threw. */
   async #failed(
     definition: Batched,
-    { live, ctx }: { live: readonly Entry[]; ctx: BatchRunContext },
+    { live, ctx }: { live: readonly CallEntry[]; ctx: BatchRunContext },
     error: unknown,
   ): Promise<{ error: unknown } | null> {
     for (const [index, failure] of ctx.failures) live[index]!.reject(failure)
@@ -215,7 +216,7 @@ function isOfAll(error: unknown): boolean {
   )
 }
 
-function rejectAll(entries: readonly Entry[], error: unknown): null {
+function rejectAll(entries: readonly CallEntry[], error: unknown): null {
   for (const [index, entry] of entries.entries()) {
     // One call met one broken resource, so it counts once for the worker.
     if (index > 0 && error instanceof ResourceError)

@@ -1,7 +1,7 @@
-import type { Entry } from './entry.ts'
+import type { CallEntry } from './entry.ts'
 
 /** Calls the handler with these entries. Null: each of them has its outcome. Otherwise what it threw: some have none yet. */
-export type CallBatch = (entries: readonly Entry[]) => Promise<{ error: unknown } | null>
+export type CallBatch = (entries: readonly CallEntry[]) => Promise<{ error: unknown } | null>
 
 /** After so many culprits of one batch, halving costs more than calling for each item. */
 const HALVED_CULPRITS_MAX = 2
@@ -11,7 +11,7 @@ const HALVED_CULPRITS_MAX = 2
  * other half is presumed good. All that are presumed good go together in one more call. So one culprit among 100 costs 8 calls at most.
  */
 export async function findCulprits(
-  entries: readonly Entry[],
+  entries: readonly CallEntry[],
   error: unknown,
   call: CallBatch,
 ): Promise<void> {
@@ -29,8 +29,12 @@ export async function findCulprits(
 }
 
 /** Ends one entry with the error, and answers which are presumed good. */
-async function blameOne(suspects: readonly Entry[], error: unknown, call: CallBatch): Promise<Entry[]> {
-  const good: Entry[] = []
+async function blameOne(
+  suspects: readonly CallEntry[],
+  error: unknown,
+  call: CallBatch,
+): Promise<CallEntry[]> {
+  const good: CallEntry[] = []
   let rest = suspects
   let thrown = error
   /** A call of fewer than all of them threw, so it was no passing error of the first call. */
@@ -55,12 +59,12 @@ async function blameOne(suspects: readonly Entry[], error: unknown, call: CallBa
   return unsettled(good)
 }
 
-async function callAlone(entry: Entry, call: CallBatch): Promise<void> {
+async function callAlone(entry: CallEntry, call: CallBatch): Promise<void> {
   if (entry.isOver) return
   const failure = await call([entry])
   if (failure !== null && !entry.isOver) entry.reject(failure.error)
 }
 
-function unsettled(entries: readonly Entry[]): Entry[] {
+function unsettled(entries: readonly CallEntry[]): CallEntry[] {
   return entries.filter(({ isOver }) => !isOver)
 }

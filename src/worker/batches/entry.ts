@@ -1,7 +1,7 @@
-import type { Attempt } from '../attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 
 /** An attempt that waits for a call, or is in one. Its promise is what its handler would have returned. */
-export class Entry {
+export class CallEntry {
   readonly attempt: Attempt
   readonly input: unknown
   readonly result: Promise<unknown>

@@ -1,6 +1,6 @@
 import type { Context, Tx } from '../../define/types.ts'
 import type { Duration } from '../../duration.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import type { BatchInHand } from './batch-in-hand.ts'
 import type { PulledClaim } from './pulled-claim.ts'
 

@@ -1,8 +1,8 @@
 import { type Duration, durationMs } from '../../duration.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { Attempt } from '../attempt.ts'
-import { ForeignFailure } from '../foreign-failure.ts'
-import { outcomeOfError } from '../outcome-of-error.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import { ForeignFailure } from '../attempt/foreign-failure.ts'
+import { outcomeOfError } from '../attempt/outcome-of-error.ts'
 
 /** What a caller that fails says of another attempt. */
 export interface FailOptions {

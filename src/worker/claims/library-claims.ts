@@ -1,5 +1,5 @@
 import { closedError } from '../../errors.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import { BatchClaim } from './batch-claim.ts'
 import { BatchInHand } from './batch-in-hand.ts'
 import type { ManualClaimRequest } from './manual-claim-request.ts'

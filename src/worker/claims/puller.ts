@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Change } from '../../store/ports/change.ts'
-import type { Item, Source } from '../sources/source.ts'
+import type { Item, Source } from '../attempt/source.ts'
 import type { ManualClaimRequest } from './manual-claim-request.ts'
 import type { ClaimServices } from './services.ts'
 import type { PullSession, PullSessions } from './sessions.ts'

@@ -6,11 +6,11 @@ import { readRowId } from '../../model/row.ts'
 import type { TaskRegistry } from '../../queue/registry.ts'
 import type { HeldClaim } from '../../store/ports/sessions.ts'
 import { messageOf } from '../../thrown.ts'
-import type { Attempt } from '../attempt.ts'
-import { logEvent } from '../events.ts'
-import type { AttemptServices } from '../run-services.ts'
-import { RowSource } from '../sources/rows.ts'
-import type { AttemptOutcome, Item, Source } from '../sources/source.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import { logEvent } from '../attempt/events.ts'
+import type { AttemptServices } from '../attempt/services.ts'
+import type { AttemptOutcome, Item, Source } from '../attempt/source.ts'
+import { RowsSource } from '../sources/rows.ts'
 import { TaskSource } from '../sources/tasks.ts'
 import type { ClaimServices } from './services.ts'
 
@@ -85,7 +85,7 @@ export class RemoteAttempts {
     const { discovery, key } = readRowId(id)!
     const definition = this.#discoveries.get(discovery)
     if (definition === undefined) throw unknownHere(discovery, 'UNKNOWN_DISCOVERY')
-    const source = new RowSource(this.#services.store.rows, new Map([[discovery, definition]]))
+    const source = new RowsSource(this.#services.store.rows, new Map([[discovery, definition]]))
     const values = await this.#services.store.rows.rowValues(discovery, key)
     const { attempts: maxAttempts } = definition.retry
     const claim = {

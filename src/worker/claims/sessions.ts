@@ -1,7 +1,8 @@
 import { chosenOrders } from '../../model/chosen-order.ts'
 import { identifySelf, type ProcessIdentity } from '../../process-identity.ts'
-import { RowSource } from '../sources/rows.ts'
-import { type Source, Sources } from '../sources/source.ts'
+import type { Source } from '../attempt/source.ts'
+import { RowsSource } from '../sources/rows.ts'
+import { Sources } from '../sources/sources.ts'
 import { TaskSource } from '../sources/tasks.ts'
 import { keyOf, type ManualClaimRequest } from './manual-claim-request.ts'
 import type { ClaimServices } from './services.ts'
@@ -156,7 +157,7 @@ function sourcesOf(
         tasks,
       ),
     )
-  if (discoveries.size > 0) sources.push(new RowSource(store.rows, discoveries))
+  if (discoveries.size > 0) sources.push(new RowsSource(store.rows, discoveries))
   return sources
 }
 

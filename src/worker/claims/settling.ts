@@ -1,7 +1,7 @@
 import { ClaimLostError } from '../../errors.ts'
-import type { Attempt, SettledAttempt } from '../attempt.ts'
-import type { Reporting } from '../report/report.ts'
-import type { AttemptOutcome, SourceAnswer } from '../sources/source.ts'
+import type { Attempt, SettledAttempt } from '../attempt/attempt.ts'
+import type { Reporting } from '../attempt/reporting.ts'
+import type { AttemptOutcome, SourceAnswer } from '../attempt/source.ts'
 
 const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 

@@ -1,4 +1,4 @@
-import type { Source, SourceAnswer, SourceExchange, WorkRequest } from '../sources/source.ts'
+import type { Source, SourceAnswer, SourceExchange, WorkRequest } from '../attempt/source.ts'
 
 const NOTHING = { starts: [], outcomes: [], progress: [], logs: [] }
 

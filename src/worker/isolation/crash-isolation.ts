@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { Source, SourceAnswer } from '../sources/source.ts'
-import type { WorkerParts } from '../worker-parts.ts'
+import type { Source, SourceAnswer } from '../attempt/source.ts'
 
 /** After a suspect, other items have the process for that many times as long as the suspect took, or as the process took to start. */
 const OTHERS_FACTOR = 19
@@ -20,6 +19,14 @@ interface Member {
   nudge: () => void
   /** For the process to be empty. */
   suspectWaits: boolean
+}
+
+/** The worker that made a claim. */
+interface Claiming {
+  inFlight: Holder
+  sources: { readonly suspectsWait: boolean }
+  state: { readonly isWorking: boolean }
+  polling: { nudge(): void }
 }
 
 /**
@@ -86,7 +93,7 @@ export class CrashIsolation {
 
   /** A claim tells whether suspects wait for an empty process. */
   heard(
-    { inFlight, sources, state, polling }: Pick<WorkerParts, 'inFlight' | 'sources' | 'state' | 'polling'>,
+    { inFlight, sources, state, polling }: Claiming,
     source: Source,
     { suspectsWaiting, claims }: SourceAnswer,
   ): void {

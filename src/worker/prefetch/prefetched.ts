@@ -1,4 +1,4 @@
-import type { Item, Source } from '../sources/source.ts'
+import type { Item, Source } from '../attempt/source.ts'
 
 /** A prefetched item that has not started by then goes back: another worker may be idle. */
 const HELD_MAX_MS = 50

@@ -1,21 +1,12 @@
-import type { Clock } from '../../clock.ts'
 import { GleanerError } from '../../errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowAnswer, RowOutcome } from '../../model/row.ts'
-import type { Meter } from '../../observe/meter.ts'
 import type { BrokenDiscovery } from '../../store/ports/rows.ts'
-import type { Attempt, SettledAttempt } from '../attempt.ts'
-import { type Emitter, harmless, type TaskEvent } from '../events.ts'
-import type { Hooks } from '../hooks.ts'
-import { endOfRow, endOfTask } from './attempt-trace.ts'
-
-/** Who is told what became of an attempt, after the commit. */
-export interface Reporting {
-  emitter: Emitter
-  hooks: Hooks
-  clock: Pick<Clock, 'monotonicMs'>
-  meter: Meter
-}
+import type { Attempt, SettledAttempt } from '../attempt/attempt.ts'
+import { endOfRow, endOfTask } from '../attempt/attempt-trace.ts'
+import { harmless, type TaskEvent } from '../attempt/events.ts'
+import type { Hooks } from '../attempt/hooks.ts'
+import type { Reporting } from '../attempt/reporting.ts'
 
 /** Tells listeners and hooks what became of a task. Null: its claim was lost, whatever its handler did. */
 export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outcome | null): void {

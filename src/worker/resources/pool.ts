@@ -4,7 +4,7 @@ import { Calls } from './calls.ts'
 import { type Member, ResourceInstance } from './instance.ts'
 
 /** The resources of a process: whoever asks for the same one shares it, also across engines. */
-export class Pool {
+export class ResourcePool {
   readonly calls = new Calls()
   readonly #clock: Clock
   readonly #instances = new Map<ResourceDefinition, ResourceInstance>()
@@ -27,11 +27,11 @@ export class Pool {
   }
 }
 
-const pools = new WeakMap<Clock, Pool>()
+const pools = new WeakMap<Clock, ResourcePool>()
 
 /** Who shares the time shares the resources: all engines of a process, but each test with a time of its own has its own. */
-export function poolOn(clock: Clock): Pool {
-  const pool = pools.get(clock) ?? new Pool(clock)
+export function poolOn(clock: Clock): ResourcePool {
+  const pool = pools.get(clock) ?? new ResourcePool(clock)
   pools.set(clock, pool)
   return pool
 }

@@ -1,19 +1,27 @@
 import type { Clock } from '../../clock.ts'
 import type { ResourceDefinition, Uses } from '../../define/resource.ts'
 import type { UnavailableResource } from '../../model/unavailable-resource.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { Source } from '../attempt/source.ts'
 import type { ResourceSnapshot } from '../state/snapshot.ts'
-import type { WorkerParts } from '../worker-parts.ts'
 import type { Member, ResourceInstance } from './instance.ts'
-import { type Pool, poolOn } from './pool.ts'
+import { poolOn, type ResourcePool } from './pool.ts'
 
 const NONE: readonly string[] = []
+
+/** The worker that needs the resources. */
+interface TrackedWorker {
+  options: { readonly sources: readonly Source[] }
+  services: { readonly clock: Clock }
+  state: { update(): void; problem(what: string, error: unknown): void }
+  polling: { nudge(): void }
+}
 
 /** What can a worker not run now, for want of a resource? It also gives each attempt the resources that it needs. */
 export class ResourceTracker {
   readonly #clock: Clock
   readonly #member: Member
-  readonly #pool: Pool
+  readonly #pool: ResourcePool
   readonly #instances = new Map<ResourceDefinition, ResourceInstance>()
   /** The names of tasks and discoveries that need it. */
   readonly #neededBy = new Map<ResourceInstance, Set<string>>()
@@ -26,7 +34,7 @@ export class ResourceTracker {
   #absences: readonly unknown[] = []
   #unavailable: readonly UnavailableResource[] = []
 
-  constructor(worker: Pick<WorkerParts, 'options' | 'services' | 'state' | 'polling'>) {
+  constructor(worker: TrackedWorker) {
     const { options, services } = worker
     this.#clock = services.clock
     this.#pool = poolOn(services.clock)

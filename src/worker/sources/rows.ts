@@ -10,19 +10,19 @@ import type {
   RowExchange,
   RowStore,
 } from '../../store/ports/rows.ts'
-import { Attempt, type SettledAttempt } from '../attempt.ts'
-import type { CautiousStart } from '../isolation/cautious-start.ts'
-import { type Reporting, reportBroken, reportRow, reportRows } from '../report/report.ts'
-import type { AttemptServices } from '../run-services.ts'
+import { Attempt, type SettledAttempt } from '../attempt/attempt.ts'
+import type { Reporting } from '../attempt/reporting.ts'
+import type { AttemptServices } from '../attempt/services.ts'
 import {
-  batchSizeOf,
   type Completing,
   Source,
   type SourceAnswer,
   type SourceExchange,
-  usesOf,
   type WorkRequest,
-} from './source.ts'
+} from '../attempt/source.ts'
+import type { CautiousStart } from '../isolation/cautious-start.ts'
+import { reportBroken, reportRow, reportRows } from '../report/report.ts'
+import { batchSizeOf, usesOf } from './sources.ts'
 
 interface RowsAnswer extends SourceAnswer {
   answers: readonly RowAnswer[]
@@ -30,7 +30,7 @@ interface RowsAnswer extends SourceAnswer {
 }
 
 /** Rows of the user's own tables that need work. */
-export class RowSource extends Source {
+export class RowsSource extends Source {
   readonly kind = 'rows'
   readonly #store: RowStore
   readonly #definitions: ReadonlyMap<string, DiscoveryDefinition>

@@ -6,11 +6,13 @@ import { readExactly } from '../../exact-json.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Claim, ClaimAbilities, Exchange, Exchanged } from '../../store/ports/exchange.ts'
 import type { TaskStore } from '../../store/ports/tasks.ts'
-import { Attempt, type SettledAttempt } from '../attempt.ts'
+import { Attempt, type SettledAttempt } from '../attempt/attempt.ts'
+import type { Reporting } from '../attempt/reporting.ts'
+import type { AttemptServices } from '../attempt/services.ts'
+import { type Completing, Source, type SourceExchange } from '../attempt/source.ts'
 import type { CautiousStart } from '../isolation/cautious-start.ts'
-import { type Reporting, reportTask } from '../report/report.ts'
-import type { AttemptServices } from '../run-services.ts'
-import { batchSizeOf, type Completing, Source, type SourceExchange, usesOf } from './source.ts'
+import { reportTask } from '../report/report.ts'
+import { batchSizeOf, usesOf } from './sources.ts'
 
 /** Tasks that an app enqueued. */
 export class TaskSource extends Source {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Phase } from '../../model/worker.ts'
-import { harmless } from '../events.ts'
+import { harmless } from '../attempt/events.ts'
 
 /** What a worker's phase follows from. */
 export interface Situation {

@@ -1,7 +1,7 @@
 import type { ResourceError } from '../../errors.ts'
 import type { WorkerCounters } from '../../model/worker.ts'
-import type { Attempt } from '../attempt.ts'
-import type { AttemptOutcome } from '../sources/source.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { AttemptOutcome } from '../attempt/source.ts'
 import type { SourceAverage } from './snapshot.ts'
 
 /** A rolling average: a new value counts for a fifth. */

@@ -1,14 +1,40 @@
+import type { Clock } from '../../clock.ts'
 import { type GleanerError, mustReopen, ResourceError } from '../../errors.ts'
 import { pausedWorker, type UnavailableResource } from '../../model/unavailable-resource.ts'
+import type { Store } from '../../store/ports/store.ts'
 import { messageOf, property } from '../../thrown.ts'
-import type { Attempt } from '../attempt.ts'
-import type { AttemptOutcome, SourceAnswer } from '../sources/source.ts'
-import type { WorkerParts } from '../worker-parts.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { Emitter } from '../attempt/events.ts'
+import type { AttemptOutcome, SourceAnswer } from '../attempt/source.ts'
 import { Phases, phaseOf } from './phases.ts'
-import type { WorkerSnapshot } from './snapshot.ts'
+import type { HeldItem, ResourceSnapshot, WorkerSnapshot } from './snapshot.ts'
 import { WorkerStats } from './stats.ts'
 
-type StateParts = Pick<WorkerParts, 'options' | 'services' | 'inFlight' | 'resources'>
+interface StateParts {
+  options: { readonly id: string; readonly resourceErrorLimit: number }
+  services: {
+    readonly clock: Clock
+    readonly emitter: Emitter
+    readonly store: Pick<Store, 'sessions'>
+    readonly keeper: { exchanged(session: string, error?: unknown): void }
+  }
+  inFlight: { readonly running: number; current(): HeldItem[] }
+  resources: WorkerResources
+}
+
+/** What the state of a worker says about its resources. */
+interface WorkerResources {
+  readonly isNothing: boolean
+  /** Runs that wait for a resource. */
+  readonly waiting: number
+  readonly areLoading: boolean
+  /** It is not known yet whether they are available. */
+  readonly areUnknown: boolean
+  /** Why the worker cannot run what it is there for. */
+  readonly lack: string | null
+  unavailable(): readonly UnavailableResource[]
+  snapshot(): ResourceSnapshot[]
+}
 
 /** How is the worker? Its mode, its phase, its counters, what keeps it from working, and why it gave up. */
 export class WorkerState {

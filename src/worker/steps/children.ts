@@ -12,7 +12,7 @@ import {
 } from '../../model/flow.ts'
 import type { KeptStep } from '../../model/step.ts'
 import type { Wait } from '../../model/wait.ts'
-import type { FlowStore, NewChildren, Spawned } from '../../store/ports/flows.ts'
+import type { FlowStore, NewChildren, SpawnAnswer } from '../../store/ports/flows.ts'
 import type { NewTask } from '../../store/ports/new-task.ts'
 
 /** Outcomes that are read at once. */
@@ -123,7 +123,7 @@ export class Children {
   ): Promise<string> {
     const session = this.#steps.session()
     const step = this.#steps.record(name, number)
-    let answer: Spawned | undefined
+    let answer: SpawnAnswer | undefined
     await this.#tasks.spawn(task, inputs, enqueue, async (tasks) => {
       answer = await this.#store.spawn(session, { ...step, tasks, concurrency, onFailure })
       return { created: answer.kind === 'spawned' ? answer.created : 0 }
@@ -131,7 +131,7 @@ export class Children {
     return this.#flowOf(answer!, name)
   }
 
-  #flowOf(answer: Spawned, name: string): string {
+  #flowOf(answer: SpawnAnswer, name: string): string {
     switch (answer.kind) {
       case 'spawned':
       case 'kept':

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { migrations } from '../../../src/store/postgres/migrations/index.ts'
+import { migrate } from '../../../src/store/postgres/migrations/migrate.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
-import { migrate } from '../../../src/store/postgres/server/migrate.ts'
 import { ManualClock } from '../../../src/testing/manual-clock.ts'
 import { Claimant } from '../../conformance/claimant.ts'
 import { idsOf, newTask } from '../../conformance/world.ts'

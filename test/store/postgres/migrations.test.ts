@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { identifySelf } from '../../../src/process-identity.ts'
 import { migrations } from '../../../src/store/postgres/migrations/index.ts'
+import { migrate } from '../../../src/store/postgres/migrations/migrate.ts'
 import type { Migration } from '../../../src/store/postgres/migrations/migration.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
-import { migrate } from '../../../src/store/postgres/server/migrate.ts'
 import { type Place, test } from './place.ts'
 
 const LATEST = migrations.at(-1)!.version

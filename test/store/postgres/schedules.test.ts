@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { NewTask } from '../../../src/store/ports/new-task.ts'
-import { QueueCache } from '../../../src/store/postgres/order/queue-cache.ts'
 import { DiscoveryCache } from '../../../src/store/postgres/rows/discovery-cache.ts'
 import { Database } from '../../../src/store/postgres/server/database.ts'
 import { driveOn, postgresDialect } from '../../../src/store/postgres/server/scripts.ts'
@@ -11,7 +10,8 @@ import { HeldBatches } from '../../../src/store/postgres/tasks/batches.ts'
 import { insertTasks } from '../../../src/store/postgres/tasks/enqueue.ts'
 import { LaneCache } from '../../../src/store/postgres/tasks/lanes.ts'
 import { LowWater } from '../../../src/store/postgres/tasks/low-water.ts'
-import { ReadyLanes } from '../../../src/store/postgres/tasks/route.ts'
+import { QueueCache } from '../../../src/store/postgres/tasks/queue-cache.ts'
+import { ReadyLanes } from '../../../src/store/postgres/tasks/ready-lanes.ts'
 import { UsualSessions } from '../../../src/store/postgres/tasks/usual.ts'
 import {
   changedSchedules,

@@ -1,11 +1,11 @@
 import { openStore } from '../../../src/store/by-url/open.ts'
-import type { SupervisorOptions } from '../../../src/supervisor/contract.ts'
+import type { SupervisorSetup } from '../../../src/supervisor/contract.ts'
 import { openSupervisor } from '../../../src/supervisor/supervisor.ts'
 import { argument, say, whenTold } from '../../journeys/program.ts'
 
 /** A supervisor in a process of its own: says what it logs, and each change of a worker. */
 type Argument = { database: string } & Pick<
-  SupervisorOptions,
+  SupervisorSetup,
   'config' | 'pools' | 'timings' | 'limits' | 'env'
 >
 

@@ -5,7 +5,7 @@ import type { CountingLimits } from '../../scripts/limits.ts'
 import { change } from '../../sql/script.ts'
 import { sql as statement } from '../../sql/sql.ts'
 import type { Sql } from '../server/sql.ts'
-import { HELD } from '../tasks/batches.ts'
+import { HELD } from '../waiting/conditions.ts'
 
 /** The counter of a queue is compared with what is held so often: a limit may come while others claim without it. */
 const RECOUNT_MS = 10_000

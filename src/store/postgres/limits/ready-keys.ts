@@ -2,7 +2,7 @@ import type { Lane } from '../../lane.ts'
 import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { IDLE_KEY_MS, TURNS_MAX } from '../../limit-row.ts'
 import type { Sql } from '../server/sql.ts'
-import { READY, SUSPECT } from '../tasks/take.ts'
+import { READY, SUSPECT } from '../waiting/conditions.ts'
 import type { LimitCache } from './counters.ts'
 
 /** Changes that one claim takes into account, at most; the next one goes on: no claim waits for those of thousands of keys. */

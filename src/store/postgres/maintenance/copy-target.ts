@@ -10,10 +10,10 @@ import {
 import type { PostgresOptions } from '../../ports/database.ts'
 import { SHARE_LINES } from '../migrations/028-lines.ts'
 import { migrations } from '../migrations/index.ts'
+import { migrate, versionOf } from '../migrations/migrate.ts'
 import { Database } from '../server/database.ts'
-import { migrate, versionOf } from '../server/migrate.ts'
 import type { TransactionOptions } from '../server/settings.ts'
-import { type Sql, storable, unnest } from '../server/sql.ts'
+import { type Sql, unnest, withoutNul } from '../server/sql.ts'
 
 /** Of one row of `finished`, as many as workers hand in together. */
 const FILED_TOGETHER = 500
@@ -129,7 +129,7 @@ async function insert(
   await sql.run(
     `INSERT INTO gleaner.${name} (${names}) OVERRIDING SYSTEM VALUE SELECT * FROM ${unnest(lists)}
      ${seeded ? `ON CONFLICT ("${key.join('", "')}") DO UPDATE SET ${over}` : ''}`,
-    columns.map((_, i) => rows.map((row) => (typeof row[i] === 'string' ? storable(row[i]) : row[i]))),
+    columns.map((_, i) => rows.map((row) => (typeof row[i] === 'string' ? withoutNul(row[i]) : row[i]))),
   )
 }
 

@@ -5,12 +5,12 @@ import { repairFlows } from '../../scripts/flows/repair.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import type { Memory } from '../memory.ts'
+import { giveBackUnreachable } from '../give-back/unreachable.ts'
 import type { Database } from '../server/database.ts'
+import type { Memory } from '../tasks/memory.ts'
 import { dump } from './pg-dump.ts'
 import { postgresPruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
-import { giveBackUnreachable } from './unreachable.ts'
 
 export interface MaintenanceServices {
   database: Database

@@ -1,13 +1,13 @@
 import type { ChangingTasks } from '../../scripts/task-changes.ts'
 import type { Known } from '../../scripts/task-records.ts'
 import { native } from '../../sql/script.ts'
-import type { Memory } from '../memory.ts'
-import type { Newcomer } from '../order/queue-cache.ts'
 import type { Sql } from '../server/sql.ts'
 import { holdersOf, lockKeys } from '../tasks/enqueue.ts'
 import { fileFinished, unfileFinished } from '../tasks/finished.ts'
+import type { Memory } from '../tasks/memory.ts'
+import type { Newcomer } from '../tasks/queue-cache.ts'
+import { countChanges } from '../tasks/resuming.ts'
 import { removeRows } from './remove.ts'
-import { countChanges } from './resuming.ts'
 
 function postgresKnown({ lanes, queues }: Pick<Memory, 'lanes' | 'queues'>): Known {
   return {

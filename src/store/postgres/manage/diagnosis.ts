@@ -1,9 +1,9 @@
 import type { PostgresOptions } from '../../ports/database.ts'
 import type { Diagnosis } from '../../ports/diagnosis.ts'
 import { migrations } from '../migrations/index.ts'
+import { OLDEST_SERVER, versionOf } from '../migrations/migrate.ts'
 import { quoted } from '../rows/shape.ts'
 import { Database } from '../server/database.ts'
-import { OLDEST_SERVER, versionOf } from '../server/migrate.ts'
 import type { Sql } from '../server/sql.ts'
 
 type Trouble = Diagnosis['troubles'][number]

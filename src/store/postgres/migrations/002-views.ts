@@ -11,7 +11,12 @@ export const views: Migration = {
   version: 2,
   name: 'views',
   sql: (schema) => `
--- The tasks that workers hold now. The batches list candidates, and the row of each task decides. The planner assumes that nothing
+${counts(schema)}
+${ages(schema)}`,
+}
+
+function counts(schema: string): string {
+  return `-- The tasks that workers hold now. The batches list candidates, and the row of each task decides. The planner assumes that nothing
 -- runs, and OFFSET 0 keeps it from scanning all tasks first.
 CREATE VIEW ${schema}.held AS
 SELECT t.* FROM ${schema}.batches b CROSS JOIN LATERAL unnest(b.tasks) one(id)
@@ -56,8 +61,11 @@ JOIN ${schema}.finished f ON f.lane = l.id AND f.status = 'failed'
 CROSS JOIN LATERAL unnest(f.tasks) one(id)
 JOIN ${schema}.tasks t ON t.id = one.id
 -- A text of PostgreSQL holds no NUL, and its JSON functions fail on \\u0000.
-CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '?')::json AS error) e;
+CROSS JOIN LATERAL (SELECT replace(t.error, '\\u0000', '?')::json AS error) e;`
+}
 
+function ages(schema: string): string {
+  return `
 -- The first rank of each lane's queue. 'timed': a rank is first + priority * 2^42 + time, or first + time.
 CREATE VIEW ${schema}.lane_ranks AS
 SELECT l.id AS lane, l.queue,
@@ -100,5 +108,5 @@ SELECT s.worker, s.host, s.pid, s.queues, s.opened_at, s.renewed_at,
         JOIN ${schema}.tasks t ON t.id = one.id AND t.fence = b.fence WHERE b.session = s.id) AS held
 FROM ${schema}.sessions s
 WHERE s.ended_at IS NULL;
-`,
+`
 }

@@ -5,11 +5,16 @@ import type { Migration } from './migration.ts'
  * JSON array. What a row was like is its version column as text, or else its xmin and a hash of all its values: it has not
  * changed if either is the same.
  */
-export const discovery: Migration = {
+export const discoveryMigration: Migration = {
   version: 7,
   name: 'discovery',
   sql: (schema) => `
-INSERT INTO ${schema}.settings VALUES ('discoveries', 0); -- grows when one is planned otherwise than before
+${functionsAndDiscoveries(schema)}
+${claimsAndLedger(schema)}`,
+}
+
+function functionsAndDiscoveries(schema: string): string {
+  return `INSERT INTO ${schema}.settings VALUES ('discoveries', 0); -- grows when one is planned otherwise than before
 
 -- Undoes a statement that has found out too late.
 CREATE FUNCTION ${schema}.refuse(what text) RETURNS boolean LANGUAGE plpgsql
@@ -31,8 +36,11 @@ CREATE TABLE ${schema}.discoveries (
   paused_reason text,
   position      text -- where the last large claim ended
 ) WITH (fillfactor = 50);
+`
+}
 
--- Who works on what: the primary key decides who was first.
+function claimsAndLedger(schema: string): string {
+  return `-- Who works on what: the primary key decides who was first.
 CREATE TABLE ${schema}.claims (
   discovery   text NOT NULL,
   row_key     text NOT NULL,
@@ -67,5 +75,5 @@ CREATE TABLE ${schema}.ledger (
 );
 CREATE INDEX ledger_blocked ON ${schema}.ledger (discovery, quarantined, blocked_until);
 CREATE INDEX ledger_suspect ON ${schema}.ledger (discovery, row_key) WHERE suspect;
-`,
+`
 }

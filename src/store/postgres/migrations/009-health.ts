@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** How components were, for people to read. */
-export const health: Migration = {
+export const healthMigration: Migration = {
   version: 9,
   name: 'health',
   sql: (schema) => `

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** How much was left in each minute, as long as minutes are kept. Backups are the server's own here. */
-export const levels: Migration = {
+export const levelsMigration: Migration = {
   version: 17,
   name: 'levels',
   sql: (schema) => `

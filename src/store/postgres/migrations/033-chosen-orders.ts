@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** The same as on SQLite. */
-export const chosenOrders: Migration = {
+export const chosenOrdersMigration: Migration = {
   version: 33,
   name: 'chosen-orders',
   sql: (schema) => `

@@ -1,13 +1,12 @@
 import { isSameOrdering, type QueueSettings } from '../../../model/queue.ts'
 import { ERAS, generationBounds, isRankedAlike, VIRTUAL_TIME_LENGTH } from '../../../model/rank.ts'
 import type { Queue } from '../../queue-row.ts'
-import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
-import { HELD } from '../tasks/batches.ts'
 import type { LaneCache } from '../tasks/lanes.ts'
-import { READY, SUSPECT } from '../tasks/take.ts'
-import type { QueueCache } from './queue-cache.ts'
-import { readVirtualTimes } from './virtual-times.ts'
+import type { Memory } from '../tasks/memory.ts'
+import type { QueueCache } from '../tasks/queue-cache.ts'
+import { readVirtualTimes } from '../tasks/virtual-times.ts'
+import { HELD, READY, SUSPECT } from '../waiting/conditions.ts'
 
 /** Tasks that one step puts in their place; claims pass over them meanwhile. */
 const STEP_MAX = 500

@@ -2,20 +2,21 @@ import type { RowCounts } from '../../../model/row.ts'
 import { aside } from '../../aside.ts'
 import type { Change } from '../../ports/change.ts'
 import type { MaintenanceStore } from '../../ports/maintenance.ts'
-import type { DiscoverySource, RowStore } from '../../ports/rows.ts'
+import type { DiscoverySource, PlannedDiscovery, RowStore } from '../../ports/rows.ts'
 import { countRows } from '../../scripts/rows/count.ts'
 import { changedPlans, writePlans } from '../../scripts/rows/discoveries.ts'
 import { managingRows } from '../../scripts/rows/index.ts'
 import type { Scripts } from '../../sql/scripts.ts'
-import type { Memory } from '../memory.ts'
 import type { Database } from '../server/database.ts'
 import type { Listeners } from '../server/listeners.ts'
 import { driveOn } from '../server/scripts.ts'
+import type { ServerLife } from '../server/server-life.ts'
 import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { isWork } from '../server/wakeups.ts'
 import { rowid } from '../tasks/rowid.ts'
 import { completeRowWith } from './complete-with.ts'
+import type { DiscoveryCache } from './discovery-cache.ts'
 import { discoveryScripts } from './discovery-scripts.ts'
 import { exchangeRows } from './exchange.ts'
 import { plannedOf } from './plan.ts'
@@ -28,9 +29,10 @@ import { addWakeTriggers } from './wake-trigger.ts'
 export interface RowsOf {
   database: Database
   scripts: Scripts
-  memory: Memory
+  book: DiscoveryCache
+  /** Of the server. */
+  life: ServerLife
   clockMs: () => number | null
-  now: (sql: Sql) => Promise<number>
   promised: boolean
   wakeTriggers: boolean
   read<T>(work: () => Promise<T>): Promise<T>
@@ -44,8 +46,7 @@ export interface RowsOf {
 
 /** The verbs for work found in the user's own tables. */
 export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 'repairRows'> {
-  const { database, scripts, promised, wakeTriggers, read, write, spread } = shared
-  const book = shared.memory.discoveries
+  const { database, book, scripts, promised, read, write, spread } = shared
   let wakes = 0
   shared.listeners.add((change) => {
     const isOfTasks = change.kind === 'elsewhere' && change.task !== undefined
@@ -53,8 +54,6 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
   }, 'signals')
   const services = {
     ...shared,
-    book,
-    life: shared.memory.life,
     wakes: () => wakes,
     turns: new RowTurns(),
     seen: { outlook: null },
@@ -62,25 +61,8 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
   const counting = new Map<string, Promise<RowCounts>>()
   const polling = new WritePolling(database.sql, book, () => shared.tell({ kind: 'elsewhere' }))
   shared.stops.push(() => polling.close())
-  const valid = async (declared: DiscoverySource) => {
-    const validated = await validateSource(database, declared)
-    const { source, tells } = validated
-    // `addWakeTriggers` adds the trigger that is missing.
-    const planned = plannedOf(database.sql, { ...validated, tells: tells || wakeTriggers })
-    return { ...validated, declared: source.declared, planned }
-  }
   return {
-    async planDiscoveries(sources) {
-      const plans = await read(() => Promise.all(sources.map(valid)))
-      const changed = await scripts.read(() => changedPlans(scripts.db, plans))
-      if (changed.length > 0) {
-        await scripts.write(() => writePlans(scripts.db, changed))
-        spread({ kind: 'work' })
-      }
-      if (wakeTriggers) await read(() => addWakeTriggers(database, plans))
-      return plans.map(({ planned }) => planned)
-    },
-
+    planDiscoveries: (sources) => planDiscoveries(shared, sources),
     async exchangeRows(asked) {
       const exchange = { ...asked, session: rowid(asked.session) }
       const { answer, freed } = await read(() => exchangeRows(services, exchange))
@@ -109,4 +91,25 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
     rowValues: (discovery, key) =>
       read(() => book.reading(discovery, (known) => readRowValues(database, known, key))),
   }
+}
+
+async function planDiscoveries(
+  { database, scripts, wakeTriggers, read, spread }: RowsOf,
+  sources: readonly DiscoverySource[],
+): Promise<PlannedDiscovery[]> {
+  const valid = async (declared: DiscoverySource) => {
+    const validated = await validateSource(database, declared)
+    const { source, tells } = validated
+    // `addWakeTriggers` adds the trigger that is missing.
+    const planned = plannedOf(database.sql, { ...validated, tells: tells || wakeTriggers })
+    return { ...validated, declared: source.declared, planned }
+  }
+  const plans = await read(() => Promise.all(sources.map(valid)))
+  const changed = await scripts.read(() => changedPlans(scripts.db, plans))
+  if (changed.length > 0) {
+    await scripts.write(() => writePlans(scripts.db, changed))
+    spread({ kind: 'work' })
+  }
+  if (wakeTriggers) await read(() => addWakeTriggers(database, plans))
+  return plans.map(({ planned }) => planned)
 }

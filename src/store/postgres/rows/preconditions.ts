@@ -166,7 +166,7 @@ const NO_SESSION: RowPreconditions = {
   life: null,
 }
 
-export function readPreconditions([row]: readonly any[][]): RowPreconditions {
+export function rowPreconditionsOf([row]: readonly any[][]): RowPreconditions {
   if (row === undefined) return NO_SESSION
   const [live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn] = row
   return { live, now, everythingPaused, paused, ripe, due, nextAt, suspects, position, life, turn }

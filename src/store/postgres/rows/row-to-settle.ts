@@ -1,15 +1,7 @@
-import {
-  CHANGES_MAX,
-  entryAfter,
-  entryAfterChange,
-  type LedgerEntry,
-  type RowTransition,
-} from '../../../model/ledger.ts'
-import { decide, type Held, returned } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, readRowId } from '../../../model/row.ts'
 import type { Failure } from '../../../model/task.ts'
 import type { Run } from '../../ports/exchange.ts'
-import { hasArrived, keepWaits } from '../../scripts/waits.ts'
+import { settlementOf } from '../../scripts/rows/settle.ts'
 import { driveOn, postgresDialect } from '../server/scripts.ts'
 import type { Sql } from '../server/sql.ts'
 import { type EndedClaim, endClaims, heldRow, type Remembered, readEntries, remember } from './ledger.ts'
@@ -97,12 +89,9 @@ export async function settleEnded(
     }
     const before = entries.get(claim.held.id) ?? null
     const held = { ...heldRow(source.declared, claim.held.id, claim.attempt, before), started: true }
-    const same = seen.same && row.locked !== true
-    const { outcome } = row
-    const { answer, entry } =
-      outcome.kind === 'waits' && same
-        ? await suspend(sql, { held, outcome, before }, now)
-        : decided(held, outcome, before, same, now)
+    const isEdited = !seen.same || row.locked === true
+    const unwritten = { held, before, isEdited, problem: PREVENTED }
+    const { answer, entry } = await driveOn(sql, settlementOf(DIALECT, unwritten, row.outcome, now))
     answers.set(row, answer)
     remembered.push({ discovery, key, version: seen.version, hash: seen.hash, entry })
   }
@@ -111,53 +100,6 @@ export async function settleEnded(
 
 /** It gets the time as an argument. */
 const DIALECT = postgresDialect(() => Number.NaN)
-
-/** What it waits for may have come since its run ended: then it is due at once. */
-async function suspend(
-  sql: Sql,
-  {
-    held,
-    outcome,
-    before,
-  }: { held: Held; outcome: RowOutcome & { kind: 'waits' }; before: LedgerEntry | null },
-  now: number,
-): Promise<{ answer: RowAnswer; entry: LedgerEntry | null }> {
-  // Nothing of a row is locked while it only waits: two that change its waits and signals must not miss each other.
-  await driveOn(sql, DIALECT.lockItem(held.id))
-  const arrived = await driveOn(sql, hasArrived(DIALECT, held.id, outcome.waits, now))
-  if (!arrived) await driveOn(sql, keepWaits(DIALECT, held.id, outcome.waits, now))
-  const transition = arrived ? returned(held, null) : (decide(held, outcome) as RowTransition)
-  return {
-    answer: arrived ? { kind: 'returned', afterMs: 0 } : { kind: 'suspended' },
-    entry: entryAfter(before, held.attempts, transition, now),
-  }
-}
-
-function decided(
-  held: Held,
-  outcome: RowOutcome,
-  before: LedgerEntry | null,
-  same: boolean,
-  now: number,
-): { answer: RowAnswer; entry: LedgerEntry | null } {
-  const follows = (transition: RowTransition) => entryAfter(before, held.attempts, transition, now)
-  if (outcome.kind === 'later' || outcome.kind === 'returned') {
-    const transition = decide(held, outcome) as RowTransition & { to: 'waiting' }
-    return { answer: { kind: 'returned', afterMs: transition.afterMs }, entry: follows(transition) }
-  }
-  const times = (before?.changes ?? 0) + 1
-  const afterMs = outcome.kind === 'waits' ? 0 : (outcome.retryAfterMs ?? 0)
-  // A failure counts when the row is edited each time: perhaps by the very handler that fails.
-  if (!same && !(outcome.kind === 'failed' && times >= CHANGES_MAX)) {
-    const backsOffMs = times >= CHANGES_MAX ? afterMs : null
-    return { answer: { kind: 'changed', times, backsOffMs }, entry: entryAfterChange(before, afterMs, now) }
-  }
-  if (outcome.kind === 'waits') throw new Error('a row that waits is suspended')
-  const failure = outcome.kind === 'failed' ? outcome.failure : errorFailure(PREVENTED)
-  const transition = decide(held, { ...outcome, kind: 'failed', failure }) as RowTransition
-  const retryInMs = transition.to === 'waiting' ? transition.afterMs : null
-  return { answer: { kind: 'failed', failure, retryInMs }, entry: follows(transition) }
-}
 
 const PREVENTED = 'what done returned was not written: a trigger or a rule of the table has prevented it'
 

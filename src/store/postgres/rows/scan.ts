@@ -1,6 +1,6 @@
 import { keysAmong } from '../../../model/row.ts'
 import type { BrokenDiscovery, RowClaim, RowClaimRequest } from '../../ports/rows.ts'
-import { pause } from '../../scripts/rows/discoveries.ts'
+import { pauseBroken } from '../../scripts/rows/discoveries.ts'
 import type { Statement } from '../server/database.ts'
 import { driveOn } from '../server/scripts.ts'
 import { type Claimed, claimStatement, readClaimed, type StillWanted, stillWanted } from './claim.ts'
@@ -13,7 +13,7 @@ import {
   type IntendedClaim,
   preconditions,
   type RowPreconditions,
-  readPreconditions,
+  rowPreconditionsOf,
 } from './preconditions.ts'
 import type { ScannedStep, ScanResult, ScanStep } from './scan-cursor.ts'
 import { BACKGROUND, type RowServices } from './services.ts'
@@ -88,7 +88,7 @@ export class RowScan {
   }
 
   #see(rows: readonly any[][]): RowPreconditions {
-    this.#services.seen.outlook = readPreconditions(rows)
+    this.#services.seen.outlook = rowPreconditionsOf(rows)
     return this.#services.seen.outlook
   }
 
@@ -171,7 +171,7 @@ export class RowScan {
   async #stop(discovery: string, error: unknown): Promise<void> {
     if (!isOwnFault(error)) throw error
     const reason = error.message
-    if (await driveOn(this.#services.database.sql, pause(discovery, reason)))
+    if (await driveOn(this.#services.database.sql, pauseBroken(discovery, reason)))
       this.broken.push({ discovery, reason })
   }
 

@@ -1,7 +1,7 @@
 import { readRowId, rowId } from '../../../model/row.ts'
 import type { Run } from '../../ports/exchange.ts'
 import type { RowExchange } from '../../ports/rows.ts'
-import { pause } from '../../scripts/rows/discoveries.ts'
+import { pauseBroken } from '../../scripts/rows/discoveries.ts'
 import { driveOn } from '../server/scripts.ts'
 import type { Sql } from '../server/sql.ts'
 import { endClaims } from './ledger.ts'
@@ -45,7 +45,7 @@ export async function settleApart(
     const ended = await endOurs(sql, session, rows, answers)
     for (const { row, reason } of wrong) {
       if (answers.has(row)) continue
-      await driveOn(sql, pause(row.discovery, reason))
+      await driveOn(sql, pauseBroken(row.discovery, reason))
       answers.set(row, { kind: 'paused', reason })
     }
     for (const { row } of ended) {

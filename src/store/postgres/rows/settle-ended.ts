@@ -1,4 +1,4 @@
-import { pause } from '../../scripts/rows/discoveries.ts'
+import { pauseBroken } from '../../scripts/rows/discoveries.ts'
 import { driveOn } from '../server/scripts.ts'
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
@@ -64,7 +64,7 @@ export async function settleEndedByDiscovery(
       if (!again && isPerhapsAltered(error)) throw new Altered(name)
       if (!isOwnFault(error)) throw error
       await sql.run('ROLLBACK TO judging')
-      await driveOn(sql, pause(name, (error as Error).message))
+      await driveOn(sql, pauseBroken(name, (error as Error).message))
       for (const { row } of some) answers.set(row, { kind: 'paused', reason: (error as Error).message })
     }
   }
@@ -81,7 +81,7 @@ export async function endAndPause(
     const { live } = await lockSession(sql, session, clockMs())
     for (const row of rows) answers.set(row, { kind: 'refused' })
     for (const { row } of live ? await endOurs(sql, session, rows, answers) : []) {
-      await driveOn(sql, pause(row.discovery, reason))
+      await driveOn(sql, pauseBroken(row.discovery, reason))
       answers.set(row, { kind: 'paused', reason })
     }
   }, BACKGROUND)

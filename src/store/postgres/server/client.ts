@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import type { Address } from './servers.ts'
+import type { Address } from './server-url.ts'
 
 /** A connection that does not end within that time is cut off: a server that is silent would never answer. */
 const CLOSE_WITHIN_MS = 1_000

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { PostgresOptions } from '../../ports/database.ts'
 import { connectionConfig } from './connection-config.ts'
-import { readServerUrl } from './server-url.ts'
-import { type Address, Servers } from './servers.ts'
+import { type Address, readServerUrl } from './server-url.ts'
+import { Servers } from './servers.ts'
 import { timeoutsOf } from './settings.ts'
 import { Silence, type Watched } from './silence.ts'
 

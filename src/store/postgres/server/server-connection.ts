@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { Client } from './client.ts'
 import type { Network } from './network.ts'
-import type { Address } from './servers.ts'
+import type { Address } from './server-url.ts'
 import { type Backend, OWN_START, type Watched } from './silence.ts'
 import { asNeverSent } from './sql-errors.ts'
 import { WRITABLE } from './writable.ts'

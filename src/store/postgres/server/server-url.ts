@@ -5,6 +5,11 @@ export type TargetServer = 'any' | 'read-write' | 'primary'
 
 const TARGETS: readonly string[] = ['any', 'read-write', 'primary'] satisfies TargetServer[]
 
+export interface Address {
+  host: string
+  port: number
+}
+
 /** A URL of PostgreSQL's own form, which may name several servers. */
 export interface ServerUrl {
   /** One URL for each server, as the driver reads it. */

@@ -2,13 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreError } from '../../../errors.ts'
 import { Client } from './client.ts'
-import type { ServerUrl, TargetServer } from './server-url.ts'
+import type { Address, ServerUrl, TargetServer } from './server-url.ts'
 import { WRITABLE, type Writable } from './writable.ts'
-
-export interface Address {
-  host: string
-  port: number
-}
 
 /** A server that does not answer at once does not keep the others waiting. */
 const STAGGER_MS = 300

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { type Address, pointedAt } from './servers.ts'
+import type { Address } from './server-url.ts'
+import { pointedAt } from './servers.ts'
 
 /** How often is looked within the time that a connection may be silent. */
 const LOOKS = 8

@@ -49,7 +49,7 @@ export class Sql {
 }
 
 /** No text of PostgreSQL holds a NUL: a statement with one fails, and with it all that it hands in. In JSON it is escaped already. */
-export function storable(text: string): string {
+export function withoutNul(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
 }
 

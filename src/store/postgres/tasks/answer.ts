@@ -1,8 +1,8 @@
 import type { Claim, Exchange, Exchanged } from '../../ports/exchange.ts'
-import { type ClaimScope, suspectsAmongKeys } from '../limits/limited-claim.ts'
-import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
+import { type ClaimScope, suspectsAmongKeys } from './limited-claim.ts'
 import type { LowWater } from './low-water.ts'
+import type { Memory } from './memory.ts'
 import { type PeekAnswer, peek } from './peek.ts'
 import type { TaskPreconditions } from './preconditions.ts'
 

@@ -1,9 +1,5 @@
 import type { ClaimProof, Exchange, Exchanged } from '../../ports/exchange.ts'
 
-/** Tasks that somebody holds. The batches say where to look, a task's own row whether it is still so. */
-export const HELD =
-  'id = ANY(ARRAY(SELECT pg_catalog.unnest(tasks) FROM gleaner.batches)) AND fence IS NOT NULL'
-
 /**
  * What was claimed together has a row in the database, by which it is found when its session ends. This book knows when
  * all of a batch is settled, so that its row can go: each task by its id, because a worker may hand in the same one twice,

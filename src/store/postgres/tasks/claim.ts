@@ -3,26 +3,27 @@ import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
 import { userKey } from '../../task-row.ts'
 import type { WeightedEntry } from '../../weighted-entries.ts'
-import { type ClaimScope, claimWithinLimits, type LimitedClaim, unlimited } from '../limits/limited-claim.ts'
-import type { Memory } from '../memory.ts'
-import type { Newcomer } from '../order/queue-cache.ts'
-import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import type { Sql } from '../server/sql.ts'
+import { READY, SUSPECT } from '../waiting/conditions.ts'
+import { type ClaimScope, claimWithinLimits, type LimitedClaim, unlimited } from './limited-claim.ts'
 import type { WalkedPath } from './low-water.ts'
+import type { Memory } from './memory.ts'
 import type { OpenLanes } from './open-lanes.ts'
 import { lanesOf } from './peek.ts'
 import type { TaskPreconditions } from './preconditions.ts'
-import { isWhole, noteTurn, placesOf, type Route, routeOf, routeThrough, wholeRoute } from './route.ts'
+import type { Newcomer } from './queue-cache.ts'
 import {
-  type ClaimedTaskRow,
-  type Claimer,
-  READY,
-  SUSPECT,
-  suspectsBut,
-  type TakeRequest,
-  take,
-} from './take.ts'
+  type ClaimRoute,
+  claimRouteOf,
+  isWhole,
+  noteTurn,
+  placesOf,
+  routeThrough,
+  wholeRoute,
+} from './route.ts'
+import { type ClaimedTaskRow, type Claimer, suspectsBut, type TakeRequest, take } from './take.ts'
 import { Tally } from './tally.ts'
+import { advanceVirtualTimes } from './virtual-times.ts'
 
 /** Due tasks that one claim moves to their lanes; the next claim goes on. */
 const PROMOTE_MAX = 1_000
@@ -91,12 +92,12 @@ async function takeReady(
   asked: TakeRequest,
 ): Promise<ClaimedTaskRow[]> {
   const { want } = asked
-  const along = async (route: Route) => {
+  const along = async (route: ClaimRoute) => {
     const taken = await take(sql, READY, route, asked, want.start + want.ahead)
     memory.lowWater.walked(route.path, walkOf(open, route, taken, entriesBefore))
     return taken
   }
-  const route = routeOf(memory, want, open)
+  const route = claimRouteOf(memory, want, open)
   const rows = await along(route)
   if (rows.length > 0 || isWhole(route)) return rows
   if (open.areFew) return want.thorough ? along(wholeRoute(memory, want, open)) : rows
@@ -107,7 +108,7 @@ async function takeReady(
 /** What a claim came upon, by the lanes and lines that it read. */
 export function walkOf(
   open: OpenLanes,
-  { path }: Route,
+  { path }: ClaimRoute,
   rows: readonly ClaimedTaskRow[],
   entriesBefore: number,
 ): WalkedPath {

@@ -2,12 +2,12 @@ import { type Follows, followerKey, withoutMark } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import { storedKey } from '../../task-row.ts'
 import { Slots } from '../limits/counters.ts'
-import type { Memory } from '../memory.ts'
-import type { QueueCache } from '../order/queue-cache.ts'
 import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
 import { insertWithKeys } from './held-key.ts'
 import type { LanePlace } from './lanes.ts'
+import type { Memory } from './memory.ts'
+import type { QueueCache } from './queue-cache.ts'
 
 /** In a transaction, ours or a user's own. `clockMs`: null for the server's. `saying`: to be heard with its commit. */
 export async function insertTasks(

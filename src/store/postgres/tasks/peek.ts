@@ -1,9 +1,9 @@
 import type { ClaimRequest } from '../../ports/exchange.ts'
-import type { Memory } from '../memory.ts'
 import type { Sql } from '../server/sql.ts'
+import { ENTRIES_READ, READY, SUSPECT } from '../waiting/conditions.ts'
+import type { Memory } from './memory.ts'
 import type { OpenLanes } from './open-lanes.ts'
-import { isWhole, type Route, routeOf, wholeRoute } from './route.ts'
-import { ENTRIES_READ, READY, SUSPECT } from './take.ts'
+import { type ClaimRoute, claimRouteOf, isWhole, wholeRoute } from './route.ts'
 
 /** What waits. Infinity: nothing is scheduled. */
 export interface PeekAnswer {
@@ -20,7 +20,7 @@ export async function peek(
   want: ClaimRequest,
 ): Promise<PeekAnswer> {
   if (!open.areFew) return lookAtMany(sql, memory, open)
-  const route = routeOf(memory, want, open)
+  const route = claimRouteOf(memory, want, open)
   const ahead = await look(sql, memory, open, route)
   return ahead.ready || isWhole(route) || !want.thorough
     ? ahead
@@ -29,7 +29,12 @@ export async function peek(
 
 const NEXT_DUE = '(SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed)'
 
-async function look(sql: Sql, { lowWater }: Memory, open: OpenLanes, { path }: Route): Promise<PeekAnswer> {
+async function look(
+  sql: Sql,
+  { lowWater }: Memory,
+  open: OpenLanes,
+  { path }: ClaimRoute,
+): Promise<PeekAnswer> {
   type Row = { before: number; ready: boolean; suspects: boolean; due: number | null; after: number }
   const isThere = (place: string) => `EXISTS (
     SELECT 1 FROM unnest($1::int[], $2::bigint[], $3::bigint[]) l(lane, low, high), LATERAL (

@@ -1,19 +1,20 @@
 import type { Claim, ClaimRequest, Exchange, Exchanged } from '../../ports/exchange.ts'
-import { unlimited } from '../limits/limited-claim.ts'
-import { appendLogs } from '../manage/logs.ts'
-import type { Memory } from '../memory.ts'
-import { advanceVirtualTimes } from '../order/virtual-times.ts'
 import type { Database } from '../server/database.ts'
 import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
+import { READY } from '../waiting/conditions.ts'
 import { answered } from './answer.ts'
 import { claimOf, startedOf, walkOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
+import { unlimited } from './limited-claim.ts'
+import { appendLogs } from './logs.ts'
+import type { Memory } from './memory.ts'
 import { NO_LANES, type OpenLanes } from './open-lanes.ts'
 import { checkAsKnown, type TaskPreconditions } from './preconditions.ts'
-import { isWhole, noteTurn, type Route, routeOf } from './route.ts'
+import { type ClaimRoute, claimRouteOf, isWhole, noteTurn } from './route.ts'
 import { noteProgress, noteStarts } from './run-reports.ts'
-import { type ClaimedTaskRow, READY, take } from './take.ts'
+import { type ClaimedTaskRow, take } from './take.ts'
+import { advanceVirtualTimes } from './virtual-times.ts'
 
 /** So many that are handed in together are worth a connection of their own. */
 const APART_MIN = 100
@@ -31,7 +32,7 @@ interface Plan {
 interface Claiming {
   want: ClaimRequest
   open: OpenLanes
-  route: Route
+  route: ClaimRoute
 }
 
 interface Claimed {
@@ -125,7 +126,7 @@ function claimingOf(memory: Memory, want: ClaimRequest): Claiming | null {
   if (want.able.orders !== undefined) return null
   const open = memory.lanes.open(want.able)
   if (open.lanes.length === 0) return null
-  const route = routeOf(memory, want, open)
+  const route = claimRouteOf(memory, want, open)
   // To look everywhere takes a second walk.
   return want.thorough && !isWhole(route) ? null : { want, open, route }
 }

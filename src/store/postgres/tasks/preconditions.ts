@@ -1,11 +1,11 @@
 import type { ClaimRequest } from '../../ports/exchange.ts'
-import type { Memory } from '../memory.ts'
 import { IS_AWAITED } from '../server/awaited.ts'
 import { LIFE } from '../server/server-life.ts'
 import type { Sql } from '../server/sql.ts'
+import { ENTRIES_READ, SUSPECT } from '../waiting/conditions.ts'
+import type { Memory } from './memory.ts'
 import { keepMoment } from './moment.ts'
 import { NO_LANES, type OpenLanes } from './open-lanes.ts'
-import { ENTRIES_READ, SUSPECT } from './take.ts'
 
 /** What an exchange has to know first, in one round trip. */
 export interface TaskPreconditions {

@@ -1,8 +1,8 @@
 import type { Lane } from '../../lane.ts'
 import type { ClaimRequest } from '../../ports/exchange.ts'
 import { lastInTurn, shareOf } from '../../turns.ts'
-import type { Memory } from '../memory.ts'
 import { type LanePath, type Path, wholePath } from './low-water.ts'
+import type { Memory } from './memory.ts'
 import type { OpenLanes } from './open-lanes.ts'
 
 /** Of so many queues a claim reads those whose turn it is. The others are asked only if these have too little. */
@@ -11,11 +11,8 @@ const QUEUES_MIN = 64
 /** Tasks that a claim locks at most: of each lane as many as it could take, because any of them may stand first. */
 const LOCKED_MAX = 8_000
 
-/** For how long claims keep to the lanes that had something when all were looked at. */
-const KNOWN_MS = 1_000
-
 /** Where a claim looks. */
-export interface Route {
+export interface ClaimRoute {
   path: Path
   /** So many of each lane, and of each queue. */
   share: number
@@ -29,27 +26,8 @@ export interface Route {
   highest: number
 }
 
-/** Which lanes had something when all were looked at. */
-export class ReadyLanes {
-  readonly #known = new WeakMap<OpenLanes, { lanes: ReadonlySet<number>; untilMs: number }>()
-  readonly #nowMs: () => number
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs
-  }
-
-  found(open: OpenLanes, lanes: ReadonlySet<number>): void {
-    this.#known.set(open, { lanes, untilMs: this.#nowMs() + KNOWN_MS })
-  }
-
-  of(open: OpenLanes): ReadonlySet<number> | null {
-    const known = this.#known.get(open)
-    return known !== undefined && known.lanes.size > 0 && this.#nowMs() < known.untilMs ? known.lanes : null
-  }
-}
-
 /** As far as it pays: with few queues all lanes and lines, with many those whose turn it is, or those that had something just now. */
-export function routeOf(memory: Memory, want: ClaimRequest, open: OpenLanes): Route {
+export function claimRouteOf(memory: Memory, want: ClaimRequest, open: OpenLanes): ClaimRoute {
   const known = open.areFew ? null : memory.ready.of(open)
   const ways =
     known === null ? waysInTurn(memory, want, open) : readyWays(memory, want, open, placesOf(open, known))
@@ -57,12 +35,12 @@ export function routeOf(memory: Memory, want: ClaimRequest, open: OpenLanes): Ro
 }
 
 /** Nothing that may be claimed is left out. */
-export function isWhole({ path, isPart }: Route): boolean {
+export function isWhole({ path, isPart }: ClaimRoute): boolean {
   return path.whole && !isPart
 }
 
 /** The same, and of each lane everything. */
-export function wholeRoute(memory: Memory, want: ClaimRequest, open: OpenLanes): Route {
+export function wholeRoute(memory: Memory, want: ClaimRequest, open: OpenLanes): ClaimRoute {
   const ways = waysInTurn(memory, want, open)
   return { ...routeAlong(memory, want, open, ways), path: wholePath(ways) }
 }
@@ -73,7 +51,7 @@ export function routeThrough(
   want: ClaimRequest,
   open: OpenLanes,
   places: ReadonlySet<number>,
-): Route {
+): ClaimRoute {
   const ways = readyWays(memory, want, open, places)
   return { ...routeAlong(memory, want, open, ways), path: wholePath(ways) }
 }
@@ -93,7 +71,7 @@ function routeAlong(
   want: ClaimRequest,
   open: OpenLanes,
   ways: readonly LanePath[],
-): Route {
+): ClaimRoute {
   const path = lowWater.pathOf(ways)
   const queues = (ways.at(-1)?.turn ?? 0) + 1
   const isEnough = !open.areFew && queues >= want.start + want.ahead

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../ports/exchange.ts'
-import { numberList, type Sql, storable } from '../server/sql.ts'
+import { numberList, type Sql, withoutNul } from '../server/sql.ts'
 import { momentOf } from './moment.ts'
 import { rowid } from './rowid.ts'
 
@@ -44,7 +44,7 @@ export async function noteProgress(
       progress.map((p) => rowid(p.id)),
       progress.map((p) => p.fence),
       progress.map((p) => p.fraction),
-      progress.map((p) => (p.message === null ? null : storable(p.message))),
+      progress.map((p) => (p.message === null ? null : withoutNul(p.message))),
       session,
       now,
     ],

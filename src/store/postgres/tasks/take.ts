@@ -1,13 +1,9 @@
 import type { ClaimRequest } from '../../ports/exchange.ts'
 import { numberList, type Sql } from '../server/sql.ts'
+import { ENTRIES_READ, READY, SUSPECT } from '../waiting/conditions.ts'
 import { momentOf } from './moment.ts'
-import type { Route } from './route.ts'
+import type { ClaimRoute } from './route.ts'
 
-export const READY = 'in_line AND NOT suspect'
-/** What this connection has read of the indexes that READY walks, dead or alive: the server counts, and we look before and after. */
-export const ENTRIES_READ = `(pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_ready'::regclass)
-  + pg_catalog.pg_stat_get_xact_tuples_returned('gleaner.tasks_line'::regclass))`
-export const SUSPECT = 'in_line AND suspect'
 const NOW = momentOf('$5')
 
 /** Suspects, but for those. */
@@ -53,7 +49,7 @@ export interface ClaimedTaskRow {
 export async function take(
   sql: Sql,
   which: string,
-  route: Route,
+  route: ClaimRoute,
   { session, want, now }: TakeRequest,
   count: number,
 ): Promise<ClaimedTaskRow[]> {
@@ -99,7 +95,7 @@ interface Reading {
   isOneByOne: boolean
 }
 
-function textOf(which: string, { path, mine, isOneByOne }: Route): string {
+function textOf(which: string, { path, mine, isOneByOne }: ClaimRoute): string {
   const reading: Reading = {
     which,
     ways: [false, true].filter((way) => path.lastFirst.includes(way)),

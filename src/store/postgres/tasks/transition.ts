@@ -8,10 +8,10 @@ import {
   heldTask,
 } from '../../scripts/transitions.ts'
 import { native } from '../../sql/script.ts'
-import type { Memory } from '../memory.ts'
 import { driveOn, postgresDialect } from '../server/scripts.ts'
 import { numberList, type Sql } from '../server/sql.ts'
 import { fileFinished } from './finished.ts'
+import type { Memory } from './memory.ts'
 import { rowid } from './rowid.ts'
 import type { Tally } from './tally.ts'
 

@@ -1,14 +1,14 @@
 import { InputError } from '../../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
 import { awaitedBy, insertAfter, watchTask } from '../../scripts/flows/make.ts'
-import { sendSignal } from '../../scripts/signals.ts'
+import { deliverSignal } from '../../scripts/signals.ts'
 import { native } from '../../sql/script.ts'
-import { postgresResuming } from '../manage/resuming.ts'
-import type { Memory } from '../memory.ts'
 import { driveOn, postgresDialect } from '../server/scripts.ts'
 import type { Queryable, Sql } from '../server/sql.ts'
 import { translated } from '../server/sql-errors.ts'
 import { insertTasks } from './enqueue.ts'
+import type { Memory } from './memory.ts'
+import { postgresResuming } from './resuming.ts'
 import { rowid } from './rowid.ts'
 
 /** Delivered when, and only if, the user commits. */
@@ -45,7 +45,7 @@ export function withinTransaction(
     async signal(signal) {
       try {
         const dialect = postgresDialect(options.clockMs)
-        const answer = await driveOn(own, sendSignal(dialect, postgresResuming(memory), signal))
+        const answer = await driveOn(own, deliverSignal(dialect, postgresResuming(memory), signal))
         if (answer === 'resumes' && options.notify)
           await own.run('SELECT pg_catalog.pg_notify($1, $2)', [sql.schema, WITHIN_WORK])
         return answer

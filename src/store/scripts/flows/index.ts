@@ -24,7 +24,7 @@ export interface FlowServices {
   rowid(id: string): number
 }
 
-interface StoredFlows {
+export interface StoredFlows {
   flows: FlowStore
   noticed: () => void
   /** Some of these wait for other tasks. */

@@ -1,7 +1,7 @@
 import { TaskGone } from '../../../errors.ts'
 import { FLOW_DEPTH_MAX, type FlowKind, type OnFailure } from '../../../model/flow.ts'
 import { readRowId } from '../../../model/row.ts'
-import type { NewBatch, NewChildren, Spawned } from '../../ports/flows.ts'
+import type { NewBatch, NewChildren, SpawnAnswer } from '../../ports/flows.ts'
 import type { After, Enqueued, NewTask } from '../../ports/new-task.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { change, one, rows, type Script } from '../../sql/script.ts'
@@ -22,7 +22,11 @@ export interface MakingFlows extends Pick<ChangingTasks, 'keyHolders'> {
 }
 
 /** In a transaction. */
-export function* spawnChildren(making: MakingFlows, session: number, children: NewChildren): Script<Spawned> {
+export function* spawnChildren(
+  making: MakingFlows,
+  session: number,
+  children: NewChildren,
+): Script<SpawnAnswer> {
   const { db } = making
   const { claim, name, number, attempt, startedAt, concurrency, onFailure } = children
   if ((yield* provenClaim(db, session, claim)) === null) return { kind: 'lost' }
@@ -60,7 +64,7 @@ function* cycleOf(
   { keyHolders }: MakingFlows,
   item: string,
   tasks: readonly NewTask[],
-): Script<Extract<Spawned, { kind: 'cycle' | 'too-many' }> | null> {
+): Script<Extract<SpawnAnswer, { kind: 'cycle' | 'too-many' }> | null> {
   const keys = [...new Set(tasks.map(storedKey).filter((key) => key !== null))]
   if (keys.length === 0 || readRowId(item) !== null) return null
   const holders = [...(yield* keyHolders(keys, true)).values()]

@@ -80,7 +80,7 @@ function* forgetOtherKeys(db: Dialect, { name, table, key }: DiscoverySource): S
 }
 
 /** False: the discovery was paused before. */
-export function* pause(name: string, reason: string): Script<boolean> {
+export function* pauseBroken(name: string, reason: string): Script<boolean> {
   const changed = yield* change(sql`
     UPDATE gleaner.discoveries SET paused = ${true}, paused_reason = ${reason} WHERE name = ${name} AND paused = ${false}`)
   return changed > 0

@@ -42,7 +42,7 @@ export interface SqliteDatabase {
   pragma(source: string, options?: { simple?: boolean }): unknown
   function(name: string, options: FunctionOptions, run: (...values: any[]) => unknown): unknown
   /** `progress` returns how many pages are next; `rate`: the same, for a library that must know in advance. */
-  backup(path: string, options: BackupOptions): Promise<{ totalPages: number }>
+  backup(path: string, options: DriverBackupOptions): Promise<{ totalPages: number }>
   close(): unknown
 }
 
@@ -52,7 +52,7 @@ export interface FunctionOptions {
   safeIntegers: boolean
 }
 
-export interface BackupOptions {
+export interface DriverBackupOptions {
   rate: number
   progress(info: { totalPages: number; remainingPages: number }): number
 }

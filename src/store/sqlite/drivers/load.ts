@@ -122,7 +122,7 @@ function driverOf(library: SqliteLibrary, found: unknown): SqliteDriver | null {
 }
 
 function recentEnough(driver: SqliteDriver): SqliteDriver {
-  const version = versionOf(driver)
+  const version = libraryVersionOf(driver)
   const isOlder = SQLITE_MIN.map((min, n) => Number(version.split('.')[n]) - min).find((by) => by !== 0) ?? 0
   if (isOlder >= 0) return driver
   throw new GleanerError(
@@ -138,7 +138,7 @@ function recentEnough(driver: SqliteDriver): SqliteDriver {
 }
 
 /** Of SQLite itself. */
-export function versionOf(driver: SqliteDriver): string {
+export function libraryVersionOf(driver: SqliteDriver): string {
   const db = driver.open(':memory:', { readonly: false })
   try {
     return db.prepare('SELECT sqlite_version()').pluck().get() as string

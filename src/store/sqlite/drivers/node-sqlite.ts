@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { SqliteLibrary } from '../../ports/database.ts'
 import type {
-  BackupOptions,
+  DriverBackupOptions,
   FunctionOptions,
   SqliteDatabase,
   SqliteDriver,
@@ -71,7 +71,7 @@ class NodeDatabase implements SqliteDatabase {
     this.#db.function(name, { varargs, deterministic, useBigIntArguments: safeIntegers }, run)
   }
 
-  async backup(path: string, { rate, progress }: BackupOptions): Promise<{ totalPages: number }> {
+  async backup(path: string, { rate, progress }: DriverBackupOptions): Promise<{ totalPages: number }> {
     return { totalPages: await this.#sqlite.backup(this.#db, path, { rate, progress }) }
   }
 

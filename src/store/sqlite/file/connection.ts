@@ -4,7 +4,7 @@ import type { SqliteLibrary } from '../../ports/database.ts'
 import type { SqliteDatabase, SqliteDriver, SqliteTuning } from '../drivers/driver.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
-import { type Checkpointed, DurableLog } from './durable-log.ts'
+import { DurableLog, type LogCheckpoint } from './durable-log.ts'
 import { DurablePages } from './durable-pages.ts'
 import { refuseForeignLink } from './foreign-link.ts'
 import { createFileFor } from './new-file.ts'
@@ -115,12 +115,12 @@ export class Connection {
   }
 
   /** Copies the log into the database. Throws if another program is in the way while the log and the pages must be made durable first. */
-  checkpoint(mode: 'NOOP' | 'RESTART' | 'TRUNCATE'): Checkpointed {
+  checkpoint(mode: 'NOOP' | 'RESTART' | 'TRUNCATE'): LogCheckpoint {
     this.#mustBeUsable()
     if (mode !== 'NOOP' && !this.#ensureLog()) throw new Busy()
     try {
       if (mode !== 'NOOP' && !this.#pages.ensure()) throw new Busy()
-      return this.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
+      return this.statements.sql(`PRAGMA wal_checkpoint(${mode})`).get() as LogCheckpoint
     } catch (error) {
       if (isSyncFailure(error)) this.#pages.failed()
       this.#heed(error)
@@ -158,7 +158,7 @@ export class Connection {
     try {
       const { busy, log, checkpointed } = this.statements
         .sql('PRAGMA wal_checkpoint(FULL)')
-        .get() as Checkpointed
+        .get() as LogCheckpoint
       return busy === 0 && checkpointed === log
     } catch {
       return false
@@ -247,7 +247,7 @@ export class Connection {
         if (!(error instanceof Busy) && !isBusy(error)) throw translated(error)
         if (performance.now() > givesUpAt) throw tooBusy(BUSY_LIMIT_MS, error)
       }
-      await new Promise((resolve) => setTimeout(resolve, retryDelayMs()))
+      await new Promise((resolve) => setTimeout(resolve, lockRetryDelayMs()))
     }
   }
 
@@ -279,7 +279,7 @@ export class Connection {
 class Busy extends Error {}
 
 /** Short and random, so that no process is always the one that comes too late. */
-export function retryDelayMs(): number {
+export function lockRetryDelayMs(): number {
   return RETRY_MIN_MS + Math.random() * RETRY_SPREAD_MS
 }
 

@@ -10,7 +10,7 @@ const LOOKS_MAX = 10
 const SYNCS_MAX = 2
 
 /** Frames in the log, and how many of them were copied into the database; `busy`: it could not do all that was asked. */
-export interface Checkpointed {
+export interface LogCheckpoint {
   busy: number
   log: number
   checkpointed: number
@@ -64,7 +64,7 @@ export class DurableLog {
   #ensureIfUnchanged(): 'durable' | 'busy' | 'changed' {
     try {
       const version = this.#version()
-      const seen = this.#db.sql('PRAGMA wal_checkpoint(NOOP)').get() as Checkpointed
+      const seen = this.#db.sql('PRAGMA wal_checkpoint(NOOP)').get() as LogCheckpoint
       if (seen.log <= 0) return this.#trust()
       this.#db.sql('BEGIN IMMEDIATE').run()
       if (this.#version() !== version) return 'changed'
@@ -89,7 +89,7 @@ export class DurableLog {
     return this.#db.scalar('PRAGMA data_version').get()
   }
 
-  #rewrite(seen: Checkpointed): void {
+  #rewrite(seen: LogCheckpoint): void {
     for (let sync = 1; ; sync++) {
       // The log's own file has no locks that closing it would take away.
       const file = openSync(`${this.#db.fileName()}-wal`, 'r+')
@@ -107,7 +107,7 @@ export class DurableLog {
   }
 
   /** What is in the database already must not be missing in the log: then it stays as it is. */
-  #damaged(file: number, seen: Checkpointed, verified: Verified): StoreError {
+  #damaged(file: number, seen: LogCheckpoint, verified: Verified): StoreError {
     if (verified.committed >= seen.checkpointed) cutLog(file, verified)
     return logLost(verified.frames, seen.log)
   }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import type { SqliteDatabase } from '../drivers/driver.ts'
-import type { Checkpointed } from './durable-log.ts'
+import type { LogCheckpoint } from './durable-log.ts'
 import { type NewestPages, newestPages } from './log-frames.ts'
 import { isBusy, syncFailed } from './sql-errors.ts'
 import type { Statements } from './statements.ts'
@@ -47,8 +47,8 @@ export class DurablePages {
     return true
   }
 
-  #checkpoint(mode: 'NOOP' | 'PASSIVE'): Checkpointed {
-    return this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get() as Checkpointed
+  #checkpoint(mode: 'NOOP' | 'PASSIVE'): LogCheckpoint {
+    return this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get() as LogCheckpoint
   }
 
   /** Of another connection: one that has begun a transaction cannot make a checkpoint. */

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { retryDelayMs } from './connection.ts'
+import { lockRetryDelayMs } from './connection.ts'
 import { sharedMemoryOf, touch } from './touch.ts'
 
 /** A process that finds the lock taken this often within this time writes to a crowded file: it listens, and notifies. */
@@ -80,8 +80,8 @@ export class LockNotifier {
     const turnsMs = Math.min(others, OTHERS_MAX) * this.#holdMs
     const isOverdue = nowMs - (this.#waitingSinceMs ?? nowMs) > OVERDUE_TURNS * turnsMs
     if (others > FEW && !isOverdue)
-      return retryDelayMs() + Math.random() * Math.min(DELAY_MAX_MS, (2 * turnsMs) / TRIES_PER_HOLD)
-    return retryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
+      return lockRetryDelayMs() + Math.random() * Math.min(DELAY_MAX_MS, (2 * turnsMs) / TRIES_PER_HOLD)
+    return lockRetryDelayMs() + (nowMs < this.#heardUntilMs ? UNHEARD_MS : 0)
   }
 
   #isCrowded(nowMs: number): boolean {

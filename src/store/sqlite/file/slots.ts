@@ -48,7 +48,7 @@ export function runInSlots(
 }
 
 /** Of a plan, in the words of SQLite. */
-export interface Step {
+export interface PlanStep {
   parent: number
   detail: string
 }
@@ -58,7 +58,7 @@ export function plansOf(
   db: Statements,
   { width, few, many }: InSlots,
   named: Record<string, unknown>,
-): Step[][] {
+): PlanStep[][] {
   const planOf = (slots: number, text: string) =>
     db.raw.prepare(`EXPLAIN QUERY PLAN ${text}`).all(Array(slots * width).fill(null), named)
   return [planOf(FEW, few), planOf(MANY, many)] as never

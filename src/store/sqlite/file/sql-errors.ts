@@ -40,7 +40,7 @@ export function isDamaged(error: unknown): boolean {
 }
 
 /** The file, its disk or its lock is at fault, not the statement. */
-export function isOutage(error: unknown): boolean {
+export function isFileOutage(error: unknown): boolean {
   return hasCode(error, /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|NOMEM|PROTOCOL)/)
 }
 
@@ -48,7 +48,7 @@ export function isOutage(error: unknown): boolean {
 export function markOutages(error: unknown): void {
   let one = error
   for (let depth = 0; depth < CAUSES_MAX && one !== undefined; depth++) {
-    if (isOutage(one)) markOutage(one as object)
+    if (isFileOutage(one)) markOutage(one as object)
     one = property(one, 'cause')
   }
 }
@@ -80,6 +80,6 @@ export function translated(error: unknown): unknown {
     code,
     hint,
     cause: error,
-    isOutage: isOutage(error),
+    isOutage: isFileOutage(error),
   })
 }

@@ -1,9 +1,8 @@
 import type { ChosenOrders } from '../../../model/chosen-order.ts'
 import { ClaimableLanes } from '../../claimable.ts'
 import type { LimitCounter } from '../../limit-counter.ts'
-import type { ClaimRequest } from '../../ports/exchange.ts'
+import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Memory } from '../memory.ts'
 import { counterOfQueue, type LimitCache } from './counters.ts'
 
 const NO_LANES = new ClaimableLanes({ queues: [], names: [], capabilities: {} }, () => 0)
@@ -73,9 +72,16 @@ export function isOpen({ pausedQueues, limits }: ClaimScope, queue: string): boo
   return !pausedQueues.has(queue) && (limits === null || limits.roomOf(queue) > 0)
 }
 
+/** What a store keeps in memory of its lanes and queues. */
+interface ScopeMemory {
+  lanes: { readonly limits: LimitCache; claimable(able: ClaimAbilities): ClaimableLanes }
+  queues: { readonly paused: ReadonlySet<string>; knowing(version: number): void }
+}
+
+/** Where this worker may take from now. */
 export function openLanes(
   db: Statements,
-  { lanes, queues }: Memory,
+  { lanes, queues }: ScopeMemory,
   want: ClaimRequest,
   now: number,
 ): ClaimScope {

@@ -9,8 +9,9 @@ import { endSession, readLiveSessions } from '../../scripts/sessions.ts'
 import { Connection } from '../file/connection.ts'
 import { createFileFor } from '../file/new-file.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
-import { emptyMemory } from '../memory.ts'
-import { sqliteHoldings } from '../sessions/holdings.ts'
+import { sqliteHoldings } from '../give-back/holdings.ts'
+import { DiscoveryCache } from '../rows/discovery-cache.ts'
+import { emptyMemory } from '../tasks/memory.ts'
 import { COMPANIONS, isSameFile, syncFile } from './database-files.ts'
 import type { MaintenanceJob } from './jobs.ts'
 import { verifyBackup } from './verify.ts'
@@ -24,7 +25,7 @@ const PAGES_PER_STEP = 512
  * Page by page into a file beside the final name, which gets that name when it is whole, synced and was opened and checked.
  * Not VACUUM INTO: it would number anew the rows of those tables of the app's that have no key of their own.
  */
-export async function copyDatabase(
+export async function copyDatabaseFile(
   { database, path, overwrite, now }: Extract<MaintenanceJob, { kind: 'backup' }>,
   tell: Tell,
 ): Promise<Backup> {
@@ -106,7 +107,7 @@ async function settle(partial: string, now: number): Promise<void> {
   try {
     const db = copy.statements
     const memory = emptyMemory(db, Math.random)
-    const holdings = sqliteHoldings(memory)
+    const holdings = sqliteHoldings(memory, new DiscoveryCache(db))
     const dialect = sqliteDialect(() => now)
     await copy.transaction(() => {
       memory.queues.knowing()

@@ -7,8 +7,8 @@ import type { SqliteLibrary } from '../../ports/database.ts'
 import { loadDriver } from '../drivers/load.ts'
 import { refuseSecondLibrary } from '../drivers/second-library.ts'
 import { Connection } from '../file/connection.ts'
-import { versionOf } from '../file/migrate.ts'
 import { migrations } from '../migrations/index.ts'
+import { versionOf } from '../migrations/migrate.ts'
 
 /** What is in memory at once: so many rows, of about so many characters, and one more. */
 const ROWS_MAX = 1_000

@@ -5,7 +5,7 @@ import { setStandardLibrary } from '../drivers/load.ts'
 import { Connection } from '../file/connection.ts'
 import { translated } from '../file/sql-errors.ts'
 import { countAside } from '../rows/count.ts'
-import { copyDatabase } from './backup.ts'
+import { copyDatabaseFile } from './backup.ts'
 import type { FromJob, JobOrder, MaintenanceJob, PlainError } from './jobs.ts'
 import { checkpoint, optimize } from './optimize.ts'
 import { replaceDatabase } from './restore.ts'
@@ -26,7 +26,7 @@ async function done(job: MaintenanceJob): Promise<unknown> {
     case 'optimize':
       return on(job.database, (connection) => optimize(connection, job.options))
     case 'backup':
-      return copyDatabase(job, tell)
+      return copyDatabaseFile(job, tell)
     case 'verify':
       return verifyBackup(job.path)
     case 'restore':

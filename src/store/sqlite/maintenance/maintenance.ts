@@ -1,19 +1,19 @@
 import { resolve } from 'node:path'
 import { StoreError } from '../../../errors.ts'
-import type { Backup, BackupRecord, Finding, MaintenanceStore } from '../../ports/maintenance.ts'
+import type { Backup, BackupRecord, MaintenanceStore } from '../../ports/maintenance.ts'
 import { repairFlows } from '../../scripts/flows/repair.ts'
 import { pruneTasks } from '../../scripts/prune.ts'
 import { checked } from '../../soundness.ts'
 import type { Scripts } from '../../sql/scripts.ts'
 import type { Connection, Durability } from '../file/connection.ts'
 import { driveOn } from '../file/scripts.ts'
-import type { Memory } from '../memory.ts'
+import { giveBackUnreachable, moveToTheirLines } from '../give-back/unreachable.ts'
+import type { Memory } from '../tasks/memory.ts'
 import { noteBackup, readBackups } from './backups.ts'
 import { type JobAnswers, type MaintenanceJob, runJob } from './jobs.ts'
 import { optimize } from './optimize.ts'
 import { sqlitePruning } from './prune.ts'
 import { findingsIn } from './soundness.ts'
-import { giveBackUnreachable, moveToTheirLines } from './unreachable.ts'
 
 export interface MaintenanceServices {
   connection: Connection
@@ -30,97 +30,94 @@ type Maintenance = Pick<
   'pruneTasks' | 'check' | 'optimize' | 'checkpoint' | 'backup' | 'backups' | 'restore'
 >
 
-/** `settled`: jobs that began before the store was closed still run to their end. */
-export function sqliteMaintenance({
-  connection,
-  memory,
-  scripts,
-  now,
-  read,
-  write,
-}: MaintenanceServices): Maintenance & {
-  settled(): Promise<unknown>
-} {
-  const db = connection.statements
-  const database = connection.path
-  const { library } = connection.driver
-  const inMemory = database === ':memory:'
-  const pruning = sqlitePruning(scripts.db)
-  const underWay = new Set<Promise<unknown>>()
+/** Jobs in threads. Those that began before the store was closed run to their end. */
+class Jobs {
+  readonly #services: MaintenanceServices
+  readonly #underWay = new Set<Promise<unknown>>()
 
-  const stillOpen = () => read(() => {})
-  const job = async <C extends MaintenanceJob>(
+  constructor(services: MaintenanceServices) {
+    this.#services = services
+  }
+
+  async run<C extends MaintenanceJob>(
     asked: C,
     onProgress?: Parameters<typeof runJob>[1],
-  ): Promise<JobAnswers[C['kind']]> => {
-    await stillOpen()
-    const doing = runJob(asked, onProgress, library)
-    underWay.add(doing)
-    return doing.finally(() => underWay.delete(doing))
+  ): Promise<JobAnswers[C['kind']]> {
+    const { connection, read } = this.#services
+    // Refuses after the store was closed.
+    await read(() => {})
+    const doing = runJob(asked, onProgress, connection.driver.library)
+    this.#underWay.add(doing)
+    return doing.finally(() => this.#underWay.delete(doing))
   }
 
-  /** Records the backup, also if it failed: its schedule may rely on it. */
-  async function noted(
-    started: Pick<BackupRecord, 'path' | 'startedAt'>,
-    make: () => Promise<Backup>,
-  ): Promise<Backup> {
-    const since = performance.now()
-    const note = (how: Pick<BackupRecord, 'bytes' | 'error'>) =>
-      // A backup that was made is not refused because its record could not be written.
-      write('normal', () => noteBackup(db, { ...started, ...how, tookMs: performance.now() - since })).catch(
-        () => {},
-      )
-    try {
-      const made = await make()
-      await note({ bytes: made.bytes, error: null })
-      return made
-    } catch (error) {
-      await note({ bytes: null, error: (error as Error).message })
-      throw error
-    }
+  settled(): Promise<unknown> {
+    return Promise.allSettled(this.#underWay)
   }
+}
 
-  async function look(): Promise<Finding[]> {
-    if (!inMemory) return job({ kind: 'check', database })
-    await stillOpen()
-    return findingsIn(connection)
-  }
-
+/** A file is read in a thread, a database in memory at once. */
+export function sqliteMaintenance(services: MaintenanceServices): Maintenance & Pick<Jobs, 'settled'> {
+  const { connection, memory, scripts, now, read, write } = services
+  const db = connection.statements
+  const database = connection.path
+  const isFile = database !== ':memory:'
+  const pruning = sqlitePruning(scripts.db)
+  const jobs = new Jobs(services)
+  const findings = async () =>
+    isFile ? jobs.run({ kind: 'check', database }) : read(() => {}).then(() => findingsIn(connection))
   return {
     pruneTasks: (retention, step) => pruneTasks(scripts, pruning, retention, step),
     check: () =>
-      checked(look, () =>
+      checked(findings, () =>
         write('full', () => {
           giveBackUnreachable(db, memory, now())
           moveToTheirLines(db)
           driveOn(db, repairFlows())
         }),
       ),
-    async optimize(options) {
-      if (!inMemory) return job({ kind: 'optimize', database, options })
-      await stillOpen()
-      return optimize(connection, options)
-    },
-    async checkpoint() {
-      if (!inMemory) return job({ kind: 'checkpoint', database })
-      await stillOpen()
-      return { complete: true }
-    },
+    optimize: (options) =>
+      isFile
+        ? jobs.run({ kind: 'optimize', database, options })
+        : read(() => {}).then(() => optimize(connection, options)),
+    checkpoint: () =>
+      isFile ? jobs.run({ kind: 'checkpoint', database }) : read(() => ({ complete: true })),
     async backup(path, { overwrite, onProgress }) {
-      if (inMemory) throw notInMemory('backup')
+      if (!isFile) throw notInMemory('backup')
       const startedAt = now()
-      return noted({ path: resolve(path), startedAt }, () =>
-        job({ kind: 'backup', database, path, overwrite, now: startedAt }, onProgress),
-      )
+      const job = { kind: 'backup', database, path, overwrite, now: startedAt } as const
+      return noted(services, { path: resolve(path), startedAt }, () => jobs.run(job, onProgress))
     },
     backups: () => read(() => readBackups(db)),
     async restore(path, { leave, onProgress }) {
-      if (inMemory) throw notInMemory('restore')
-      await job({ kind: 'verify', path })
+      if (!isFile) throw notInMemory('restore')
+      await jobs.run({ kind: 'verify', path })
       await leave()
-      await runJob({ kind: 'restore', database, path }, onProgress, library)
+      await runJob({ kind: 'restore', database, path }, onProgress, connection.driver.library)
     },
-    settled: () => Promise.allSettled(underWay),
+    settled: () => jobs.settled(),
+  }
+}
+
+/** Records the backup, also if it failed: its schedule may rely on it. */
+async function noted(
+  { connection, write }: MaintenanceServices,
+  started: Pick<BackupRecord, 'path' | 'startedAt'>,
+  make: () => Promise<Backup>,
+): Promise<Backup> {
+  const since = performance.now()
+  const note = (how: Pick<BackupRecord, 'bytes' | 'error'>) => {
+    const record = { ...started, ...how, tookMs: performance.now() - since }
+    // A backup that was made is not refused because its record could not be written.
+    return write('normal', () => noteBackup(connection.statements, record)).catch(() => {})
+  }
+  try {
+    const made = await make()
+    await note({ bytes: made.bytes, error: null })
+    return made
+  } catch (error) {
+    await note({ bytes: null, error: (error as Error).message })
+    throw error
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { StoreError } from '../../../errors.ts'
 import { Connection } from '../file/connection.ts'
-import { versionOf } from '../file/migrate.ts'
+import { versionOf } from '../migrations/migrate.ts'
 import { damageOf } from './soundness.ts'
 
 /** Opens it, and refuses what is damaged, no database of Gleaner's, or made by a newer one. */

@@ -1,16 +1,10 @@
 import type { ChangingTasks } from '../../scripts/task-changes.ts'
 import { native } from '../../sql/script.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Memory } from '../memory.ts'
-import { holderOf } from '../tasks/enqueue.ts'
+import { sqliteKeyHolders } from '../tasks/enqueue.ts'
+import type { Memory } from '../tasks/memory.ts'
+import { countChanges } from '../tasks/resuming.ts'
 import { removeRows } from './remove.ts'
-import { countChanges } from './resuming.ts'
-
-export const sqliteKeyHolders: ChangingTasks['keyHolders'] = (keys) =>
-  native((db: Statements) => {
-    const holders = keys.map((key) => [key, holderOf(db, key)] as const)
-    return new Map(holders.flatMap(([key, id]) => (id === null ? [] : [[key, String(id)] as const])))
-  })
 
 export function sqliteChanging({ lanes, queues }: Memory): ChangingTasks {
   return {

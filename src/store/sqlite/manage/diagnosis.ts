@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SqliteLibrary } from '../../ports/database.ts'
 import type { Diagnosis } from '../../ports/diagnosis.ts'
-import { loadDriver, versionOf as sqliteVersion } from '../drivers/load.ts'
+import { loadDriver, libraryVersionOf as sqliteVersion } from '../drivers/load.ts'
 import { refuseSecondLibrary } from '../drivers/second-library.ts'
 import { Connection } from '../file/connection.ts'
-import { versionOf } from '../file/migrate.ts'
 import { migrations } from '../migrations/index.ts'
+import { versionOf } from '../migrations/migrate.ts'
 
 type Trouble = Diagnosis['troubles'][number]
 

@@ -6,7 +6,7 @@ import type { Migration } from './migration.ts'
  * One index walk serves a claim (`gleaner_tasks_ready`); every other index is partial, so that the usual way
  * of a task (queued, held, completed) touches one index at each step.
  */
-export const tasks: Migration = {
+export const tasksMigration: Migration = {
   version: 1,
   name: 'tasks',
   sql: `

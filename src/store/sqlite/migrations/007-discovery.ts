@@ -4,7 +4,7 @@ import type { Migration } from './migration.ts'
  * Work found in the user's own tables. A row's key is text here, whatever its column's type: of several columns a JSON array. An
  * untyped column would be compared with the affinity of the user's, and then no index serves.
  */
-export const discovery: Migration = {
+export const discoveryMigration: Migration = {
   version: 7,
   name: 'discovery',
   sql: `

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** What operators asked for. It is only ever added to. */
-export const actions: Migration = {
+export const actionsMigration: Migration = {
   version: 11,
   name: 'actions',
   sql: `

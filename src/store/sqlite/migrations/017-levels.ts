@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** How much was left in each minute, as long as minutes are kept; and the backups that were made. */
-export const levels: Migration = {
+export const levelsMigration: Migration = {
   version: 17,
   name: 'levels and backups',
   sql: `

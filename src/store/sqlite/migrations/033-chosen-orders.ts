@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** Queues that a worker serves in another order than the stored one: for people to see, no claim reads it. */
-export const chosenOrders: Migration = {
+export const chosenOrdersMigration: Migration = {
   version: 33,
   name: 'chosen-orders',
   sql: `

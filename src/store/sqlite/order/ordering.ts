@@ -3,7 +3,7 @@ import { ERAS, generationBounds, isRankedAlike, VIRTUAL_TIME_LENGTH } from '../.
 import type { Lane } from '../../lane.ts'
 import type { Queue } from '../../queue-row.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Memory } from '../memory.ts'
+import type { Memory } from '../tasks/memory.ts'
 
 /** Tasks that one step puts in their place: some milliseconds, in which nobody else can write. */
 const STEP_MAX = 500

@@ -4,7 +4,7 @@ import { fillSlots, inSlots, runInSlots } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { nextFence } from '../tasks/claim.ts'
 import type { KnownDiscovery } from './discovery-cache.ts'
-import { attemptsOf, type FoundRow, findBehind, findRow, isOutdated, placeOfRow, rowOf } from './find.ts'
+import { attemptsOf, type FoundRow, findBehind, findRowByKey, isOutdated, placeOfRow, rowOf } from './find.ts'
 import { forgetEntry } from './ledger.ts'
 
 /** Suspects that one claim looks at; those that need nothing any more are taken out of the ledger meanwhile. */
@@ -64,7 +64,7 @@ export function claimSuspect(
   claiming: Claiming,
 ): HeldBatch | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {
-    const row = findRow(db, known, key)
+    const row = findRowByKey(db, known, key)
     if (row !== null && !isOutdated(row)) return hold(db, known, [row], claiming, 1, true)
     forgetEntry(db, known.name, key)
   }

@@ -1,6 +1,6 @@
 import { type RowAnswer, readRowId } from '../../../model/row.ts'
 import type { BrokenDiscovery, RowClaimRequest, RowExchange, RowsExchanged } from '../../ports/rows.ts'
-import { pause } from '../../scripts/rows/discoveries.ts'
+import { pauseBroken } from '../../scripts/rows/discoveries.ts'
 import { driveOn } from '../file/scripts.ts'
 import { isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
@@ -153,7 +153,7 @@ function openHere(taking: Taking, { discoveries }: RowClaimRequest): KnownDiscov
 }
 
 function stop({ db, broken }: Taking, discovery: string, reason: string): void {
-  if (driveOn(db, pause(discovery, reason))) broken.push({ discovery, reason })
+  if (driveOn(db, pauseBroken(discovery, reason))) broken.push({ discovery, reason })
 }
 
 function inTurn(names: readonly string[], served: string | null): string[] {

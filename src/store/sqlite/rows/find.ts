@@ -37,7 +37,7 @@ export function findBehind(
     return exactRows(db, statements.find(from)).all(bound) as unknown as FoundRow[]
   const keys = db.sql(statements.findKeys(from)).raw(true).all(bound) as unknown as [string, string | null][]
   return keys.map(([key, place]) => {
-    const [, version, , ...rest] = findRow(db, known, key)!
+    const [, version, , ...rest] = findRowByKey(db, known, key)!
     return [key, version, place, ...rest]
   })
 }
@@ -73,7 +73,11 @@ function at(position: string | null): { position?: string } {
 }
 
 /** This one, if it is eligible. */
-export function findRow(db: Statements, { name, statements }: KnownDiscovery, key: string): FoundRow | null {
+export function findRowByKey(
+  db: Statements,
+  { name, statements }: KnownDiscovery,
+  key: string,
+): FoundRow | null {
   return (exactRows(db, statements.findRow()).get({ name, key }) as unknown as FoundRow | undefined) ?? null
 }
 

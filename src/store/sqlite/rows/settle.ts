@@ -1,10 +1,7 @@
-import { CHANGES_MAX, entryAfter, entryAfterChange, type LedgerEntry } from '../../../model/ledger.ts'
-import { returned as asIfNever, decide } from '../../../model/outcome.ts'
 import { type RowAnswer, type RowOutcome, type RowValues, readRowId } from '../../../model/row.ts'
-import type { Failure } from '../../../model/task.ts'
 import { ledgerEntryOf } from '../../ledger-row.ts'
-import { pause } from '../../scripts/rows/discoveries.ts'
-import { hasArrived, keepWaits } from '../../scripts/waits.ts'
+import { pauseBroken } from '../../scripts/rows/discoveries.ts'
+import { settlementOf } from '../../scripts/rows/settle.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { isBusy, isUnanswerable } from '../file/sql-errors.ts'
 import type { Statements } from '../file/statements.ts'
@@ -14,6 +11,9 @@ import { claimHeldBy, endClaim, type HeldRow, heldRow } from './held.ts'
 import { forgetEntry, readEntry, writeEntry } from './ledger.ts'
 import type { RowToSettle, Settling } from './row-to-settle.ts'
 import { bound, wrongColumns } from './values.ts'
+
+/** It gets the time as an argument. */
+const DIALECT = sqliteDialect(() => Number.NaN)
 
 /** Inside a write transaction. One after the other, unless all simply succeed, as they almost always do. */
 export function settleRows(
@@ -56,15 +56,13 @@ export function settleRow(
   if (version instanceof Error) {
     return paused(to, `where: ${known.rows.source.where} fails: ${version.message}`)
   }
-  if (version === null) return gone(to)
-  if (version !== held.version && outcome.kind !== 'later') {
-    const changed = editedMeanwhile(to, version, outcome)
-    if (changed !== null) return changed
+  if (version === null) {
+    forget(to)
+    return { kind: 'gone' }
   }
-  if (outcome.kind === 'failed') return failed(to, version, outcome.failure, outcome.retryAfterMs)
-  if (outcome.kind === 'later') return later(to, version, outcome)
-  if (outcome.kind === 'waits') return suspended(to, version, outcome)
-  return completed(to, version, outcome.values, outcome.retryAfterMs, effects)
+  const isEdited = version !== held.version
+  const problem = outcome.kind === 'completed' && !isEdited ? complete(to, outcome.values, effects) : ''
+  return problem === null ? { kind: 'done' } : unwritten(to, outcome, { version, isEdited, problem })
 }
 
 interface Row {
@@ -73,24 +71,15 @@ interface Row {
   held: HeldRow
 }
 
-function completed(
-  to: Row,
-  version: string,
-  values: RowValues,
-  retryAfterMs: number,
-  effects: () => void,
-): RowAnswer {
+/** Why the row is not done. Null: it is. */
+function complete(to: Row, values: RowValues, effects: () => void): string | null {
   const { db } = to.settling
-  const { discovery, key } = to.held
   db.sql('SAVEPOINT gleaner_row').run()
   const problem = writeDone(to, values, effects)
   if (problem !== null) db.sql('ROLLBACK TO gleaner_row').run()
   db.sql('RELEASE gleaner_row').run()
-  if (problem !== null)
-    return failed(to, version, { kind: 'error', message: problem, stack: null }, retryAfterMs)
-  endClaim(db, discovery, key)
-  forgetEntry(db, discovery, key)
-  return { kind: 'done' }
+  if (problem === null) forget(to)
+  return problem
 }
 
 /** What is wrong with these values for this row; null: they are written. What the effects throw is theirs. */
@@ -111,39 +100,20 @@ function writeDone(
   }
 }
 
-function failed(to: Row, version: string, failure: Failure, retryAfterMs: number | null): RowAnswer {
-  const { settling, held } = to
-  const transition = decide(held, { kind: 'failed', failure, retryAfterMs })
-  if (transition.to !== 'failed' && transition.to !== 'waiting')
-    throw new Error(`a row became ${transition.to}`)
-  remember(to, version, (before) => entryAfter(before, held.attempts, transition, settling.now))
-  return { kind: 'failed', failure, retryInMs: transition.to === 'waiting' ? transition.afterMs : null }
+/** The ledger speaks of the row as it is now: what its own handler wrote must not make it look edited. */
+function unwritten(
+  { settling: { db, now }, held }: Row,
+  outcome: RowOutcome,
+  { version, ...seen }: { version: string; isEdited: boolean; problem: string },
+): RowAnswer {
+  const { discovery, key } = held
+  const stored = readEntry(db, discovery, key)
+  const before = stored === undefined ? null : ledgerEntryOf(stored)
+  const { answer, entry } = driveOn(db, settlementOf(DIALECT, { held, before, ...seen }, outcome, now))
+  endClaim(db, discovery, key)
+  writeEntry(db, discovery, key, version, entry, now)
+  return answer
 }
-
-function later(to: Row, version: string, outcome: RowOutcome & { kind: 'later' }): RowAnswer {
-  const { settling, held } = to
-  const transition = decide(held, outcome)
-  if (transition.to !== 'waiting') throw new Error(`a row became ${transition.to}`)
-  remember(to, version, (before) => entryAfter(before, held.attempts, transition, settling.now))
-  return { kind: 'returned', afterMs: outcome.afterMs }
-}
-
-/** What it waits for may have come since its run ended: then it is due at once. */
-function suspended(to: Row, version: string, outcome: RowOutcome & { kind: 'waits' }): RowAnswer {
-  const { settling, held } = to
-  const { db, now } = settling
-  const arrived = driveOn(db, hasArrived(DIALECT, held.id, outcome.waits, now))
-  const transition = arrived ? asIfNever(held, null) : decide(held, outcome)
-  if (transition.to !== 'waiting' && transition.to !== 'suspended')
-    throw new Error(`a row became ${transition.to}`)
-  remember(to, version, (before) => entryAfter(before, held.attempts, transition, now))
-  if (arrived) return BACK_AT_ONCE
-  driveOn(db, keepWaits(DIALECT, held.id, outcome.waits, now))
-  return { kind: 'suspended' }
-}
-
-/** It gets the time as an argument. */
-const DIALECT = sqliteDialect(() => Number.NaN)
 
 const BACK_AT_ONCE: RowAnswer = { kind: 'returned', afterMs: 0 }
 
@@ -153,10 +123,9 @@ function returned({ settling: { db }, held }: Row): RowAnswer {
   return BACK_AT_ONCE
 }
 
-function gone({ settling: { db }, held: { discovery, key } }: Row): RowAnswer {
+function forget({ settling: { db }, held: { discovery, key } }: Row): void {
   endClaim(db, discovery, key)
   forgetEntry(db, discovery, key)
-  return { kind: 'gone' }
 }
 
 function paused(to: Row, reason: string): RowAnswer {
@@ -165,34 +134,8 @@ function paused(to: Row, reason: string): RowAnswer {
 }
 
 function pausedFor(db: Statements, discovery: string, reason: string): RowAnswer {
-  driveOn(db, pause(discovery, reason))
+  driveOn(db, pauseBroken(discovery, reason))
   return { kind: 'paused', reason }
-}
-
-/** Null: a failure that counts, because the row is edited each time: perhaps by the very handler that fails. */
-function editedMeanwhile(
-  to: Row,
-  version: string,
-  outcome: RowOutcome & { kind: 'completed' | 'failed' | 'waits' },
-): RowAnswer | null {
-  const { settling, held } = to
-  const entry = readEntry(settling.db, held.discovery, held.key)
-  const times = (entry?.changes ?? 0) + 1
-  const tooOften = times >= CHANGES_MAX
-  if (tooOften && outcome.kind === 'failed') return null
-  const afterMs = outcome.kind === 'waits' ? 0 : (outcome.retryAfterMs ?? 0)
-  remember(to, version, (before) => entryAfterChange(before, afterMs, settling.now))
-  return { kind: 'changed', times, backsOffMs: tooOften ? afterMs : null }
-}
-
-function remember(
-  { settling: { db, now }, held: { discovery, key } }: Row,
-  version: string,
-  next: (before: LedgerEntry | null) => LedgerEntry | null,
-): void {
-  endClaim(db, discovery, key)
-  const before = readEntry(db, discovery, key)
-  writeEntry(db, discovery, key, version, next(before === undefined ? null : ledgerEntryOf(before)), now)
 }
 
 /** Null: it is gone, or not eligible. An error: its condition fails on it. */

@@ -73,9 +73,7 @@ export function sourceSql(
   const place =
     order.length === 0 ? keyText : `json_array(${[...order.map(({ sql }) => sql), ...key].join(', ')})`
   const behind = order.length === 0 ? behindKey(key) : behindOrder(order, key)
-  const inOrder = [...order.map(({ sql, descending }) => (descending ? `${sql} DESC` : sql)), ...key].join(
-    ', ',
-  )
+  const inOrder = [...order.map(directed), ...key].join(', ')
   const indexed = index === null ? '' : ` INDEXED BY ${quoted(index)}`
   const present = key.map((part) => `${part} IS NOT NULL`).join(' AND ')
   return {
@@ -94,6 +92,10 @@ export function sourceSql(
        FROM ${table}${indexed} WHERE ${eligible} AND ${from === 'beginning' ? present : behind(from, position)} ORDER BY ${inOrder}`,
     joinNext: key.map((part, n) => `${part} = e.k${n}`).join(' AND '),
   }
+}
+
+function directed({ sql, descending }: OrderSql): string {
+  return descending ? `${sql} DESC` : sql
 }
 
 type Behind = (from: From, position: string) => string

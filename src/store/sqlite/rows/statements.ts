@@ -1,4 +1,4 @@
-import { type InSlots, inSlots, plansOf, type Step } from '../file/slots.ts'
+import { type InSlots, inSlots, type PlanStep, plansOf } from '../file/slots.ts'
 import type { Statements } from '../file/statements.ts'
 import { type From, quoted, type RowSource } from './source-sql.ts'
 
@@ -62,7 +62,7 @@ export class DiscoveryStatements {
     this.#findsByKey ??= loopsOf(
       db.raw
         .prepare(`EXPLAIN QUERY PLAN ${this.find('beginning')}`)
-        .all({ name: '', now: 0, count: 0, examined: 0 }) as Step[],
+        .all({ name: '', now: 0, count: 0, examined: 0 }) as PlanStep[],
     )
       .at(-1)!
       .startsWith('SEARCH ')
@@ -183,7 +183,7 @@ export function boundName(n: number): string {
 }
 
 /** The outermost ones, in their order. */
-function loopsOf(steps: readonly Step[]): string[] {
+function loopsOf(steps: readonly PlanStep[]): string[] {
   return steps
     .filter(({ parent, detail }) => parent === 0 && /^(SCAN|SEARCH) /.test(detail))
     .map(({ detail }) => detail)

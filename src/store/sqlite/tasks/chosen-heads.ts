@@ -1,11 +1,11 @@
 import { oneLine } from '../../lines.ts'
-import { hasChosenOrder, headsInChosenOrder, isBackwards, placedAnew } from '../../scripts/chosen-heads.ts'
+import { chosenHeads, hasChosenOrder, isBackwards, placedAnew } from '../../scripts/chosen-heads.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import type { Statements } from '../file/statements.ts'
 import type { ClaimScope } from '../limits/claim-scope.ts'
-import type { Candidate } from '../limits/limited-claim.ts'
 import { keyedHeads } from '../limits/ready-keys.ts'
-import type { Memory } from '../memory.ts'
+import type { Candidate } from './limited-claim.ts'
+import type { Memory } from './memory.ts'
 
 /** Places follow from what is stored. */
 const DIALECT = sqliteDialect(() => Number.NaN)
@@ -28,7 +28,7 @@ export function headsOfQueueInOrder(
   const lastFirst = isBackwards(stored, chosen)
   const { random } = queues
   const read = { stored, chosen, lanes: lanesOf(open.lanes, queue), tasks: open.orders!.tasks, count, random }
-  const heads = driveOn(db, headsInChosenOrder(DIALECT, read))
+  const heads = driveOn(db, chosenHeads(DIALECT, read))
   const plain: Candidate[] = heads.map(({ id, rank }) => ({ id, rank, queue }))
   if (!open.keyed) return plain
   const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, count, now)

@@ -1,11 +1,13 @@
 import { followerKey } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
+import type { ChangingTasks } from '../../scripts/task-changes.ts'
+import { native } from '../../sql/script.ts'
 import { storedKey } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
-import type { QueueCache } from '../order/queue-cache.ts'
 import { alikeInARow } from './alike.ts'
 import { enqueueHeld } from './held-key.ts'
 import type { LanePlace } from './lanes.ts'
+import type { QueueCache } from './queue-cache.ts'
 import { countNewTasks, Tally } from './tally.ts'
 
 /** Beyond this, an input has a row of its own: a change of status rewrites the task's whole row. */
@@ -253,3 +255,10 @@ class IdSequence {
     return this.last
   }
 }
+
+/** For scripts. */
+export const sqliteKeyHolders: ChangingTasks['keyHolders'] = (keys) =>
+  native((db: Statements) => {
+    const holders = keys.map((key) => [key, holderOf(db, key)] as const)
+    return new Map(holders.flatMap(([key, id]) => (id === null ? [] : [[key, String(id)] as const])))
+  })

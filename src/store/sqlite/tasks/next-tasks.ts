@@ -5,12 +5,12 @@ import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
 import { inTurn, lastInTurn, shareOf } from '../../turns.ts'
 import type { Statements } from '../file/statements.ts'
 import { type ClaimScope, isLimited, isOpen } from '../limits/claim-scope.ts'
-import type { Candidate } from '../limits/limited-claim.ts'
 import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/ready-keys.ts'
-import type { Memory } from '../memory.ts'
+import { type Head, headsOf, headsOfQueues, suspectsOf } from '../waiting/heads.ts'
+import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from '../waiting/non-empty.ts'
 import { headsOfQueueInOrder, isInChosenOrder } from './chosen-heads.ts'
-import { type Head, headsOf, headsOfQueues, suspectsOf } from './heads.ts'
-import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from './non-empty.ts'
+import type { Candidate } from './limited-claim.ts'
+import type { Memory } from './memory.ts'
 
 /** So many queues may turn out to be empty before the index is asked which have something. */
 const EMPTY_MAX = 16

@@ -10,7 +10,7 @@ import {
 import { native } from '../../sql/script.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import type { Statements } from '../file/statements.ts'
-import type { Memory } from '../memory.ts'
+import type { Memory } from './memory.ts'
 import type { Tally } from './tally.ts'
 
 /** The task, if this session holds it under this fence. */

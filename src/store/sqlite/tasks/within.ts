@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { InputError } from '../../../errors.ts'
 import type { Enqueued, NewTask, Within } from '../../ports/new-task.ts'
 import { insertAfter } from '../../scripts/flows/make.ts'
-import { sendSignal } from '../../scripts/signals.ts'
+import { deliverSignal } from '../../scripts/signals.ts'
 import { native } from '../../sql/script.ts'
 import { isLikeBetterSqlite3, isNodeSqlite } from '../drivers/adopt.ts'
 import type { SqliteDatabase, SqliteDriver } from '../drivers/driver.ts'
@@ -10,11 +10,10 @@ import { nameOf } from '../drivers/load.ts'
 import { nativeLibraries, twoSqlites } from '../drivers/second-library.ts'
 import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import { Statements } from '../file/statements.ts'
-import { sqliteKeyHolders } from '../manage/changing.ts'
-import { sqliteResuming } from '../manage/resuming.ts'
-import { QueueCache } from '../order/queue-cache.ts'
-import { type Intended, insertTasks } from './enqueue.ts'
+import { type Intended, insertTasks, sqliteKeyHolders } from './enqueue.ts'
 import { laneFor } from './lanes.ts'
+import { QueueCache } from './queue-cache.ts'
+import { sqliteResuming } from './resuming.ts'
 
 /** A user's connections, each with what was prepared on it; forgotten with the connection. */
 const known = new WeakMap<object, Place>()
@@ -58,7 +57,10 @@ export function withinTransaction(transaction: unknown, ours: OurDatabase, now: 
     signal(signal) {
       requireTransaction(raw, ours)
       const place = placeOf(raw, ours)
-      const answer = driveOn(place.db, sendSignal(sqliteDialect(now), sqliteResuming(place.intended), signal))
+      const answer = driveOn(
+        place.db,
+        deliverSignal(sqliteDialect(now), sqliteResuming(place.intended), signal),
+      )
       if (answer === 'resumes' && !ours.connections.has(raw)) ours.onEnqueued(raw)
       return answer
     },

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { Connection } from '../../../../src/store/sqlite/file/connection.ts'
-import { migrate } from '../../../../src/store/sqlite/file/migrate.ts'
 import { migrations } from '../../../../src/store/sqlite/migrations/index.ts'
+import { migrate } from '../../../../src/store/sqlite/migrations/migrate.ts'
 
 /**
  * Brings a file to a version that does not exist yet, by a long migration. Stops half-way, inside SQLite and inside
