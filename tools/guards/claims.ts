@@ -204,7 +204,7 @@ export const CLAIMS: readonly Guard[] = [
   {
     name: 'postgres: what is held is not claimed',
     promise: 'Two claimants never get the same task.',
-    file: 'src/store/postgres/tasks/take.ts',
+    file: 'src/store/postgres/waiting/conditions.ts',
     find: "const READY = 'in_line AND NOT suspect'",
     replace: "const READY = `status = 'queued' AND NOT suspect`",
     test: {
