@@ -31,6 +31,7 @@ const SECTIONS: readonly Section[] = [
       'guide/retry.md',
       'guide/steps.md',
       'guide/signals.md',
+      'guide/flows.md',
       'guide/batches.md',
       'guide/transactions.md',
       'guide/queues.md',
