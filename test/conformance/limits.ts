@@ -86,12 +86,12 @@ export const limits: Theme = (specify, expect) => {
   specify('half of the room that a limit leaves is prefetched, and counts', async (world) => {
     await limitQueue(world, concurrency(10), 'limited')
     await limitKeys(world, concurrency(10))
-    for (const of of [{ queue: 'limited' }, { limitKey: 'a' }]) {
-      await world.enqueueMany(20, of)
-      const worker = await world.worker({ queues: [of.queue ?? 'default'] })
+    for (const where of [{ queue: 'limited' }, { limitKey: 'a' }]) {
+      await world.enqueueMany(20, where)
+      const worker = await world.worker({ queues: [where.queue ?? 'default'] })
       const claims = await worker.claim(4, 20)
       expect(claims.map(({ started }) => started)).toEqual([...Array(4).fill(true), ...Array(3).fill(false)])
-      const other = await world.worker({ worker: 'worker:test:1', queues: [of.queue ?? 'default'] })
+      const other = await world.worker({ worker: 'worker:test:1', queues: [where.queue ?? 'default'] })
       expect(await other.claim(20)).toHaveLength(3)
       for (const claim of claims) await worker.complete(claim)
       expect(await other.claim(20)).toHaveLength(7)

@@ -34,9 +34,9 @@ export const pausing: Theme = (specify, expect) => {
     const { store } = world
     expect(await store.admin.holdsAhead(null)).toBe(false)
     const [, ahead] = await worker.claim(1, 1)
-    for (const of of [null, { queue: 'default' }]) expect(await store.admin.holdsAhead(of)).toBe(true)
-    for (const of of [{ queue: 'other' }, { discovery: 'default' }])
-      expect(await store.admin.holdsAhead(of)).toBe(false)
+    for (const source of [null, { queue: 'default' }]) expect(await store.admin.holdsAhead(source)).toBe(true)
+    for (const source of [{ queue: 'other' }, { discovery: 'default' }])
+      expect(await store.admin.holdsAhead(source)).toBe(false)
     await worker.giveBack(ahead!)
     expect(await store.admin.holdsAhead(null)).toBe(false)
   })

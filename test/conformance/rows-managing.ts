@@ -97,10 +97,10 @@ export const rowsManaging: Theme = (specify, expect) => {
     const worker = await rowWorker(world)
     expect(await world.store.admin.holdsAhead(null)).toBe(false)
     await worker.take(1, 1)
-    for (const of of [null, { discovery: 'tag-files' }])
-      expect(await world.store.admin.holdsAhead(of)).toBe(true)
-    for (const of of [{ discovery: 'other' }, { queue: 'default' }])
-      expect(await world.store.admin.holdsAhead(of)).toBe(false)
+    for (const source of [null, { discovery: 'tag-files' }])
+      expect(await world.store.admin.holdsAhead(source)).toBe(true)
+    for (const source of [{ discovery: 'other' }, { queue: 'default' }])
+      expect(await world.store.admin.holdsAhead(source)).toBe(false)
   })
 
   specify('a paused discovery gives nothing; what is held goes on', async (world) => {
