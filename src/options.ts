@@ -1,16 +1,109 @@
+import { type Duration, durationMs } from './duration.ts'
 import { type ErrorCode, InputError } from './errors.ts'
+import { describeValue } from './thrown.ts'
+
+/** The options of one object. */
+export interface Options {
+  /** Whose they are. */
+  of: string
+  names: readonly string[]
+}
+
+const declared: Options[] = []
+
+/** All options objects of the modules that are loaded: a test tries each of them with an unknown field, a misspelt one, and wrong values. */
+export function declaredOptions(): readonly Options[] {
+  return declared
+}
+
+/** Options whose types depend on each other, and stand with the function that takes them. */
+export type Parts<Names extends string> = Partial<Record<Names, unknown>>
+
+/** The only list of the options of an object. The compiler refuses it if the type has an option more or less. */
+export function declareOptions<T extends object>(
+  of: string,
+  names: { readonly [Name in keyof T]-?: true },
+): Options {
+  const options = { of, names: Object.keys(names) }
+  declared.push(options)
+  return options
+}
+
+type InMs<T> = { [Name in keyof T & string as `${Name}Ms`]-?: number }
+
+/** Options that are all durations, with their defaults. `read` answers with milliseconds. */
+export interface Durations<T> extends Options {
+  read(given: T, where: string): InMs<T>
+}
+
+/** The same for an object of durations: its names, and what each is by default. */
+export function declareDurations<T extends object>(
+  of: string,
+  defaults: { readonly [Name in keyof T]-?: Duration },
+): Durations<T> {
+  const options = {
+    of,
+    names: Object.keys(defaults),
+    read(given: T, where: string): InMs<T> {
+      refuseUnknown(given, options, where)
+      const all: [string, Duration][] = Object.entries(defaults)
+      const read = all.map(([name, otherwise]) => {
+        const value = (given as Record<string, Duration | undefined>)[name] ?? otherwise
+        return [`${name}Ms`, durationMs(value, `${where}.${name}`)]
+      })
+      return Object.fromEntries(read)
+    },
+  }
+  declared.push(options)
+  return options
+}
 
 /** A misspelled option must not be ignored: it is refused, and the error names the one that was probably meant. */
 export function refuseUnknown(
-  options: object,
-  known: readonly string[],
+  given: object,
+  { names }: Options,
   what: string,
   code: ErrorCode = 'BAD_OPTION',
 ): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (!isObject(given)) throw wrong(given, what, `Use an object of these options: ${names.join(', ')}.`, code)
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown === undefined) return
   const shown = JSON.stringify(unknown.slice(0, SHOWN_MAX))
-  throw new InputError(`${what} has no option ${shown}`, { code, hint: knownOptions(unknown, known) })
+  throw new InputError(`${what} has no option ${shown}`, { code, hint: knownOptions(unknown, names) })
+}
+
+const KINDS = {
+  boolean: 'Use true or false.',
+  string: 'Use a string.',
+  function: 'Use a function.',
+  object: 'Use an object.',
+  array: 'Use an array.',
+} as const
+
+/** Options of these types. One that was not given is as it is by default. */
+export function checkTypes(
+  given: object,
+  types: Readonly<Record<string, keyof typeof KINDS>>,
+  where: string,
+): void {
+  for (const [name, type] of Object.entries(types)) {
+    const value = (given as Record<string, unknown>)[name]
+    if (value === undefined || isOf(type, value)) continue
+    throw wrong(value, where === '' ? name : `${where}.${name}`, KINDS[type], 'BAD_OPTION')
+  }
+}
+
+function isOf(type: keyof typeof KINDS, value: unknown): boolean {
+  if (type === 'object') return isObject(value)
+  return type === 'array' ? Array.isArray(value) : typeof value === type
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function wrong(value: unknown, what: string, hint: string, code: ErrorCode): InputError {
+  return new InputError(`${what}: ${describeValue(value).slice(0, SHOWN_MAX)} is not valid`, { code, hint })
 }
 
 const SHOWN_MAX = 80

@@ -5,7 +5,8 @@ import { durationMs } from '../duration.ts'
 import type { GleanerOptions } from '../engine/gleaner.ts'
 import { checkOptions, GLEANER_OPTIONS } from '../engine/open.ts'
 import type { Role } from '../model/action.ts'
-import { knownOptions } from '../options.ts'
+import { RESTART_DEFAULT } from '../model/restart.ts'
+import { declareDurations, declareOptions, knownOptions } from '../options.ts'
 import { sqlitePath } from '../store/by-url/open.ts'
 import type { SqliteSettings } from '../store/sqlite/drivers/driver.ts'
 import { checkLibrary } from '../store/sqlite/drivers/load.ts'
@@ -13,11 +14,26 @@ import { type Environment, readEnvironment } from './environment.ts'
 import { badField, Fields, isObject } from './fields.ts'
 import { checkPools } from './pools.ts'
 import { type AccessToken, checkSecret, checkTokenList } from './tokens.ts'
-import type { Authorize, Config, ConfigOptions, SupervisorSettings } from './types.ts'
+import type {
+  AlertOptions,
+  Authorize,
+  Config,
+  ConfigOptions,
+  ServerOptions,
+  SupervisionLimits,
+  SupervisionTimings,
+  SupervisorOptions,
+  SupervisorSettings,
+} from './types.ts'
 
 const PORT_DEFAULT = 8356
 const ALERTS_EVERY_MS = 15_000
-const OWN = ['pools', 'server', 'supervisor', 'alerts'] as const
+const CONFIG = declareOptions<Omit<ConfigOptions, keyof GleanerOptions>>('the config', {
+  pools: true,
+  server: true,
+  supervisor: true,
+  alerts: true,
+})
 
 /** Everything that can be known to be wrong before anything is opened or started. */
 export function checkConfig(options: unknown, path: string, env: NodeJS.ProcessEnv): Config {
@@ -56,7 +72,7 @@ const MEANT: Record<string, string> = {
 }
 
 function refuseUnknownFields(options: Record<string, unknown>): void {
-  const known = [...GLEANER_OPTIONS, ...OWN]
+  const known = [...GLEANER_OPTIONS.names, ...CONFIG.names]
   const unknown = Object.keys(options).find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw badField(unknown, undefined, knownOptions(unknown, known, MEANT), 'is not an option')
@@ -64,7 +80,7 @@ function refuseUnknownFields(options: Record<string, unknown>): void {
 
 function checkEngine(options: ConfigOptions, path: string, given: Environment): GleanerOptions {
   const engine = Object.fromEntries(
-    Object.entries(options).filter(([name]) => !(OWN as readonly string[]).includes(name)),
+    Object.entries(options).filter(([name]) => !CONFIG.names.includes(name)),
   ) as unknown as GleanerOptions
   engine.sqlite = sqliteOf(engine, path)
   checkOptions(engine, 'the config')
@@ -109,10 +125,21 @@ function checkDiscoveries({ engine, pools }: Config): void {
   }
 }
 
+const SERVER = declareOptions<ServerOptions>('server', {
+  host: true,
+  port: true,
+  tokens: true,
+  authorize: true,
+  local: true,
+  token: true,
+  viewerToken: true,
+  hosts: true,
+  redact: true,
+})
+
 function checkServer(server: unknown, given: Environment): Config['server'] {
   if (server === false) return null
-  const names = ['host', 'port', 'tokens', 'authorize', 'local', 'token', 'viewerToken', 'hosts', 'redact']
-  const fields = new Fields(server, 'server', names, "{ host: '127.0.0.1', port: 8356 }")
+  const fields = new Fields(server, 'server', SERVER, "{ host: '127.0.0.1', port: 8356 }")
   return {
     host: given.host ?? fields.text('host', '127.0.0.1'),
     port: given.port ?? fields.whole('port', PORT_DEFAULT, 0, 65_535),
@@ -143,30 +170,36 @@ function authorizeIn(fields: Fields): Authorize | undefined {
   throw badField('server.authorize', authorize, 'Use a function: (request) => role, or null.')
 }
 
-/** Of all, because a config that names one of them is compared with the others. */
-const DEFAULTS_MS = { frame: 5_000, stale: 10_000, hung: 30_000 }
-export const SUPERVISION_TIMINGS = [
-  'frame',
-  'stale',
-  'hung',
-  'startup',
-  'drain',
-  'term',
-  'grace',
-  'backoff',
-  'backoffMax',
-  'window',
-  'registry',
-  'commands',
-] as const
+/** Whatever a config names is compared with what the others are by default. */
+export const SUPERVISION_TIMINGS = declareDurations<SupervisionTimings>('supervisor.timings', {
+  frame: '5s',
+  stale: '10s',
+  hung: '30s',
+  startup: '5m',
+  drain: '10s',
+  term: '5s',
+  grace: '5s',
+  backoff: RESTART_DEFAULT.baseMs,
+  backoffMax: RESTART_DEFAULT.maxMs,
+  window: RESTART_DEFAULT.windowMs,
+  registry: '5s',
+  commands: '1s',
+})
+const SUPERVISOR = declareOptions<SupervisorOptions>('supervisor', {
+  name: true,
+  timings: true,
+  limits: true,
+})
+const LIMITS = declareOptions<SupervisionLimits>('supervisor.limits', { inWindow: true, total: true })
+const ALERTS = declareOptions<AlertOptions>('alerts', {
+  every: true,
+  backlog: true,
+  errorRate: true,
+  stalledAfter: true,
+})
 
 function checkSupervisor(supervisor: unknown): SupervisorSettings {
-  const fields = new Fields(
-    supervisor,
-    'supervisor',
-    ['name', 'timings', 'limits'],
-    "{ timings: { drain: '30s' } }",
-  )
+  const fields = new Fields(supervisor, 'supervisor', SUPERVISOR, "{ timings: { drain: '30s' } }")
   const name = fields.get('name')
   return {
     name: name === undefined ? undefined : checkName(name, 'supervisor.name', 'BAD_CONFIG'),
@@ -176,17 +209,22 @@ function checkSupervisor(supervisor: unknown): SupervisorSettings {
 }
 
 function checkLimits(limits: unknown): SupervisorSettings['limits'] {
-  const names = ['inWindow', 'total'] as const
-  const fields = new Fields(limits, 'supervisor.limits', names, '{ inWindow: 5, total: 20 }')
-  const said = names.filter((name) => fields.get(name) !== undefined)
+  const fields = new Fields(limits, 'supervisor.limits', LIMITS, '{ inWindow: 5, total: 20 }')
+  const said = LIMITS.names.filter((name) => fields.get(name) !== undefined)
   return Object.fromEntries(said.map((name) => [name, fields.whole(name, 1, 1, 1_000_000)]))
 }
 
 function checkTimings(timings: unknown): SupervisorSettings['timings'] {
   const fields = new Fields(timings, 'supervisor.timings', SUPERVISION_TIMINGS, "{ drain: '30s' }")
-  const said = SUPERVISION_TIMINGS.filter((name) => fields.get(name) !== undefined)
-  const checked = Object.fromEntries(said.map((name) => [name, fields.intervalMs(name)]))
-  const { frame, stale, hung } = { ...DEFAULTS_MS, ...checked }
+  const said = SUPERVISION_TIMINGS.names.filter((name) => fields.get(name) !== undefined)
+  const checked: Record<string, number> = Object.fromEntries(
+    said.map((name) => [name, fields.intervalMs(name)]),
+  )
+  const {
+    frameMs: frame,
+    staleMs: stale,
+    hungMs: hung,
+  } = SUPERVISION_TIMINGS.read(checked, 'supervisor.timings')
   if (frame < stale && stale <= hung) return checked
   throw badField(
     'supervisor.timings',
@@ -197,12 +235,7 @@ function checkTimings(timings: unknown): SupervisorSettings['timings'] {
 }
 
 function checkAlerts(alerts: unknown): Config['alerts'] {
-  const fields = new Fields(
-    alerts,
-    'alerts',
-    ['every', 'backlog', 'errorRate', 'stalledAfter'],
-    '{ backlog: 100_000 }',
-  )
+  const fields = new Fields(alerts, 'alerts', ALERTS, '{ backlog: 100_000 }')
   const unlessOff = <T>(name: string, read: () => T): T | null => (fields.get(name) === false ? null : read())
   return {
     everyMs: fields.get('every') === undefined ? ALERTS_EVERY_MS : fields.intervalMs('every'),

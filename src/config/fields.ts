@@ -1,22 +1,22 @@
 import { shown } from '../define/names.ts'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { knownOptions } from '../options.ts'
+import { knownOptions, type Options } from '../options.ts'
 
 /** What a config says at one place, read field by field; an error names the place. */
 export class Fields {
   readonly #values: Record<string, unknown>
   readonly #where: string
 
-  /** Undefined: nothing was said at this place. `known`: the fields it may have. */
-  constructor(value: unknown, where: string, known: readonly string[], example: string) {
+  /** Undefined: nothing was said at this place. `names`: the fields it may have. */
+  constructor(value: unknown, where: string, { names }: Options, example: string) {
     this.#where = where
     if (value !== undefined && !isObject(value))
       throw badField(where, value, `Use an object, e.g. ${example}.`)
     this.#values = value ?? {}
-    const unknown = Object.keys(this.#values).find((name) => !known.includes(name))
+    const unknown = Object.keys(this.#values).find((name) => !names.includes(name))
     if (unknown !== undefined)
-      throw badField(`${this.at(unknown)}`, undefined, knownOptions(unknown, known), 'is not an option')
+      throw badField(`${this.at(unknown)}`, undefined, knownOptions(unknown, names), 'is not an option')
   }
 
   at(name: string): string {

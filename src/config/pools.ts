@@ -2,8 +2,9 @@ import { checkName } from '../define/names.ts'
 import { checkStrategies } from '../define/queue.ts'
 import { InputError } from '../errors.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import { declareOptions } from '../options.ts'
 import { badField, Fields, isObject } from './fields.ts'
-import type { Config, Pool, PoolProgram } from './types.ts'
+import type { Config, Pool, PoolOptions, PoolProgram } from './types.ts'
 
 const PROCESSES_MAX = 256
 const CONCURRENCY_MAX = 10_000
@@ -12,22 +13,22 @@ const ARGUMENTS_MAX = 100
 const ID_MAX = 2 ** 32 - 2
 /** Less than a process of Node's has: it would be replaced for ever. */
 const RSS_MIN = 64 * 2 ** 20
-const OPTIONS = [
-  'processes',
-  'concurrency',
-  'queues',
-  'discoveries',
-  'capabilities',
-  'strategies',
-  'resourceErrorLimit',
-  'command',
-  'env',
-  'uid',
-  'gid',
-  'batches',
-  'maxRss',
-  'maxItems',
-]
+const OPTIONS = declareOptions<PoolOptions>('pools', {
+  processes: true,
+  concurrency: true,
+  queues: true,
+  discoveries: true,
+  capabilities: true,
+  strategies: true,
+  resourceErrorLimit: true,
+  command: true,
+  env: true,
+  uid: true,
+  gid: true,
+  batches: true,
+  maxRss: true,
+  maxItems: true,
+})
 
 export function checkPools(pools: unknown): Pool[] {
   if (pools !== undefined && !isObject(pools))

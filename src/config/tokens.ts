@@ -1,6 +1,7 @@
 import { checkName, shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { ROLES, type Role } from '../model/action.ts'
+import { declareOptions, knownOptions } from '../options.ts'
 
 /** A caller that sends this token has this role. The name appears in the record of actions. */
 export interface AccessToken {
@@ -56,13 +57,20 @@ export function checkTokenList(tokens: unknown, where: string): AccessToken[] {
   return checked
 }
 
+const TOKEN = declareOptions<AccessToken>('tokens', {
+  name: true,
+  role: true,
+  token: true,
+  queues: true,
+  discoveries: true,
+})
+
 function checkToken(one: unknown, where: string): AccessToken {
-  const fields = ['name', 'role', 'token', 'queues', 'discoveries']
   if (typeof one !== 'object' || one === null)
     throw badToken(`${where}: ${shown(one)} is not a token`, `Use ${EXAMPLE}.`)
-  const unknown = Object.keys(one).find((name) => !fields.includes(name))
+  const unknown = Object.keys(one).find((name) => !TOKEN.names.includes(name))
   if (unknown !== undefined)
-    throw badToken(`${where}.${unknown} is not an option`, `The options are ${fields.join(', ')}.`)
+    throw badToken(`${where}.${unknown} is not an option`, knownOptions(unknown, TOKEN.names))
   const { name, role, token, queues, discoveries } = one as Record<string, unknown>
   if (!(ROLES as readonly unknown[]).includes(role))
     throw badToken(`${where}.role: ${shown(role)} is not a role`, `Use ${ROLES.join(' or ')}.`)

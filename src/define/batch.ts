@@ -1,9 +1,11 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import type { Resources } from './resource.ts'
 import type { Context } from './types.ts'
+
+const OPTIONS = declareOptions<BatchOptions>('batch', { size: true, wait: true, by: true })
 
 const SIZE_DEFAULT = 100
 const SIZE_MAX = 1_000
@@ -51,7 +53,7 @@ export function checkBatch(options: BatchOptions | undefined, what: string): Bat
   if (options === undefined) return null
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw bad(what, options, "Use an object, e.g. { size: 100, wait: '50ms' }.")
-  refuseUnknown(options, ['size', 'wait', 'by'], what, 'BAD_DEFINITION')
+  refuseUnknown(options, OPTIONS, what, 'BAD_DEFINITION')
   const { size = SIZE_DEFAULT, wait = WAIT_DEFAULT, by } = options
   if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX)
     throw bad(`${what}: size`, size, `Use a whole number from 1 to ${SIZE_MAX}.`)

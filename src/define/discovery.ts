@@ -3,7 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { ColumnValue } from '../model/row.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, type Parts, refuseUnknown } from '../options.ts'
 import {
   type BatchContext,
   type BatchDefinition,
@@ -79,21 +79,24 @@ export interface DiscoveryDefinition {
 /** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
 const BRAND = Symbol.for('gleaner.discovery')
 
-const OPTIONS = [
-  'name',
-  'table',
-  'key',
-  'where',
-  'version',
-  'orderBy',
-  'row',
-  'retry',
-  'timeout',
-  'uses',
-  'batch',
-  'run',
-  'done',
-]
+const OPTIONS = declareOptions<DiscoveryOptions & Parts<'row' | 'batch' | 'run' | 'done'>>(
+  'defineDiscovery',
+  {
+    name: true,
+    table: true,
+    key: true,
+    where: true,
+    version: true,
+    orderBy: true,
+    row: true,
+    retry: true,
+    timeout: true,
+    uses: true,
+    batch: true,
+    run: true,
+    done: true,
+  },
+)
 
 /** Rows of a table of your own that need work: workers find them, claim them, run your code, and mark them done. */
 // biome-ignore lint/complexity/noBannedTypes: no resources

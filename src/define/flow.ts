@@ -1,12 +1,13 @@
 import { InputError } from '../errors.ts'
 import { AFTER_MAX, FLOW_TASKS_MAX } from '../model/flow.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import type { AllOptions, EnqueueOptions, RunOptions } from './types.ts'
 
 /** What a child may be enqueued with: whatever makes no other task of it, and does not let it wait for others. */
-const OF_EACH = ['priority', 'requires', 'queue', 'retry', 'timeout']
-const OF_ONE = [...OF_EACH, 'key', 'keyScope', 'runAfter']
+const OF_EACH = { priority: true, requires: true, queue: true, retry: true, timeout: true } as const
+const RUN = declareOptions<RunOptions>('ctx.run', { ...OF_EACH, key: true, keyScope: true, runAfter: true })
+const ALL = declareOptions<AllOptions>('ctx.all', { ...OF_EACH, concurrency: true, onFailure: true })
 
 export interface CheckedAll {
   concurrency: number | null
@@ -16,14 +17,14 @@ export interface CheckedAll {
 }
 
 export function checkRun(options: RunOptions = {}): EnqueueOptions {
-  refuseUnknown(options, OF_ONE, 'ctx.run')
+  refuseUnknown(options, RUN, 'ctx.run')
   return options
 }
 
 export function checkAll(name: string, inputs: readonly unknown[], options: AllOptions = {}): CheckedAll {
   const what = `ctx.all ${shown(name)}`
   checkTasks(inputs, what)
-  refuseUnknown(options, [...OF_EACH, 'concurrency', 'onFailure'], what)
+  refuseUnknown(options, ALL, what)
   const { concurrency, onFailure = 'fail', ...enqueue } = options
   if (onFailure !== 'fail' && onFailure !== 'collect')
     throw bad(`${what}: onFailure is ${shown(onFailure)}`, "Use 'fail' or 'collect'.")

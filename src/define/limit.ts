@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { Limit, Rate } from '../model/limit.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { messageOf } from '../thrown.ts'
 import { shown } from './names.ts'
 
@@ -34,7 +34,7 @@ const COUNT_MAX = 1_000_000
 const PER_MAX_MS = 366 * 24 * 3_600_000
 const KEY_MAX = 200
 
-const OPTIONS = ['key', 'concurrency', 'rate']
+const OPTIONS = declareOptions<LimitOptions<unknown>>('limit', { key: true, concurrency: true, rate: true })
 const EXAMPLE = "e.g. { key: (input) => input.tenant, concurrency: 2, rate: { count: 10, per: '1s' } }."
 
 /** Null when the task has none. */

@@ -1,7 +1,7 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { type Ordering, type QueueSettings, STRATEGIES, type Strategy } from '../model/queue.ts'
-import { namesHint, refuseUnknown } from '../options.ts'
+import { declareOptions, namesHint, refuseUnknown } from '../options.ts'
 import { checkLimit, type RateOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
 
@@ -17,7 +17,12 @@ export interface QueueOptions {
   rate?: RateOptions | null
 }
 
-const OPTIONS = ['strategy', 'ageing', 'concurrency', 'rate']
+const OPTIONS = declareOptions<QueueOptions>('queues', {
+  strategy: true,
+  ageing: true,
+  concurrency: true,
+  rate: true,
+})
 
 export function checkQueues(queues: unknown): QueueSettings[] {
   if (!isObject(queues)) throw bad('queues', queues, "Use an object, e.g. { ml: { strategy: 'fifo' } }.")

@@ -1,6 +1,6 @@
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { checkName, shown } from './names.ts'
 
 declare const value: unique symbol
@@ -69,18 +69,18 @@ export type Uses = ReadonlyMap<string, ResourceDefinition>
 /** Shared by all copies of this package in a program, so that each recognises the other's definitions. */
 const BRAND = Symbol.for('gleaner.resource')
 
-const OPTIONS = [
-  'name',
-  'probe',
-  'load',
-  'unload',
-  'idleAfter',
-  'retryAfter',
-  'probeEvery',
-  'probeTimeout',
-  'loadTimeout',
-  'unloadTimeout',
-]
+const OPTIONS = declareOptions<ResourceOptions<unknown>>('defineResource', {
+  name: true,
+  probe: true,
+  load: true,
+  unload: true,
+  idleAfter: true,
+  retryAfter: true,
+  probeEvery: true,
+  probeTimeout: true,
+  loadTimeout: true,
+  unloadTimeout: true,
+})
 
 /** Declares something heavy that handlers use, such as a model or a connection. A process loads it once, when it is first needed. */
 export function defineResource<T>(options: ResourceOptions<T>): Resource<T> {

@@ -1,12 +1,18 @@
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { RETRY_DEFAULT, type RetryPolicy } from '../model/retry.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import type { Retry } from './types.ts'
 
 const ATTEMPTS_MAX = 1_000
-const OPTIONS = ['attempts', 'backoff', 'base', 'max', 'jitter']
+const OPTIONS = declareOptions<Retry>('retry', {
+  attempts: true,
+  backoff: true,
+  base: true,
+  max: true,
+  jitter: true,
+})
 const CURVES = ['fixed', 'linear', 'exponential']
 
 /** What a user said of retrying, checked; what he left out is left out. */

@@ -2,14 +2,19 @@ import type { StandardSchemaV1 as Std } from '@standard-schema/spec'
 import { durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { RetryPolicy } from '../model/retry.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { shown } from './names.ts'
 import { retryPolicy } from './retry.ts'
 import { checkSchema } from './task.ts'
 import type { StepOptions, WaitForOptions } from './types.ts'
 
 const NAME_MAX = 200
-const OPTIONS = ['retry', 'timeout', 'schema', 'atomic']
+const OPTIONS = declareOptions<StepOptions>('ctx.step', {
+  retry: true,
+  timeout: true,
+  schema: true,
+  atomic: true,
+})
 /** Without `retry` the attempt fails with the step, and the retry policy of the task applies. */
 const ONCE = { attempts: 1 }
 
@@ -50,7 +55,7 @@ export function checkSleep(name: string): void {
   checkStepName(name)
 }
 
-const WAIT_OPTIONS = ['schema', 'timeout']
+const WAIT_OPTIONS = declareOptions<WaitForOptions>('ctx.waitFor', { schema: true, timeout: true })
 
 export interface CheckedWait {
   name: string

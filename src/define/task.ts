@@ -4,7 +4,7 @@ import { InputError } from '../errors.ts'
 import type { Strategy } from '../model/queue.ts'
 import type { RetryPolicy } from '../model/retry.ts'
 import type { Requires } from '../model/task.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, type Parts, refuseUnknown } from '../options.ts'
 import { messageOf } from '../thrown.ts'
 import {
   type BatchContext,
@@ -22,24 +22,32 @@ import { checkRecurrence, type Recurrence } from './schedule.ts'
 import { isSchema } from './schema.ts'
 import type { Context, InputOf, ParsedOf, ResultOf, Task, TaskOptions } from './types.ts'
 
+const IMPLEMENTATION = declareOptions<Parts<'uses' | 'batch' | 'run'>>('implement', {
+  uses: true,
+  batch: true,
+  run: true,
+})
+
 const TIMEOUT_DEFAULT = '1h'
-const OPTIONS = [
-  'name',
-  'queue',
-  'input',
-  'output',
-  'retry',
-  'timeout',
-  'requires',
-  'uses',
-  'every',
-  'timezone',
-  'everyInput',
-  'limit',
-  'strategy',
-  'batch',
-  'run',
-]
+const OPTIONS = declareOptions<
+  TaskOptions & Parts<'input' | 'output' | 'everyInput' | 'limit' | 'batch' | 'run'>
+>('defineTask', {
+  name: true,
+  queue: true,
+  input: true,
+  output: true,
+  retry: true,
+  timeout: true,
+  requires: true,
+  uses: true,
+  every: true,
+  timezone: true,
+  everyInput: true,
+  limit: true,
+  strategy: true,
+  batch: true,
+  run: true,
+})
 
 /** What the engine sees of a definition. */
 export interface TaskDefinition {
@@ -166,7 +174,7 @@ export function implement(
     })
   }
   const what = `task ${definition.name}`
-  refuseUnknown(implementation ?? {}, ['uses', 'batch', 'run'], `implement: ${what}`, 'BAD_DEFINITION')
+  refuseUnknown(implementation ?? {}, IMPLEMENTATION, `implement: ${what}`, 'BAD_DEFINITION')
   const batch = checkBatch(implementation?.batch, `implement: ${what}: batch`)
   if (definition.batch !== null && batch === null)
     throw new InputError(`task ${definition.name} takes batches, and its implementation does not say so`, {

@@ -7,7 +7,7 @@ import type { StepRecord } from '../model/step.ts'
 import type { Page } from '../model/task.ts'
 import type { Meter } from '../observe/meter.ts'
 import { describeDiscoveries } from '../observe/rows.ts'
-import { refuseUnknown } from '../options.ts'
+import { checkTypes, declareOptions, type Parts, refuseUnknown } from '../options.ts'
 import { isProvedDead } from '../process-identity.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import { pauseDiscovery } from '../queue/pausing.ts'
@@ -59,11 +59,13 @@ export function discoveryManagement(
   return {
     list: () => describeDiscoveries(store),
     stats: async (name) => readStats(store, meter, named(name)),
-    async rows(name, { limit, cursor, ...filter } = {}) {
-      return store.rows.listRows(named(name), checkFilter(filter), pageRequest({ limit, cursor }))
+    async rows(name, query = {}) {
+      refuseUnknown(query, ROWS, 'rows')
+      return store.rows.listRows(named(name), checkFilter(query), pageRequest(query))
     },
     async row(name, key, options = {}) {
-      refuseUnknown(options, ['needsWork'], 'row')
+      refuseUnknown(options, ROW, 'row')
+      checkTypes(options, { needsWork: 'boolean' }, 'row')
       const { needsWork = false } = options
       return store.rows[needsWork ? 'getRow' : 'findRow'](named(name), String(key))
     },
@@ -105,11 +107,10 @@ function named(name: unknown): string {
   return checkName(name, 'discovery', 'UNKNOWN_DISCOVERY')
 }
 
-function checkFilter(filter: { state?: RowState }): { state?: RowState } {
-  const unknown = Object.keys(filter).find((option) => option !== 'state')
-  if (unknown !== undefined)
-    throw bad(`rows has no option ${shown(unknown)}`, 'Valid options: state, limit, cursor.')
-  const { state } = filter
+const ROW = declareOptions<Parts<'needsWork'>>('row', { needsWork: true })
+const ROWS = declareOptions<RowQuery>('rows', { state: true, limit: true, cursor: true })
+
+function checkFilter({ state }: RowQuery): { state?: RowState } {
   if (state === undefined) return {}
   if (ROW_STATES.includes(state)) return { state }
   throw bad(`state: ${shown(state)} is not valid`, `Use one of: ${ROW_STATES.join(', ')}.`)

@@ -1,13 +1,22 @@
 import { checkName, shown } from '../define/names.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { knownOptions, refuseUnknown } from '../options.ts'
+import { checkTypes, declareOptions, knownOptions, refuseUnknown } from '../options.ts'
 import type { ManualClaimRequest } from '../worker/claims/manual-claim-request.ts'
 import type { ClaimOptions } from './gleaner.ts'
 import { bad } from './settings.ts'
 import type { KnownDefinitions } from './work-options.ts'
 
-const OPTIONS = ['queues', 'names', 'discoveries', 'capabilities', 'limit', 'wait', 'worker', 'lease']
+const OPTIONS = declareOptions<ClaimOptions>('claim', {
+  queues: true,
+  names: true,
+  discoveries: true,
+  capabilities: true,
+  limit: true,
+  wait: true,
+  worker: true,
+  lease: true,
+})
 const LIMIT_MAX = 1_000
 export const LEASE_MAX_MS = 10 * 60_000
 
@@ -27,6 +36,7 @@ export function checkClaim(
 ): ManualClaimRequest {
   if (typeof options !== 'object' || options === null) throw bad('claim', options, "Use { queues: ['ml'] }.")
   refuseUnknown(options, OPTIONS, 'claim')
+  checkTypes(options, { capabilities: 'object' }, '')
   const { limit = 1, capabilities = {}, wait = 0, worker = asking.worker } = options
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
     throw bad('limit', limit, `Use a whole number from 1 to ${LIMIT_MAX}.`)

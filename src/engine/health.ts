@@ -2,11 +2,20 @@ import { InputError } from '../errors.ts'
 import type { ComponentRecord, HealthRecord } from '../model/health.ts'
 import type { Page } from '../model/task.ts'
 import { HEALTHS } from '../model/worker.ts'
-import { refuseUnknown } from '../options.ts'
+import { checkTypes, declareOptions, refuseUnknown } from '../options.ts'
 import { type PageOptions, pageRequest } from '../queue/manage.ts'
 import type { HealthFilter, NewHealthNote } from '../store/ports/health.ts'
 import type { SessionStore } from '../store/ports/sessions.ts'
 import { describeValue } from '../thrown.ts'
+
+const OPTIONS = declareOptions<HealthQuery>('health.history', {
+  component: true,
+  changes: true,
+  since: true,
+  until: true,
+  limit: true,
+  cursor: true,
+})
 
 /** Which lines of the history of health to read. */
 export interface HealthQuery extends PageOptions {
@@ -36,7 +45,8 @@ export function healthManagement(store: SessionStore): HealthManagement {
   return {
     components: () => store.components(),
     async history(query = {}) {
-      refuseUnknown(query, ['component', 'changes', 'since', 'until', 'limit', 'cursor'], 'health.history')
+      refuseUnknown(query, OPTIONS, 'health.history')
+      checkTypes(query, { component: 'string', changes: 'boolean' }, 'health.history')
       const { component, changes, since, until, ...page } = query
       const filter: HealthFilter = {
         component,

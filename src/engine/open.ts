@@ -12,7 +12,7 @@ import type { QueueSettings } from '../model/queue.ts'
 import { Meter } from '../observe/meter.ts'
 import { metricsOf } from '../observe/metrics.ts'
 import { Tracing } from '../observe/tracing.ts'
-import { refuseUnknown } from '../options.ts'
+import { checkTypes, declareOptions, refuseUnknown } from '../options.ts'
 import { Batches } from '../queue/batch.ts'
 import { Enqueuer } from '../queue/enqueue.ts'
 import { PendingResults, TaskHandle } from '../queue/handle.ts'
@@ -28,7 +28,7 @@ import type { Store } from '../store/ports/store.ts'
 import { adoptConnection } from '../store/sqlite/drivers/adopt.ts'
 import { checkSqlite } from '../store/sqlite/drivers/load.ts'
 import { Emitter } from '../worker/attempt/events.ts'
-import type { RunHooks, StepHooks } from '../worker/attempt/hooks.ts'
+import type { Hooks, RunHooks, StepHooks } from '../worker/attempt/hooks.ts'
 import type { RunWatch } from '../worker/in-flight.ts'
 import { CrashIsolation } from '../worker/isolation/crash-isolation.ts'
 import { Keeper, type StartKeeper } from '../worker/keeper/keeper.ts'
@@ -44,21 +44,23 @@ import { INSIDE, type Inside } from './inside.ts'
 import { bad, checkLimits, checkPostgres, checkTelemetry, checkTimings } from './settings.ts'
 import { checkResources, checkWork, sourcesOf } from './work-options.ts'
 
-export const GLEANER_OPTIONS = [
-  'database',
-  'postgres',
-  'sqlite',
-  'tasks',
-  'discoveries',
-  'queues',
-  'durability',
-  'payloadLimit',
-  'limits',
-  'retention',
-  'hooks',
-  'telemetry',
-  'timings',
-]
+const HOOKS = declareOptions<Hooks>('hooks', { onFailure: true, aroundRun: true })
+
+export const GLEANER_OPTIONS = declareOptions<GleanerOptions>('openGleaner', {
+  database: true,
+  postgres: true,
+  sqlite: true,
+  tasks: true,
+  discoveries: true,
+  queues: true,
+  durability: true,
+  payloadLimit: true,
+  limits: true,
+  retention: true,
+  hooks: true,
+  telemetry: true,
+  timings: true,
+})
 
 /** Opens the database (and creates the tables, the first time). Close it when you are done. */
 export async function openGleaner(options: GleanerOptions | ConnectedOptions): Promise<Gleaner> {
@@ -297,6 +299,7 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
   if (typeof options !== 'object' || options === null)
     throw bad(caller, options, "Give { database: 'sqlite:…' }.")
   refuseUnknown(options, GLEANER_OPTIONS, caller)
+  checkTypes(options, { tasks: 'array', discoveries: 'array' }, '')
   const {
     durability = 'full',
     payloadLimit = PAYLOAD_MAX_BYTES,
@@ -309,7 +312,8 @@ export function checkOptions(options: Omit<GleanerOptions, 'database'>, caller =
     throw bad('durability', durability, "Use 'full' or 'normal'.")
   if (!Number.isInteger(payloadLimit) || payloadLimit < 1)
     throw bad('payloadLimit', payloadLimit, 'Use a number of bytes.')
-  refuseUnknown(hooks, ['onFailure', 'aroundRun'], 'hooks')
+  refuseUnknown(hooks, HOOKS, 'hooks')
+  checkTypes(hooks, { onFailure: 'function', aroundRun: 'function' }, 'hooks')
   const known = { registry: new TaskRegistry(tasks), discoveries: new DiscoveryRegistry(discoveries) }
   checkResources(known)
   const queues = checkQueues(options.queues ?? {})

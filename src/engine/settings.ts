@@ -2,26 +2,28 @@ import { shown } from '../define/names.ts'
 import type { Telemetry } from '../define/telemetry.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { refuseUnknown } from '../options.ts'
+import { checkTypes, declareDurations, declareOptions, refuseUnknown } from '../options.ts'
 import type { PostgresSettings, SizeLimits, TimingOptions } from './gleaner.ts'
 
-const TIMINGS = [
-  'lease',
-  'sweep',
-  'grace',
-  'idleMin',
-  'idleMax',
-  'poll',
-  'metrics',
-  'repair',
-  'prune',
-  'query',
-]
+const LIMITS = declareOptions<SizeLimits>('limits', { stepBytes: true })
+
+const TIMINGS = declareDurations<TimingOptions>('timings', {
+  lease: '30s',
+  sweep: '2s',
+  grace: '5s',
+  idleMin: '1s',
+  idleMax: '30s',
+  poll: '1s',
+  metrics: '5s',
+  prune: '1m',
+  repair: '30s',
+  query: '20s',
+})
 
 const STEP_BYTES = 262_144
 
 export function checkLimits(limits: SizeLimits) {
-  refuseUnknown(limits, ['stepBytes'], 'limits')
+  refuseUnknown(limits, LIMITS, 'limits')
   const { stepBytes = STEP_BYTES } = limits
   if (!Number.isInteger(stepBytes) || stepBytes < 1)
     throw bad('limits.stepBytes', stepBytes, 'Use a number of bytes.')
@@ -29,21 +31,8 @@ export function checkLimits(limits: SizeLimits) {
 }
 
 export function checkTimings(timings: TimingOptions) {
-  refuseUnknown(timings, TIMINGS, 'timings')
-  const ms = (name: keyof TimingOptions, otherwise: Duration) =>
-    durationMs(timings[name] ?? otherwise, `timings.${name}`)
-  return {
-    leaseMs: ms('lease', '30s'),
-    sweepMs: ms('sweep', '2s'),
-    graceMs: ms('grace', '5s'),
-    idleMinMs: ms('idleMin', '1s'),
-    idleMaxMs: ms('idleMax', '30s'),
-    pollMs: ms('poll', '1s'),
-    metricsMs: ms('metrics', '5s'),
-    pruneMs: ms('prune', '1m'),
-    repairMs: ms('repair', '30s'),
-    queryMs: positive(ms('query', '20s'), 'timings.query'),
-  }
+  const read = TIMINGS.read(timings, 'timings')
+  return { ...read, queryMs: positive(read.queryMs, 'timings.query') }
 }
 
 function positive(ms: number, what: string): number {
@@ -58,19 +47,21 @@ export function checkTelemetry(telemetry: unknown): Telemetry | undefined {
   throw bad('telemetry', telemetry, "Use openTelemetry() of 'gleaner/telemetry'.")
 }
 
-const POSTGRES_OPTIONS = [
-  'schema',
-  'poolSize',
-  'statementTimeout',
-  'lockTimeout',
-  'connectTimeout',
-  'notify',
-  'wakeTriggers',
-  'ssl',
-]
+const POSTGRES_OPTIONS = declareOptions<PostgresSettings>('postgres', {
+  schema: true,
+  poolSize: true,
+  statementTimeout: true,
+  lockTimeout: true,
+  connectTimeout: true,
+  notify: true,
+  wakeTriggers: true,
+  ssl: true,
+})
 
 export function checkPostgres(settings: PostgresSettings) {
   refuseUnknown(settings, POSTGRES_OPTIONS, 'postgres')
+  checkTypes(settings, { schema: 'string', notify: 'boolean', wakeTriggers: 'boolean' }, 'postgres')
+  if (typeof settings.ssl !== 'boolean') checkTypes(settings, { ssl: 'object' }, 'postgres')
   return postgresOptions(settings)
 }
 

@@ -4,7 +4,7 @@ import { checkDistinct } from '../define/resource.ts'
 import type { DiscoveryRegistry } from '../discovery/registry.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { chosenOrders } from '../model/chosen-order.ts'
-import { refuseUnknown } from '../options.ts'
+import { checkTypes, declareOptions, refuseUnknown } from '../options.ts'
 import type { TaskRegistry } from '../queue/registry.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { Batched } from '../worker/attempt/attempt.ts'
@@ -18,7 +18,14 @@ import { bad } from './settings.ts'
 const CONCURRENCY_DEFAULT = 10
 /** One or two may be chance. */
 const RESOURCE_ERROR_LIMIT = 10
-const OPTIONS = ['queues', 'discoveries', 'concurrency', 'capabilities', 'strategies', 'resourceErrorLimit']
+const OPTIONS = declareOptions<WorkOptions>('work', {
+  queues: true,
+  discoveries: true,
+  concurrency: true,
+  capabilities: true,
+  strategies: true,
+  resourceErrorLimit: true,
+})
 const CONCURRENCY_MAX = 10_000
 
 export interface KnownDefinitions {
@@ -35,6 +42,7 @@ export function checkResources({ registry, discoveries }: KnownDefinitions): voi
 /** What a worker is to serve, checked. Who names queues or discoveries means only those; who names neither means all. */
 export function checkWork(options: WorkOptions, known: KnownDefinitions) {
   refuseUnknown(options, OPTIONS, 'work')
+  checkTypes(options, { capabilities: 'object' }, '')
   const { concurrency = CONCURRENCY_DEFAULT, capabilities = {} } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw bad('concurrency', concurrency, `Use a whole number from 1 to ${CONCURRENCY_MAX}.`)

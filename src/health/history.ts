@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import type { HealthChange, HealthStatus, SeenHealth } from './status.ts'
+
+const OPTIONS = declareOptions<HistoryOptions>('history', { gleaner: true, interval: true })
 
 /** One line of the history: a change, or the status of a component when the monitor wrote down all of them. */
 export interface HealthNote {
@@ -54,7 +56,7 @@ export function historySettings(options: HistoryOptions): { target: HistoryTarge
       code: 'BAD_OPTION',
       hint: "Use { history: gleaner } or { history: { gleaner, interval: '30s' } }.",
     })
-  refuseUnknown(known, ['gleaner', 'interval'], 'history')
+  refuseUnknown(known, OPTIONS, 'history')
   const snapshotMs = durationMs(interval, 'history.interval')
   if (snapshotMs < SNAPSHOT_MIN_MS)
     throw new InputError(`history.interval: ${snapshotMs} ms is too short`, {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { describeValue } from '../thrown.ts'
 import { HealthHistory, type HistoryOptions, historySettings } from './history.ts'
 import {
@@ -11,6 +11,8 @@ import {
   type HealthStatus,
   type SeenHealth,
 } from './status.ts'
+
+const OPTIONS = declareOptions<HealthMonitorOptions>('HealthMonitor', { interval: true, history: true })
 
 /** What a monitor reports to `on`. */
 export interface HealthEvents {
@@ -58,7 +60,7 @@ export class HealthMonitor {
   #cancel: (() => void) | undefined
 
   constructor(options: HealthMonitorOptions = {}, clock: Clock = systemClock) {
-    refuseUnknown(options, ['interval', 'history'], 'HealthMonitor')
+    refuseUnknown(options, OPTIONS, 'HealthMonitor')
     this.#clock = clock
     this.#intervalMs = durationMs(options.interval ?? INTERVAL, 'interval')
     if (this.#intervalMs < INTERVAL_MIN_MS)

@@ -1,4 +1,5 @@
 import { systemClock } from '../clock.ts'
+import { checkTypes, declareOptions, type Parts } from '../options.ts'
 import { type CopyOptions, copyTables, sourcePath } from '../store/by-url/copy.ts'
 import { diagnose } from '../store/by-url/diagnosis.ts'
 import { openStore } from '../store/by-url/open.ts'
@@ -6,19 +7,22 @@ import type { Copied } from '../store/copied-tables.ts'
 import { known } from './manage.ts'
 import { Sweeper } from './sweeper.ts'
 
+const OPTIONS = declareOptions<CopyOptions & Parts<'from' | 'to'>>('copyDatabase', {
+  from: true,
+  to: true,
+  postgres: true,
+  sqlite: true,
+  dryRun: true,
+  onProgress: true,
+})
+
 /**
  * From one machine to several: `copyDatabase({ from: 'sqlite:./app.db', to: 'postgres://…' })` takes all that the engine keeps into an
  * empty schema of PostgreSQL. Refused while anybody works on the source, which stays as it is. All of it is there at the end, or nothing.
  */
 export async function copyDatabase(options: { from: string; to: string } & CopyOptions): Promise<Copied> {
-  const { from, to, ...rest } = known('copyDatabase', options, [
-    'from',
-    'to',
-    'postgres',
-    'sqlite',
-    'dryRun',
-    'onProgress',
-  ])
+  const { from, to, ...rest } = known(options, OPTIONS)
+  checkTypes(options, { from: 'string', to: 'string' }, 'copyDatabase')
   if (rest.dryRun !== true) await giveBackWhatTheDeadHeld(from, { sqlite: rest.sqlite })
   return copyTables(from, to, rest)
 }

@@ -1,6 +1,7 @@
 import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import type { Retention } from '../model/retention.ts'
+import { checkTypes, declareOptions, type Options, type Parts, refuseUnknown } from '../options.ts'
 import type {
   Backup,
   BackupRecord,
@@ -51,24 +52,24 @@ export interface Caretaker {
 export function maintenanceManagement({ store, pruner, retention, close }: Caretaker): MaintenanceManagement {
   return {
     async backup(path, options = {}) {
-      const { overwrite = false, onProgress } = known('backup', options, ['overwrite', 'onProgress'])
+      const { overwrite = false, onProgress } = known(options, BACKUP)
       checkFlag('backup: overwrite', overwrite)
       return store.backup(checkPath('backup', path), { overwrite, onProgress })
     },
     backups: () => store.backups(),
     async restore(path, options = {}) {
-      const { onProgress } = known('restore', options, ['onProgress'])
+      const { onProgress } = known(options, RESTORE)
       await store.restore(checkPath('restore', path), { leave: close, onProgress })
     },
     check: () => store.check(),
     async optimize(options = {}) {
-      const { vacuum } = known('optimize', options, ['vacuum'])
+      const { vacuum } = known(options, OPTIMIZE)
       checkFlag('optimize: vacuum', vacuum ?? false)
       return store.optimize({ vacuum })
     },
     checkpoint: () => store.checkpoint(),
     async prune(options, watch = {}) {
-      const { onProgress } = known('prune', watch, ['onProgress'])
+      const { onProgress } = known(watch, PRUNE)
       const keep = options === undefined ? retention : pruningOf(options)
       return { removed: await pruner.prune(keep, (removed) => onProgress?.({ removed })) }
     },
@@ -83,13 +84,18 @@ export function checkPath(verb: string, path: unknown): string {
   })
 }
 
-export function known<O extends object>(verb: string, options: O, names: readonly string[]): O {
-  const unknown = Object.keys(options).find((name) => !names.includes(name))
-  if (unknown === undefined) return options
-  throw new InputError(`${verb} has no option ${shown(unknown)}`, {
-    code: 'BAD_OPTION',
-    hint: `Valid options: ${names.join(', ')}.`,
-  })
+const BACKUP = declareOptions<Parts<'overwrite' | 'onProgress'>>('backup', {
+  overwrite: true,
+  onProgress: true,
+})
+const RESTORE = declareOptions<Parts<'onProgress'>>('restore', { onProgress: true })
+const OPTIMIZE = declareOptions<Parts<'vacuum'>>('optimize', { vacuum: true })
+const PRUNE = declareOptions<Parts<'onProgress'>>('prune', { onProgress: true })
+
+export function known<O extends object>(given: O, options: Options): O {
+  refuseUnknown(given, options, options.of)
+  checkTypes(given, { onProgress: 'function' }, options.of)
+  return given
 }
 
 function checkFlag(what: string, value: unknown): void {

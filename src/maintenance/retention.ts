@@ -3,6 +3,7 @@ import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { Keep, Retention } from '../model/retention.ts'
 import { FINISHED_STATUSES, type FinishedStatus } from '../model/task.ts'
+import { declareOptions, knownOptions, type Parts } from '../options.ts'
 
 /** `'7d'` since it finished; the newest `count` of each queue; both, whichever is reached first; `false`: forever. */
 export type KeepOption = Duration | false | { age?: Duration; count?: number }
@@ -20,6 +21,12 @@ export interface RetentionOptions {
 /** What failed is looked into, perhaps after a holiday; what was cancelled somebody knows of already. */
 const DEFAULTS: Record<FinishedStatus, KeepOption> = { completed: '7d', failed: '30d', cancelled: '7d' }
 
+const RETENTION = declareOptions<RetentionOptions>('retention', {
+  completed: true,
+  failed: true,
+  cancelled: true,
+})
+const KEEP = declareOptions<Parts<'age' | 'count'>>('retention of a status', { age: true, count: true })
 const FOR_EVER: Keep = { ageMs: null, count: null }
 
 /** As given to openGleaner: what is not said is as usual. */
@@ -36,14 +43,9 @@ export function pruningOf(options: RetentionOptions): Retention {
 function given(options: RetentionOptions, what: string): RetentionOptions {
   if (typeof options !== 'object' || options === null)
     throw bad(what, options, "Use { completed: '7d' }, or false to keep everything.")
-  const unknown = Object.keys(options).find((name) => !isStatus(name))
-  if (unknown !== undefined)
-    throw bad(`${what}: status`, unknown, `There are: ${FINISHED_STATUSES.join(', ')}.`)
+  const unknown = Object.keys(options).find((name) => !RETENTION.names.includes(name))
+  if (unknown !== undefined) throw bad(`${what}: status`, unknown, knownOptions(unknown, RETENTION.names))
   return Object.fromEntries(Object.entries(options).filter(([, option]) => option !== undefined))
-}
-
-function isStatus(name: string): boolean {
-  return (FINISHED_STATUSES as readonly string[]).includes(name)
 }
 
 function keepingAll(options: RetentionOptions): Retention {
@@ -55,9 +57,9 @@ function keepOf(option: KeepOption | undefined, status: string): Keep {
   if (option === undefined || option === false) return FOR_EVER
   if (typeof option !== 'object') return { ageMs: durationMs(option, status), count: null }
   if (option === null) throw bad(status, option, "Use '7d', { age: '7d', count: 1000 }, or false.")
-  const { age, count, ...rest } = option
-  const unknown = Object.keys(rest)[0]
-  if (unknown !== undefined) throw bad(`${status}: option`, unknown, 'Valid options: age, count.')
+  const unknown = Object.keys(option).find((name) => !KEEP.names.includes(name))
+  if (unknown !== undefined) throw bad(`${status}: option`, unknown, knownOptions(unknown, KEEP.names))
+  const { age, count } = option
   if (count !== undefined && (!Number.isInteger(count) || count < 0))
     throw bad(`${status}.count`, count, 'Use a whole number of tasks.')
   return { ageMs: age === undefined ? null : durationMs(age, `${status}.age`), count: count ?? null }

@@ -2,6 +2,7 @@ import { shown } from '../define/names.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { firstMinute, type Metrics, MINUTE_MS, summarise } from '../model/metrics.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import type { AdminStore } from '../store/ports/admin.ts'
 import type { Meter } from './meter.ts'
 
@@ -26,9 +27,10 @@ export async function metricsOf(
   return summarise(readings, firstMinute(readings.now, windowMs))
 }
 
+const METRICS = declareOptions<MetricsOptions>('metrics', { window: true })
+
 function checkOptions(options: MetricsOptions): number {
-  const unknown = Object.keys(options).find((name) => name !== 'window')
-  if (unknown !== undefined) throw bad(`metrics has no option ${shown(unknown)}`, 'Valid option: window.')
+  refuseUnknown(options, METRICS, 'metrics')
   const windowMs = durationMs(options.window ?? WINDOW_DEFAULT, 'window')
   if (windowMs >= MINUTE_MS && windowMs <= WINDOW_MAX_MS) return windowMs
   throw bad(`window: ${shown(options.window)} is not valid`, "Use '1m' to '1d'.")

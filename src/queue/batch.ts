@@ -14,7 +14,7 @@ import {
   unsuccessfulOf,
 } from '../model/flow.ts'
 import type { Failure, Page } from '../model/task.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import type { Change } from '../store/ports/change.ts'
 import type { NewTask } from '../store/ports/new-task.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -114,7 +114,12 @@ export interface BatchTask {
   error: Failure | null
 }
 
-const OPTIONS = ['then', 'catch', 'concurrency']
+const OPTIONS = declareOptions<StartBatchOptions<unknown>>('gleaner.batch', {
+  // biome-ignore lint/suspicious/noThenProperty: a batch has such an option
+  then: true,
+  catch: true,
+  concurrency: true,
+})
 
 interface BatchServices {
   store: Pick<Store, 'flows' | 'tasks' | 'onChange'>

@@ -1,6 +1,6 @@
-import { shown } from '../define/names.ts'
 import { InputError } from '../errors.ts'
 import { FINISHED_STATUSES, type TaskStatus } from '../model/task.ts'
+import { checkTypes, declareOptions, refuseUnknown } from '../options.ts'
 import type { BulkChange, BulkStepDone, Refusal, TaskFilter, TaskStore } from '../store/ports/tasks.ts'
 import { checkQuery, refuseContradictions, type TaskQuery } from './task-query.ts'
 
@@ -99,7 +99,8 @@ function filtersOf(
   query: TaskQuery,
   options: BulkOptions,
 ): (TaskFilter & { status: TaskStatus })[] {
-  refuseUnknown(change, options)
+  refuseUnknown(options, OPTIONS, `${change}All`)
+  checkTypes(options, { dryRun: 'boolean', all: 'boolean', onProgress: 'function' }, `${change}All`)
   const filter = checkQuery(query)
   const { status } = filter
   if (Object.keys(filter).length === 0 && options.all !== true) {
@@ -131,13 +132,11 @@ function checked<F extends TaskFilter>(filter: F): F {
   return filter
 }
 
-const OPTIONS = ['dryRun', 'all', 'onProgress']
-
-function refuseUnknown(change: BulkChange, options: BulkOptions): void {
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined)
-    throw bad(`${change}All has no option ${shown(unknown)}`, `There are: ${OPTIONS.join(', ')}.`)
-}
+const OPTIONS = declareOptions<BulkOptions>('a change of many tasks', {
+  dryRun: true,
+  all: true,
+  onProgress: true,
+})
 
 function bad(message: string, hint: string): InputError {
   return new InputError(message, { code: 'BAD_OPTION', hint })

@@ -12,26 +12,26 @@ import { InputError } from '../errors.ts'
 import { readExactly } from '../exact-json.ts'
 import type { WhenHeld } from '../model/held-key.ts'
 import { PRIORITY_DEFAULT, PRIORITY_FIRST, PRIORITY_LAST } from '../model/rank.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import type { NewTask, Overrides } from '../store/ports/new-task.ts'
 import { checkWhenHeld } from './held-options.ts'
 
-const OPTIONS = [
-  'priority',
-  'runAfter',
-  'key',
-  'keyScope',
-  'whenHeld',
-  'debounce',
-  'maxWait',
-  'throttle',
-  'requires',
-  'queue',
-  'retry',
-  'timeout',
-  'after',
-  'onFailure',
-]
+const OPTIONS = declareOptions<EnqueueOptions>('enqueue', {
+  priority: true,
+  runAfter: true,
+  key: true,
+  keyScope: true,
+  whenHeld: true,
+  debounce: true,
+  maxWait: true,
+  throttle: true,
+  requires: true,
+  queue: true,
+  retry: true,
+  timeout: true,
+  after: true,
+  onFailure: true,
+})
 
 /** The year 2109: beyond it a rank could not hold the time. */
 const DATE_MAX_MS = 2 ** 42 - 1

@@ -3,6 +3,7 @@ import { checkRequires } from '../define/task.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import { isFinished, type Requires, TASK_STATUSES, type TaskStatus } from '../model/task.ts'
+import { declareOptions, knownOptions } from '../options.ts'
 import type { TaskFilter } from '../store/ports/tasks.ts'
 
 /** Which tasks: all conditions hold together. */
@@ -39,22 +40,26 @@ export interface TaskQuery {
 export type Time = Date | number | string
 
 const TIMES = ['createdAfter', 'createdBefore', 'startedBefore', 'finishedAfter', 'finishedBefore'] as const
-const CONDITIONS = [
-  'status',
-  'queue',
-  'name',
-  'key',
-  'requires',
-  ...TIMES,
-  'runningLongerThan',
-  'error',
-  'parent',
-] as const
+const CONDITIONS = declareOptions<TaskQuery>('a filter of tasks', {
+  status: true,
+  queue: true,
+  name: true,
+  key: true,
+  requires: true,
+  createdAfter: true,
+  createdBefore: true,
+  startedBefore: true,
+  finishedAfter: true,
+  finishedBefore: true,
+  runningLongerThan: true,
+  error: true,
+  parent: true,
+})
 const ERROR_TEXT_MAX = 1_000
 const TIME_MAX_MS = 8_640_000_000_000_000
 
 /** `allowed`: the conditions that this listing knows. */
-export function checkQuery(query: TaskQuery, allowed: readonly (keyof TaskQuery)[] = CONDITIONS): TaskFilter {
+export function checkQuery(query: TaskQuery, allowed: readonly string[] = CONDITIONS.names): TaskFilter {
   refuseUnknown(query, allowed)
   const filter: TaskFilter = {}
   if (query.status !== undefined) filter.status = checkStatus(query.status)
@@ -78,8 +83,7 @@ function refuseUnknown(query: TaskQuery, allowed: readonly string[]): void {
     throw bad(`${shown(query)} is not a filter`, "Pass an object, e.g. { status: 'failed' }.")
   }
   const unknown = Object.keys(query).find((name) => !allowed.includes(name))
-  if (unknown !== undefined)
-    throw bad(`${shown(unknown)} is not a filter`, `There are: ${allowed.join(', ')}.`)
+  if (unknown !== undefined) throw bad(`${shown(unknown)} is not a filter`, knownOptions(unknown, allowed))
 }
 
 function checkStatus(status: unknown): TaskStatus {

@@ -5,13 +5,20 @@ import type { Duration } from '../duration.ts'
 import { InputError } from '../errors.ts'
 import type { HealthChange } from '../health/status.ts'
 import type { WorkerRecord } from '../model/worker.ts'
-import { refuseUnknown } from '../options.ts'
+import { declareOptions, refuseUnknown } from '../options.ts'
 import { REPORT_LEVELS, type ReportLevel, type WorkReport } from '../process/work-report.ts'
 import type { Store } from '../store/ports/store.ts'
 import { describeValue } from '../thrown.ts'
 import type { Supervisor } from './contract.ts'
 import { type Logger, SILENT } from './logger.ts'
 import { type Started, startSupervision } from './starting.ts'
+
+const OPTIONS = declareOptions<StartSupervisorOptions>('startSupervisor', {
+  config: true,
+  name: true,
+  logger: true,
+  reports: true,
+})
 
 /** What `startSupervisor` takes. */
 export interface StartSupervisorOptions {
@@ -115,7 +122,7 @@ function workerOf(supervisor: Supervisor, id: string): WorkerRecord {
 function checked(options: StartSupervisorOptions): StartSupervisorOptions {
   if (typeof options !== 'object' || options === null)
     throw bad('startSupervisor', options, "{ config: './gleaner.config.ts' }")
-  refuseUnknown(options, ['config', 'name', 'logger', 'reports'], 'startSupervisor')
+  refuseUnknown(options, OPTIONS, 'startSupervisor')
   const { config, name, reports } = options
   if (config !== undefined && typeof config !== 'string')
     throw bad('config', config, 'the path of a config file')

@@ -1,8 +1,6 @@
 import { SUPERVISION_TIMINGS } from '../config/check.ts'
 import type { SupervisionTimings } from '../config/types.ts'
-import { type Duration, durationMs } from '../duration.ts'
 import { RESTART_DEFAULT, type RestartPolicy } from '../model/restart.ts'
-import { refuseUnknown } from '../options.ts'
 import type { SupervisorSetup } from './contract.ts'
 
 export interface Timings {
@@ -24,29 +22,22 @@ const LOOKS_PER_STALE = 10
 const LOOK_MAX_MS = 1_000
 
 export function timingsOf(timings: SupervisionTimings = {}): Timings {
-  refuseUnknown(timings, SUPERVISION_TIMINGS, 'timings')
-  const ms = (name: keyof SupervisionTimings, otherwise: Duration) =>
-    durationMs(timings[name] ?? otherwise, `timings.${name}`)
-  const staleMs = ms('stale', '10s')
-  return {
-    frameMs: ms('frame', '5s'),
-    staleMs,
-    hungMs: ms('hung', '30s'),
-    startupMs: ms('startup', '5m'),
-    drainMs: ms('drain', '10s'),
-    termMs: ms('term', '5s'),
-    graceMs: ms('grace', '5s'),
-    registryMs: ms('registry', '5s'),
-    commandsMs: ms('commands', '1s'),
-    lookMs: Math.max(1, Math.min(LOOK_MAX_MS, Math.floor(staleMs / LOOKS_PER_STALE))),
-  }
+  const {
+    backoffMs: _,
+    backoffMaxMs: __,
+    windowMs: ___,
+    ...read
+  } = SUPERVISION_TIMINGS.read(timings, 'timings')
+  const lookMs = Math.max(1, Math.min(LOOK_MAX_MS, Math.floor(read.staleMs / LOOKS_PER_STALE)))
+  return { ...read, lookMs }
 }
 
 export function policyOf({ timings = {}, limits = {} }: SupervisorSetup): RestartPolicy {
+  const { backoffMs, backoffMaxMs, windowMs } = SUPERVISION_TIMINGS.read(timings, 'timings')
   return {
-    baseMs: durationMs(timings.backoff ?? RESTART_DEFAULT.baseMs, 'timings.backoff'),
-    maxMs: durationMs(timings.backoffMax ?? RESTART_DEFAULT.maxMs, 'timings.backoffMax'),
-    windowMs: durationMs(timings.window ?? RESTART_DEFAULT.windowMs, 'timings.window'),
+    baseMs: backoffMs,
+    maxMs: backoffMaxMs,
+    windowMs,
     inWindow: limits.inWindow ?? RESTART_DEFAULT.inWindow,
     total: limits.total ?? RESTART_DEFAULT.total,
   }

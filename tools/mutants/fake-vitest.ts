@@ -33,7 +33,6 @@ export const test = Object.assign(one, {
     for (const value of values) one(title, () => body(value))
   },
 })
-export const it = test
 
 function group(title: string, define: () => void): void {
   groups.push(title)

@@ -24,9 +24,10 @@ export async function openStore(database: string, options: StoreOptions = {}): P
 }
 
 /** The file of a SQLite database; undefined for one of PostgreSQL. */
-export function sqlitePath(database: string): string | undefined {
-  if (/^postgres(ql)?:/.test(database)) return undefined
-  const path = /^sqlite:(?<path>.+)$/s.exec(database)?.groups?.path
+export function sqlitePath(database: unknown): string | undefined {
+  const url = typeof database === 'string' ? database : ''
+  if (/^postgres(ql)?:/.test(url)) return undefined
+  const path = /^sqlite:(?<path>.+)$/s.exec(url)?.groups?.path
   if (path !== undefined) return path
   // Not repeated: it may hold a password.
   throw new InputError('database: this is not a database URL', {

@@ -3,12 +3,19 @@ import { resolve } from 'node:path'
 import { shown } from '../../../define/names.ts'
 import { durationMs } from '../../../duration.ts'
 import { GleanerError, InputError } from '../../../errors.ts'
-import { refuseUnknown } from '../../../options.ts'
+import { declareOptions, refuseUnknown } from '../../../options.ts'
 import type { SqliteLibrary } from '../../ports/database.ts'
 import { betterSqlite3 } from './better-sqlite3.ts'
 import type { SqliteDriver, SqliteSettings, SqliteTuning } from './driver.ts'
 import { type NodeSqlite, nodeSqlite } from './node-sqlite.ts'
 import { ownBetterSqlite3 } from './own-better-sqlite3.ts'
+
+const OPTIONS = declareOptions<SqliteSettings>('sqlite', {
+  driver: true,
+  cacheSize: true,
+  mmapSize: true,
+  busyTimeout: true,
+})
 
 /** The first that can look at a log without copying it (`wal_checkpoint(NOOP)`). */
 const SQLITE_MIN = [3, 51, 0] as const
@@ -46,7 +53,7 @@ export function nameOf(library: SqliteLibrary): string {
 
 /** What a user gave as `sqlite`. */
 export function checkSqlite(settings: SqliteSettings): SqliteTuning & { library: SqliteLibrary | undefined } {
-  refuseUnknown(settings, ['driver', 'cacheSize', 'mmapSize', 'busyTimeout'], 'sqlite')
+  refuseUnknown(settings, OPTIONS, 'sqlite')
   const { driver, cacheSize, mmapSize, busyTimeout } = settings
   return {
     library: driver === undefined ? undefined : checkLibrary(driver, 'sqlite.driver'),
