@@ -190,7 +190,7 @@ function engine(deps: EngineDeps, checked: Checked, occurrences: Occurrences): E
     claim: (options) => claims.claim(options),
     ...managementOf(shared, checked, workers),
     schedules: scheduleManagement(handles, registry, occurrences, meter),
-    metrics: (options) => metricsOf(store.admin, meter, options),
+    metrics: (options) => metricsOf(store, meter, options),
     pause: () => pauseQueue(store.admin, null),
     resume: () => resumeEverything(store),
     on: (event, listener) => emitter.on(event, listener),
@@ -266,7 +266,7 @@ function sharedOf({ store, clock, random, startKeeper, stepHooks }: EngineDeps, 
   const onProblem = (message: string, error: unknown) => emitter.emit('problem', () => ({ message, error }))
   const tracing = checked.telemetry === undefined ? undefined : new Tracing(checked.telemetry, onProblem)
   const hooks: RunHooks = { ...checked.hooks, ...stepHooks, tracing }
-  const meter = new Meter(store.admin, clock, timings.metricsMs)
+  const meter = new Meter(store.admin, clock, timings.metricsMs, store.lock)
   const handles = { store, results: new PendingResults(store, clock, timings.pollMs) }
   const enqueuer = new Enqueuer({ registry, handles, payloadLimit, stepBytes, meter, tracing })
   const enqueue = enqueuer.enqueue.bind(enqueuer) as Enqueue

@@ -1,6 +1,6 @@
 import type { Gleaner } from '../engine/gleaner.ts'
 import { edgeMs, middleMs } from '../model/histogram.ts'
-import { type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts'
+import { DATABASE, type Incident, type Measured, ROWS, WORKERS } from '../model/metrics.ts'
 import { TASK_STATUSES } from '../model/task.ts'
 import { HEALTHS, type WorkerCounters, type WorkerRecord } from '../model/worker.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -36,7 +36,8 @@ export async function prometheusText(gleaner: Gleaner, store: Store, hub: Hub): 
       },
     )
   const totals = await store.admin.readTotals()
-  for (const one of totals) if (one.queue !== WORKERS) addTotals(out, one)
+  for (const one of totals) if (one.queue !== WORKERS && one.queue !== DATABASE) addTotals(out, one)
+  if (metrics.database !== null) addLock(out, totals)
   addClaims(out, totals)
   addWorkers(out, await gleaner.workers.list())
   addDiscoveries(out, await allDiscoveries(gleaner).catch(() => []))
@@ -105,6 +106,18 @@ function addClaims(out: Exposition, totals: readonly Measured[]): void {
     const help = 'Items given back because their worker was lost'
     out.counter('gleaner_rescues_total', help, counted(cause, 'rescued'), { cause })
   }
+}
+
+/** Of a SQLite file. A rate of the busy seconds is the share of the time in which somebody held the lock. */
+function addLock(out: Exposition, totals: readonly Measured[]): void {
+  const counted = (what: Incident) =>
+    totals.find(({ queue }) => queue === DATABASE)?.incidents?.get(what) ?? 0
+  out.counter('gleaner_database_writes_total', 'Write transactions', counted('writes'))
+  const busy = 'Seconds in which a process held the write lock'
+  out.counter('gleaner_database_busy_seconds_total', busy, counted('busy-us') / 1e6)
+  out.counter('gleaner_database_lock_waits_total', 'Waits for the write lock', counted('lock-waits'))
+  const waited = 'Seconds that processes waited for the write lock'
+  out.counter('gleaner_database_lock_wait_seconds_total', waited, counted('lock-wait-us') / 1e6)
 }
 
 function addDiscoveries(out: Exposition, discoveries: readonly Discovery[]): void {

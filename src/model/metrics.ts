@@ -13,6 +13,9 @@ export const ROWS = ':rows'
  */
 export const WORKERS = ':workers'
 
+/** Stands for a queue where it is counted, in `incidents`, what the processes did with the write lock of the database file. */
+export const DATABASE = ':database'
+
 /** Of those that stand for a queue, none is one. */
 export function isQueue(queue: string): boolean {
   return !queue.startsWith(':')
@@ -37,7 +40,9 @@ export interface Measured {
  * Why an attempt failed. `fenced`: writes that were refused because the worker had lost its claim. About workers: `claims`, items claimed;
  * `conflicts`, items that another worker claimed first; `lost`, workers that were gone; `rescued`, items of lost workers that went back.
  */
-export type Incident = FailureKind | 'fenced' | 'claims' | 'conflicts' | 'lost' | 'rescued'
+export type Incident = FailureKind | 'fenced' | 'claims' | 'conflicts' | 'lost' | 'rescued' | LockIncident
+/** Microseconds, where the name says so. */
+type LockIncident = 'writes' | 'busy-us' | 'lock-waits' | 'lock-wait-us'
 
 /** How many items were taken back from a worker that was gone. */
 export function rescue(cause: EndCause, items: number): Measured {
@@ -94,8 +99,26 @@ export interface Gauges {
   durationMs: { p50: number; p95: number; p99: number } | null
 }
 
+/** What the processes did with the write lock of a SQLite file: only one of them can write at a time. */
+export interface DatabaseUse {
+  /** The size of the file. */
+  bytes: number
+  /** The size of its write-ahead log. */
+  walBytes: number
+  /** The share of the time in which a process held the write lock, from 0 to 1. */
+  busyShare: number
+  /** Write transactions, of all processes. */
+  writesPerSecond: number
+  /** How often a process had to wait for the lock. */
+  waitsPerSecond: number
+  /** How long such a wait took. Null: there was none. */
+  waitMs: number | null
+}
+
 /** Depth, rates, errors and durations: in total, per queue and per task. */
 export interface Metrics extends Gauges {
+  /** How busy the SQLite file is. Null on PostgreSQL, which many processes write at the same time. */
+  database: DatabaseUse | null
   /** When it was read, in milliseconds since 1970. */
   asOf: number
   /** Rates, error rate and durations cover the time from here until now: whole minutes, except for the last. */
@@ -119,7 +142,10 @@ export function firstMinute(now: number, windowMs: number): number {
   return minuteOf(now - windowMs) + MINUTE_MS
 }
 
-export function summarise({ now, present, minutes: all }: Readings, since: number): Metrics {
+export function summarise(
+  { now, present, minutes: all }: Readings,
+  since: number,
+): Omit<Metrics, 'database'> {
   const minutes = all.filter(({ queue }) => isQueue(queue))
   const rows = all.filter(({ queue }) => queue === ROWS)
   const gauges = <P extends Present, M extends Measured>(there: readonly P[], then: readonly M[]) =>

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { type LockCounts, lockMeasured } from '../model/database-use.ts'
 import { addTo, BUCKETS, bucketOf } from '../model/histogram.ts'
 import { type Incident, type Measured, ROWS, rescue, WORKERS } from '../model/metrics.ts'
 import type { EndCause } from '../model/session.ts'
@@ -15,6 +16,9 @@ export class Meter {
   readonly #store: AdminStore
   readonly #clock: Clock
   readonly #everyMs: number
+  /** What this process does with the write lock of the database, and what of it was counted. */
+  readonly #lock: Readonly<LockCounts> | null
+  #counted: LockCounts = { writes: 0, busyMs: 0, waits: 0, waitedMs: 0 }
   #queues = new Map<string, Map<string, Counting>>()
   /** Mostly it is the same as the last time, and this is asked for every task. */
   #last: Counting | undefined
@@ -23,7 +27,8 @@ export class Meter {
   #closed = false
   #stirred = false
 
-  constructor(store: AdminStore, clock: Clock, everyMs: number) {
+  constructor(store: AdminStore, clock: Clock, everyMs: number, lock: Readonly<LockCounts> | null = null) {
+    this.#lock = lock
     this.#store = store
     this.#clock = clock
     this.#everyMs = everyMs
@@ -76,6 +81,8 @@ export class Meter {
     this.#cancel = undefined
     const measured = [...this.#queues.values()].flatMap((names) => [...names.values()].map(measuredBy))
     if (measured.length === 0 && !this.#stirred) return
+    const used = this.#lockUsed()
+    if (used !== null) measured.push(used)
     this.#stirred = false
     this.#queues = new Map()
     this.#last = undefined
@@ -83,6 +90,16 @@ export class Meter {
       this.#writing = undefined
     })
     await this.#writing
+  }
+
+  /** Only beside other counts: to write this alone would be the next use. */
+  #lockUsed(): Measured | null {
+    if (this.#lock === null) return null
+    const { writes, busyMs, waits, waitedMs } = this.#lock
+    const now = { writes, busyMs, waits, waitedMs }
+    const used = lockMeasured(now, this.#counted)
+    if (used !== null) this.#counted = now
+    return used
   }
 
   /** In parts, because thousands of names in one transaction would hold up everybody else. */

@@ -1,9 +1,17 @@
 import { shown } from '../define/names.ts'
 import { type Duration, durationMs } from '../duration.ts'
 import { InputError } from '../errors.ts'
-import { firstMinute, type Metrics, MINUTE_MS, summarise } from '../model/metrics.ts'
+import { lockUse } from '../model/database-use.ts'
+import {
+  type DatabaseUse,
+  firstMinute,
+  type Metrics,
+  MINUTE_MS,
+  type Readings,
+  summarise,
+} from '../model/metrics.ts'
 import { declareOptions, refuseUnknown } from '../options.ts'
-import type { AdminStore } from '../store/ports/admin.ts'
+import type { Store } from '../store/ports/store.ts'
 import type { Meter } from './meter.ts'
 
 /** What `metrics()` covers. */
@@ -17,14 +25,25 @@ const WINDOW_MAX_MS = 24 * 60 * MINUTE_MS
 
 /** What this process has counted so far is part of it; of other processes, what they have written down. */
 export async function metricsOf(
-  store: AdminStore,
+  store: Pick<Store, 'admin' | 'maintenance' | 'lock'>,
   meter: Meter,
   options: MetricsOptions = {},
 ): Promise<Metrics> {
   const windowMs = checkOptions(options)
   await meter.flush()
-  const readings = await store.readMetrics(windowMs)
-  return summarise(readings, firstMinute(readings.now, windowMs))
+  const readings = await store.admin.readMetrics(windowMs)
+  const since = firstMinute(readings.now, windowMs)
+  return { ...summarise(readings, since), database: await databaseUse(store, readings, since) }
+}
+
+async function databaseUse(
+  { maintenance, lock }: Pick<Store, 'maintenance' | 'lock'>,
+  readings: Readings,
+  since: number,
+): Promise<DatabaseUse | null> {
+  if (lock === null) return null
+  const { databaseBytes, walBytes } = await maintenance.sizes()
+  return { bytes: databaseBytes, walBytes: walBytes ?? 0, ...lockUse(readings, since) }
 }
 
 const METRICS = declareOptions<MetricsOptions>('metrics', { window: true })

@@ -339,7 +339,7 @@ describe('gleaner doctor', () => {
     expect(existsSync(join(folder, 'app.db'))).toBe(false)
     await opened(folder)
     expect((await gleaner(folder, 'doctor')).stdout).toMatch(
-      /ok {3}database: .*app\.db \(SQLite [\d.]+, version \d+\)\n$/,
+      /ok {3}database: .*app\.db \(SQLite [\d.]+, version \d+\)\nok {3}load: 0 % busy, 0 writes a second in the last hour\n$/,
     )
   })
 
@@ -408,6 +408,26 @@ describe('gleaner doctor', () => {
     db.exec(index!)
     expect((await gleaner(folder, 'doctor')).stdout).toContain(
       'ok   discovery tag-files: an index finds its rows',
+    )
+  })
+
+  test('says when a SQLite file is outgrown, and how to move', async () => {
+    const folder = project()
+    await opened(folder)
+    const db = new Database(join(folder, 'app.db'))
+    const minute = Math.floor(Date.now() / 60_000) * 60_000
+    const busy = JSON.stringify([
+      ['writes', 300_000],
+      ['busy-us', 3_000_000_000],
+    ])
+    db.prepare(
+      "INSERT INTO gleaner_minutes (minute, queue, name, enqueued, completed, failed, retried, durations, incidents) VALUES (?, ':database', 'lock', 0, 0, 0, 0, '[]', ?)",
+    ).run(minute, busy)
+    db.close()
+    const { code, stdout } = await gleaner(folder, 'doctor')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /note load: processes held its write lock 8\d % of the last hour\n {5}PostgreSQL .*gleaner copy --to/,
     )
   })
 

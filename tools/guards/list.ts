@@ -7,6 +7,7 @@ import { DURABILITY } from './durability.ts'
 import { EFFECTS } from './effects.ts'
 import type { Guard } from './guard.ts'
 import { LIMITS } from './limits.ts'
+import { LOCK_USE } from './lock-use.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { RECENT } from './recent.ts'
 import { SUPERVISION } from './supervision.ts'
@@ -18,6 +19,7 @@ import { SUPERVISION } from './supervision.ts'
 export const GUARDS: readonly Guard[] = [
   ...ACCESS,
   ...BATCHES,
+  ...LOCK_USE,
   ...CLAIMS,
   ...CRASHES,
   ...DISCOVERY,

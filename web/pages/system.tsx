@@ -1,5 +1,5 @@
-import { useState } from 'react'
-import type { Backup, System } from '../../src/http/wire/types.ts'
+import { type ReactNode, useState } from 'react'
+import type { Backup, DatabaseUse, Stats, System } from '../../src/http/wire/types.ts'
 import { type ApiError, ask } from '../api/client.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
@@ -65,6 +65,8 @@ const DURABILITY = {
 
 function Database({ system: { database, server } }: { system: System }) {
   const { kind, bytes: size, walBytes, durability, migrations } = database
+  const stats = useQuery<Stats>('/stats')
+  const use = stats.data?.database ?? null
   return (
     <Panel title="Database">
       <Facts
@@ -86,6 +88,7 @@ function Database({ system: { database, server } }: { system: System }) {
               </span>
             ),
           ],
+          ...(use === null ? [] : [['Write lock', <LockUse key="lock" use={use} />] as [string, ReactNode]]),
           ['Durability', DURABILITY[durability]],
           ['Schema', <Migrations key="tables" migrations={migrations} />],
           ['Server', `Gleaner ${server.version}, Node ${server.node}, ${server.host}, pid ${server.pid}`],
@@ -94,6 +97,16 @@ function Database({ system: { database, server } }: { system: System }) {
         ]}
       />
     </Panel>
+  )
+}
+
+/** Only one process writes the file at a time: how near that is to its end. */
+function LockUse({ use: { busyShare, writesPerSecond, waitsPerSecond, waitMs } }: { use: DatabaseUse }) {
+  return (
+    <span className="num">
+      {`${Number((busyShare * 100).toPrecision(2))} % busy, ${writesPerSecond} writes/s`}
+      {waitMs !== null && `, ${waitsPerSecond} waits/s of ${Math.round(waitMs)} ms`}
+    </span>
   )
 }
 

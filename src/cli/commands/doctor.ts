@@ -3,6 +3,8 @@ import type { Config } from '../../config/types.ts'
 import { definitionOf } from '../../define/task.ts'
 import { DiscoveryRegistry } from '../../discovery/registry.ts'
 import { checkPostgres } from '../../engine/settings.ts'
+import { lockUse, outgrown } from '../../model/database-use.ts'
+import { firstMinute } from '../../model/metrics.ts'
 import { diagnose } from '../../store/by-url/diagnosis.ts'
 import type { Store } from '../../store/ports/store.ts'
 import { checkSqlite } from '../../store/sqlite/drivers/load.ts'
@@ -126,12 +128,31 @@ async function* database(config: Config): AsyncGenerator<Check> {
   if (version !== latest || troubles.length > 0) return
   const store = await openStoreOf(config)
   try {
+    yield* load(store)
     yield* supervisors(store)
     yield* discoveries(store, engine)
   } finally {
     await store.close()
   }
 }
+
+/** Whether one file, which one process can write at a time, is still the right place. */
+async function* load({ admin, lock }: Store): AsyncGenerator<Check> {
+  if (lock === null) return
+  const readings = await admin.readMetrics(HOUR_MS)
+  const use = lockUse(readings, firstMinute(readings.now, HOUR_MS))
+  const why = outgrown(use)
+  const busy = `${Number((use.busyShare * 100).toPrecision(2))} % busy, ${use.writesPerSecond} writes a second in the last hour`
+  if (why === null) yield ok('load', busy)
+  else
+    yield note(
+      'load',
+      why,
+      'PostgreSQL serves this load better. Stop all workers, run `gleaner copy --to postgres://…`, and change `database` in the config. See the guide "SQLite".',
+    )
+}
+
+const HOUR_MS = 3_600_000
 
 async function* supervisors(store: Store): AsyncGenerator<Check> {
   const { supervisors, workers } = await readRegistry(store)

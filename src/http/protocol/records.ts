@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { SignalSent } from '../../define/types.ts'
 import { type ActionRecord, ROLES } from '../../model/action.ts'
 import type { Explanation } from '../../model/explanation.ts'
-import type { Gauges, Metrics } from '../../model/metrics.ts'
+import type { DatabaseUse, Gauges, Metrics } from '../../model/metrics.ts'
 import { type QueueRecord, STRATEGIES } from '../../model/queue.ts'
 import { INELIGIBLE, ROW_STATES, type RowRecord } from '../../model/row.ts'
 import type { ScheduleRecord } from '../../model/schedule.ts'
@@ -189,12 +189,26 @@ const gauges = {
   ...rates,
 } satisfies Record<keyof Gauges, z.ZodType>
 
+const databaseUse: z.ZodType<DatabaseUse> = z
+  .object({
+    bytes: whole,
+    walBytes: whole,
+    busyShare: z
+      .number()
+      .describe('The share of the time in which a process held the write lock, from 0 to 1'),
+    writesPerSecond: z.number(),
+    waitsPerSecond: z.number().describe('How often a process had to wait for the lock'),
+    waitMs: maybe(z.number()),
+  })
+  .meta({ id: 'DatabaseUse' })
+
 export const stats: z.ZodType<Metrics & { counts: Counts }> = z
   .object({
     counts,
     asOf: timeField,
     since: timeField,
     ...gauges,
+    database: maybe(databaseUse),
     queues: z.array(z.object({ queue: z.string(), ...gauges })),
     tasks: z.array(z.object({ queue: z.string(), name: z.string(), ...gauges })),
     discoveries: z.array(z.object({ name: z.string(), ...rates })),

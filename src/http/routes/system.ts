@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { ROWS } from '../../model/metrics.ts'
+import { DATABASE, ROWS } from '../../model/metrics.ts'
 import { version } from '../protocol/version.ts'
 import type { System } from '../wire/types.ts'
 import type { RouteServices } from './route.ts'
@@ -49,6 +49,7 @@ async function totalsOf(store: RouteServices['inside']['store']): Promise<System
   const totals = { enqueued: 0, completed: 0, failed: 0, retried: 0, rowsDone: 0 }
   const incidents: Record<string, number> = {}
   for (const one of await store.admin.readTotals()) {
+    if (one.queue === DATABASE) continue
     if (one.queue === ROWS) totals.rowsDone += one.completed
     else for (const counter of COUNTERS) totals[counter] += one[counter]
     for (const [kind, count] of one.incidents ?? []) incidents[kind] = (incidents[kind] ?? 0) + count

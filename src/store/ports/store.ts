@@ -7,6 +7,16 @@ import type { SessionStore } from './sessions.ts'
 import type { StepStore } from './steps.ts'
 import type { TaskStore } from './tasks.ts'
 
+/** Counts since the store was opened. */
+export interface LockUse {
+  readonly writes: number
+  /** Of all transactions together. */
+  readonly busyMs: number
+  /** How often another process had the lock, and how long that took. */
+  readonly waits: number
+  readonly waitedMs: number
+}
+
 /**
  * What the engine asks of a database, as one port for each concern. A room takes only the ports that it needs. SQLite and
  * PostgreSQL stand behind them and pass one conformance suite.
@@ -18,6 +28,8 @@ import type { TaskStore } from './tasks.ts'
 export interface Store extends Changes {
   /** It works in another process, while this one goes on. */
   readonly remote: boolean
+  /** What this process did with the one write lock of the database. Null: it has no such lock. */
+  readonly lock: LockUse | null
   readonly tasks: TaskStore
   readonly sessions: SessionStore
   readonly rows: RowStore

@@ -213,6 +213,7 @@ async function postgresStore(database: Database, options: PostgresStoreOptions):
   }
   return {
     remote: true,
+    lock: null,
     tasks: tasksOf(core),
     sessions: sessionsOf(core, postgresHoldings(memory, book)),
     rows,

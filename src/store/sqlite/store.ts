@@ -222,6 +222,7 @@ function sqliteStore(connection: Connection, clock: Clock, options: SqliteOption
   }
   return {
     remote: false,
+    lock: connection.lock,
     tasks: tasksOf(core),
     sessions: sessionsOf(core, sqliteHoldings(memory, discoveries)),
     rows,

@@ -7,6 +7,7 @@ import { SecondLibrary, twoSqlites } from '../drivers/second-library.ts'
 import { DurableLog, type LogCheckpoint } from './durable-log.ts'
 import { DurablePages } from './durable-pages.ts'
 import { refuseForeignLink } from './foreign-link.ts'
+import { LockMeter } from './lock-use.ts'
 import { createFileFor } from './new-file.ts'
 import { filesMoved, type Moved, OpenFiles } from './open-files.ts'
 import { isBusy, isSyncFailure, translated } from './sql-errors.ts'
@@ -47,6 +48,7 @@ export class Connection {
   #durability: Durability | undefined
   #undo: Undo = 'file'
   readonly statements: Statements
+  readonly lock = new LockMeter()
   readonly #log: DurableLog
   readonly #pages: DurablePages
   #files: OpenFiles | null = null
@@ -87,7 +89,7 @@ export class Connection {
   /** False when somebody else is writing. */
   tryBegin(durability: Durability, undo: Undo = 'file'): boolean {
     this.#mustBeUsable()
-    if ((durability === 'full' || this.#log.hasFailed) && !this.#ensureLog()) return false
+    if ((durability === 'full' || this.#log.hasFailed) && !this.#ensureLog()) return this.#missed()
     if (this.#durability !== durability) {
       this.raw.pragma(`synchronous = ${durability}`)
       this.#durability = durability
@@ -98,16 +100,23 @@ export class Connection {
     }
     try {
       this.statements.sql('BEGIN IMMEDIATE').run()
+      this.lock.acquired()
       return true
     } catch (error) {
-      if (isBusy(error)) return false
+      if (isBusy(error)) return this.#missed()
       throw error
     }
+  }
+
+  #missed(): false {
+    this.lock.missed()
+    return false
   }
 
   commit(): void {
     try {
       this.statements.sql('COMMIT').run()
+      this.lock.released()
     } catch (error) {
       this.#heed(error)
       throw error
@@ -196,6 +205,7 @@ export class Connection {
   /** Some errors have already rolled back what there was. */
   rollback(): void {
     if (this.raw.inTransaction) this.statements.sql('ROLLBACK').run()
+    this.lock.released()
   }
 
   /** Runs `read` outside any transaction; busy (recovery, a checkpoint) is waited for. */
