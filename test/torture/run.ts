@@ -25,6 +25,7 @@ const PARTS = [
   'rate',
   'rows',
   'pulled',
+  'flows',
   'server',
 ] as const
 /** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, lists of a million tasks. */
@@ -84,6 +85,10 @@ if (database !== 'postgres') {
 if (isMeant('pulled')) {
   const on = database === undefined ? [] : ['-t', database === 'sqlite' ? 'on SQLite' : 'on PostgreSQL']
   atFullLength('test/torture/pulled.test.ts', ...on)
+}
+if (isMeant('flows')) {
+  const on = database === undefined ? [] : ['-t', database === 'sqlite' ? 'SQLite' : 'PostgreSQL']
+  atFullLength('test/torture/flows.test.ts', '--testTimeout', '7200000', ...on)
 }
 if (database !== 'sqlite') {
   if (isMeant('gaps')) killBetweenSteps('PostgreSQL')
