@@ -61,16 +61,14 @@ interface Member {
 
 /** The places of these tasks in all their flows. Locked before their states are read, so that the last look sees the last state. */
 function* lockMembers(db: Dialect, news: readonly News[], tasks: readonly number[]): Script<Member[]> {
+  const own: Member[] = []
   const born = news.filter(({ task, flow }) => task !== null && (flow ?? 0) > 0)
-  const own =
-    born.length === 0
-      ? []
-      : yield* rows<Member>(sql`
-          SELECT m.flow, m.task, m.held, m.counted, m.status FROM ${db.given('n', [
-            { name: 'flow', type: 'bigint', values: born.map(({ flow }) => flow!) },
-            { name: 'task', type: 'bigint', values: born.map(({ task }) => task!) },
-          ])} CROSS JOIN gleaner.flow_members AS m WHERE m.flow = n.flow AND m.task = n.task
-          ORDER BY m.flow, m.task ${db.forUpdateOf('m')}`)
+  for (const [flow, some] of [...Map.groupBy(born, (one) => one.flow!)].sort(([a], [b]) => a - b))
+    own.push(
+      ...(yield* rows<Member>(sql`
+        SELECT flow, task, held, counted, status FROM gleaner.flow_members
+        WHERE flow = ${flow} AND task ${db.oneOf(some.map(({ task }) => task!))} ORDER BY task ${db.forUpdate}`)),
+    )
   const joined = yield* rows<Member>(sql`
     SELECT flow, task, held, counted, status FROM gleaner.flow_members WHERE task ${db.oneOf(tasks)} AND joined = 1
     ORDER BY flow, task ${db.forUpdate}`)
@@ -113,7 +111,9 @@ function* countEnds(
     if (standing !== null) delta[standing] += 1
     // It ended while it was kept back: it takes no place any more.
     if (standing !== null && member.held === 1) delta.queued += 1
-    changed.set(standing, [...(changed.get(standing) ?? []), member])
+    const alike = changed.get(standing)
+    if (alike === undefined) changed.set(standing, [member])
+    else alike.push(member)
   }
   for (const [standing, some] of changed) yield* noteCounted(db, standing, some)
   const flows: FlowRow[] = []
@@ -121,15 +121,12 @@ function* countEnds(
   return flows
 }
 
-function noteCounted(db: Dialect, standing: MemberStatus | null, members: readonly Member[]): Script<number> {
-  const pairs = db.given('n', [
-    { name: 'flow', type: 'bigint', values: members.map(({ flow }) => flow) },
-    { name: 'task', type: 'bigint', values: members.map(({ task }) => task) },
-  ])
+function* noteCounted(db: Dialect, standing: MemberStatus | null, members: readonly Member[]): Script<void> {
   const free = standing === null ? sql`` : sql`, held = 0`
-  return change(sql`
-    UPDATE gleaner.flow_members SET counted = ${standing} ${free}
-    WHERE (flow, task) IN (SELECT n.flow, n.task FROM ${pairs})`)
+  for (const [flow, some] of Map.groupBy(members, (member) => member.flow))
+    yield* change(sql`
+      UPDATE gleaner.flow_members SET counted = ${standing} ${free}
+      WHERE flow = ${flow} AND task ${db.oneOf(some.map(({ task }) => task))}`)
 }
 
 function addTo(id: number, delta: Deltas): Script<FlowRow[]> {
