@@ -5,6 +5,7 @@ import { CRASHES } from './crashes.ts'
 import { DISCOVERY } from './discovery.ts'
 import { DURABILITY } from './durability.ts'
 import { EFFECTS } from './effects.ts'
+import { FLOWS } from './flows.ts'
 import type { Guard } from './guard.ts'
 import { LIMITS } from './limits.ts'
 import { LOCK_USE } from './lock-use.ts'
@@ -25,6 +26,7 @@ export const GUARDS: readonly Guard[] = [
   ...DISCOVERY,
   ...DURABILITY,
   ...EFFECTS,
+  ...FLOWS,
   ...LIMITS,
   ...MAINTENANCE,
   ...RECENT,
