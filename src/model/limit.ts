@@ -75,19 +75,44 @@ function opening(counted: Starts, { count, perMs }: Rate): number {
   throw new Error('a rate lets something through when nothing is counted')
 }
 
-/** Those that began now are counted for as long as the rate's window lasts. */
-export function withStarts(starts: Starts, rate: Rate | null, now: number, count: number): Starts {
-  if (rate === null) return []
-  const counted = recent(starts, rate, now)
-  const last = counted.at(-1)
-  // By the last start of its slice, or what is together would be let go too early.
-  if (last === undefined || sliceOf(last[0], rate) !== sliceOf(now, rate)) return [...counted, [now, count]]
-  return [...counted.slice(0, -1), [Math.max(now, last[0]), last[1] + count]]
+/** A task that is prefetched under a rate starts within that time, or goes back. */
+export const LATE_START_MS = 100
+
+/** A window that is that much longer notices nothing of late starts. */
+const LATE_STARTS_PER_WINDOW = 10
+
+/** Less of a rate than this share may be prefetched: near its number, it lets through what starts at once, and exactly as much. */
+const PREFETCHED_SHARE = 0.1
+
+/** How many may be held although they do not start yet. */
+export function roomToPrefetch(limit: Limit, held: number, starts: Starts, now: number): number {
+  const { rate } = limit
+  const { room } = admission(limit, held, starts, now)
+  if (rate === null) return room
+  if (rate.perMs < LATE_STARTS_PER_WINDOW * LATE_START_MS) return 0
+  return Math.max(
+    0,
+    Math.min(room, Math.floor(rate.count * PREFETCHED_SHARE) - sum(recent(starts, rate, now))),
+  )
 }
 
-/** This moment, or that of the last start, should somebody have counted a later one already. */
-export function latestOf(starts: Starts, rate: Rate, now: number): number {
-  return Math.max(now, ...recent(starts, rate, now).map(([lastAt]) => lastAt))
+/** Those that begin now, or `lateMs` later at the latest, are counted for as long as the rate's window lasts from then on. */
+export function withStarts(
+  starts: Starts,
+  rate: Rate | null,
+  now: number,
+  { count, lateMs = 0 }: { count: number; lateMs?: number },
+): Starts {
+  if (rate === null) return []
+  const counted = recent(starts, rate, now)
+  const at = now + lateMs
+  const later = counted.filter(([lastAt]) => lastAt > at && sliceOf(lastAt, rate) !== sliceOf(at, rate))
+  const before = counted.slice(0, counted.length - later.length)
+  const last = before.at(-1)
+  // By the last start of its slice, or what is together would be let go too early.
+  if (last === undefined || sliceOf(last[0], rate) !== sliceOf(at, rate))
+    return [...before, [at, count], ...later]
+  return [...before.slice(0, -1), [Math.max(at, last[0]), last[1] + count], ...later]
 }
 
 /** Whether a window has nothing left to count. */

@@ -2,9 +2,10 @@ import {
   type Admission,
   admission,
   areOver,
+  LATE_START_MS,
   type Limit,
-  latestOf,
   readStarts,
+  roomToPrefetch,
   type Starts,
   withStarts,
   writeStarts,
@@ -45,13 +46,12 @@ export class LimitCounter {
 
   /** How many may be held although they do not start yet. */
   roomToPrefetch(now: number): number {
-    return this.#limit.rate === null ? this.admission(now).room : 0
+    return roomToPrefetch(this.#limit, this.#held, this.#starts, now)
   }
 
-  /** Not before the last start it has counted: who asked the time first may be the second to get here. */
-  momentOf(now: number): number {
-    const { rate } = this.#limit
-    return rate === null ? now : latestOf(this.#starts, rate, now)
+  /** It counts starts. */
+  get isRate(): boolean {
+    return this.#limit.rate !== null
   }
 
   /** Nothing of what it counted would be missed. */
@@ -60,13 +60,33 @@ export class LimitCounter {
   }
 
   /** What was promised is held from now on. */
-  enter(count: number, now: number): void {
-    this.#held += count
-    this.#starts = withStarts(this.#starts, this.#limit.rate, now, count)
+  enter(starting: number, prefetched: number, now: number): void {
+    const { rate } = this.#limit
+    this.#held += starting + prefetched
+    if (starting > 0) this.#starts = withStarts(this.#starts, rate, now, { count: starting })
+    if (prefetched > 0)
+      this.#starts = withStarts(this.#starts, rate, now, { count: prefetched, lateMs: LATE_START_MS })
     this.promised = 0
   }
 
   get columns(): [id: number, held: number, starts: string] {
     return [this.id, this.#held, writeStarts(this.#starts)]
   }
+}
+
+/** Items are let through by their limits: the first `start` of them start now, the others are prefetched. */
+export function enterAll(
+  limitsOf: readonly (readonly LimitCounter[])[],
+  start: number,
+  now: number,
+): LimitCounter[] {
+  const entering = new Map<LimitCounter, [starting: number, prefetched: number]>()
+  for (const [position, counters] of limitsOf.entries())
+    for (const counter of counters) {
+      const counts = entering.get(counter) ?? [0, 0]
+      counts[position < start ? 0 : 1] += 1
+      entering.set(counter, counts)
+    }
+  for (const [counter, [starting, prefetched]] of entering) counter.enter(starting, prefetched, now)
+  return [...entering.keys()]
 }

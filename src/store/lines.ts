@@ -41,7 +41,7 @@ export function oneLine<Item extends Placed>(
 
 /**
  * One of each line in turn. What limits count is prefetched as far as half of the room that is left when the others have
- * started, so that other workers find room as well. Under a rate nothing is prefetched, because it counts starts.
+ * started, so that other workers find room as well. Under a rate little is prefetched, because it counts starts.
  */
 export function startWithinLimits<Item>(
   lines: readonly (readonly Item[])[],

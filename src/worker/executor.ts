@@ -38,14 +38,14 @@ export class Executor {
   }
 
   /** Starts the items that were claimed to be started, and keeps the others prefetched. */
-  start(claims: readonly Item[], source: Source): void {
+  start(claims: readonly Item[], source: Source, askedMs: number): void {
     const { services, inFlight, options } = this.#parts
     const { prefetched } = inFlight
     const isRemote = services.store.remote
     if (isRemote) this.#yielding.begin()
     for (const claim of claims) if (claim.started) this.#start(claim, source)
     const rest = claims.filter((claim) => !claim.started)
-    prefetched.add(rest, source, services.clock.monotonicMs())
+    prefetched.add(rest, source, services.clock.monotonicMs(), askedMs)
     // They were claimed while the worker had free slots, so the end of no attempt would start them.
     const free = Math.min(prefetched.size, options.concurrency - inFlight.occupied - this.#yielding.vacant)
     // A remote store is asked for more first: it works while these run.
@@ -90,6 +90,12 @@ export class Executor {
     void attempt.run(services.hooks, this.#ended)
   }
 
+  /** Its rate has counted a start until then. */
+  #mayStart({ startWithinMs }: Item, askedMs: number): boolean {
+    if (startWithinMs === undefined) return true
+    return this.#parts.services.clock.monotonicMs() - askedMs <= startWithinMs
+  }
+
   readonly #ended = (attempt: Attempt, outcome: AttemptOutcome): void => {
     const { services, inFlight, prefetch, resources, state } = this.#parts
     const nowMs = services.clock.monotonicMs()
@@ -114,13 +120,17 @@ export class Executor {
 
   #startNext(): void {
     const { inFlight, prefetch, polling, options, batches } = this.#parts
-    const { source } = inFlight.prefetched
+    const { source, askedMs } = inFlight.prefetched
     // Many attempts of one call end in one slot.
     const isTaken = batches !== null && inFlight.occupied >= options.concurrency
     if (source !== undefined && !isTaken) {
       const next = inFlight.prefetched.next()!
       if (this.#parts.services.store.remote && inFlight.prefetched.size === prefetch.low) polling.nudge()
-      return this.#start(next, source)
+      if (this.#mayStart(next, askedMs)) return this.#start(next, source)
+      prefetch.returned()
+      this.return([next], source)
+      // What was claimed with it is as late.
+      return this.returnPrefetched()
     }
     if (inFlight.running === 0) inFlight.waitNoLonger()
     polling.nudge()

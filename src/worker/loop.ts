@@ -42,15 +42,16 @@ export class Loop {
    * asked: an app that called `drained` later may have enqueued something since.
    */
   async #exchangeWithAll(session: string): Promise<Drained['waiters']> {
-    const { sources, polling, drained, resources } = this.#worker
+    const { services, sources, polling, drained, resources } = this.#worker
     const waiting = drained.waiters
     let nothing = true
     for (const source of sources.inTurn()) {
       const request = this.#request(source)
+      const askedMs = services.clock.monotonicMs()
       const answer = await this.#exchanges.make(source, session, request)
       // If the session was lost meanwhile, the items that it claimed have been given back as well.
       const isLost = this.#worker.session.id !== session
-      if (!isLost) this.#run(source, answer, request)
+      if (!isLost) this.#run(source, { ...answer, askedMs }, request)
       this.#exchanges.report(this.#asksEarly())
       if (isLost) return []
       nothing &&= source.isExhausted(request, answer)
@@ -93,7 +94,7 @@ export class Loop {
   }
 
   /** Starts what was claimed. Before that, what the answer says about the items that it holds, and about itself. */
-  #run(source: Source, answer: SourceAnswer, request: WorkRequest | null): void {
+  #run(source: Source, answer: SourceAnswer & { askedMs: number }, request: WorkRequest | null): void {
     const { services, session, state, inFlight, polling, prefetch, sources, executor } = this.#worker
     const { claims } = answer
     state.heard(answer, request !== null)
@@ -109,7 +110,7 @@ export class Loop {
       prefetch.claimed(claims.length, request, answer.unlimited === true)
     if (claims.length > 0) sources.gave(source)
     state.begins(claims.length)
-    executor.start(claims, source)
+    executor.start(claims, source, answer.askedMs)
     state.update()
     if (this.#asksEarly()) polling.hurry()
   }

@@ -98,8 +98,34 @@ export const limits: Theme = (specify, expect) => {
     }
   })
 
-  specify('nothing is prefetched under a rate', async (world) => {
-    await limitQueue(world, { concurrency: null, rate: { count: 100, perMs: 60_000 } })
+  specify(
+    'under a rate as little is prefetched as never matters, and counts until it may have started',
+    async (world) => {
+      await limitQueue(world, { concurrency: null, rate: { count: 100, perMs: 1_000 } })
+      await world.enqueueMany(300)
+      const worker = await world.worker()
+      const first = await worker.claim(4, 20)
+      const [now, later] = [first.slice(0, 4), first.slice(4)]
+      expect(now.map(({ started, startWithinMs }) => [started, startWithinMs])).toEqual(
+        Array(4).fill([true, undefined]),
+      )
+      expect(later.map(({ started, startWithinMs }) => [started, startWithinMs])).toEqual(
+        Array(3).fill([false, 100]),
+      )
+      // More than a tenth of the rate is used: all that follows starts at once.
+      expect(await worker.claim(6, 20)).toHaveLength(6)
+      expect((await worker.claim(200)).length).toBe(87)
+      world.clock.advance(1_000)
+      expect((await worker.claim(200)).length).toBe(97)
+      world.clock.advance(99)
+      expect(await worker.claim(200)).toEqual([])
+      world.clock.advance(1)
+      expect((await worker.claim(200)).length).toBe(3)
+    },
+  )
+
+  specify('under a rate of less than a second nothing is prefetched', async (world) => {
+    await limitQueue(world, { concurrency: null, rate: { count: 100, perMs: 999 } })
     await world.enqueueMany(20)
     const claims = await (await world.worker()).claim(4, 20)
     expect(claims.map(({ started }) => started)).toEqual(Array(4).fill(true))

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import {
   admission,
   areOver,
+  LATE_START_MS,
   readStarts,
+  roomToPrefetch,
   type Starts,
   withStarts,
   writeStarts,
@@ -42,15 +44,16 @@ describe('a rate', () => {
 
   test('counts a start for as long as its window lasts, and no longer', () => {
     const { rate: perSecond } = rate(1, 1_000)
-    const starts = withStarts([], perSecond, 5_000, 1)
+    const starts = withStarts([], perSecond, 5_000, { count: 1 })
     expect(areOver(starts, perSecond, 5_999)).toBe(false)
     expect(areOver(starts, perSecond, 6_000)).toBe(true)
-    expect(withStarts(starts, perSecond, 6_000, 1)).toEqual([[6_000, 1]])
+    expect(withStarts(starts, perSecond, 6_000, { count: 1 })).toEqual([[6_000, 1]])
   })
 
   test('is written down in few words, however many start', () => {
     let starts: Starts = []
-    for (let at = 0; at < 10_000; at++) starts = withStarts(starts, { count: 5_000, perMs: 1_000 }, at, 3)
+    for (let at = 0; at < 10_000; at++)
+      starts = withStarts(starts, { count: 5_000, perMs: 1_000 }, at, { count: 3 })
     expect(starts.length).toBeLessThanOrEqual(101)
     expect(readStarts(writeStarts(starts))).toEqual(starts)
     expect(writeStarts([])).toBe('')
@@ -59,6 +62,39 @@ describe('a rate', () => {
   test('does not wait for ever when the clock was set back', () => {
     const starts: Starts = [[1_000_000, 5]]
     expect(admission(rate(5, 1_000), 0, starts, 500)).toMatchObject({ room: 5 })
+  })
+
+  test('is never exceeded in any window, however late what was prefetched starts', () => {
+    const tries = fc.record({
+      count: fc.integer({ min: 10, max: 200 }),
+      perMs: fc.integer({ min: 1_000, max: 5_000 }),
+      wants: fc.array(
+        fc.record({ now: fc.nat(8), ahead: fc.nat(20), late: fc.nat(LATE_START_MS), pause: fc.nat(300) }),
+        {
+          minLength: 1,
+          maxLength: 12,
+        },
+      ),
+    })
+    fc.assert(
+      fc.property(tries, ({ count, perMs, wants }) => {
+        const limit = rate(count, perMs)
+        const at: number[] = []
+        let starts: Starts = []
+        let now = 12_345
+        for (let turn = 0; now < 12_345 + 3 * perMs; turn++) {
+          const want = wants[turn % wants.length]!
+          const starting = Math.min(admission(limit, 0, starts, now).room, want.now)
+          starts = withStarts(starts, limit.rate, now, { count: starting })
+          const prefetched = Math.min(roomToPrefetch(limit, 0, starts, now), want.ahead)
+          starts = withStarts(starts, limit.rate, now, { count: prefetched, lateMs: LATE_START_MS })
+          at.push(...Array(starting).fill(now), ...Array(prefetched).fill(now + want.late))
+          now += 1 + want.pause
+        }
+        at.sort((a, b) => a - b)
+        return at.every((first, i) => at[i + count] === undefined || at[i + count]! - first >= perMs)
+      }),
+    )
   })
 
   test('is never exceeded in any window, and is used to at least 98 %', () => {
@@ -77,7 +113,7 @@ describe('a rate', () => {
         for (let turn = 0; now < end; turn++) {
           const { room, opensAt } = admission(limit, 0, starts, now)
           const n = Math.min(room, wants[turn % wants.length]!)
-          if (n > 0) starts = withStarts(starts, limit.rate, now, n)
+          if (n > 0) starts = withStarts(starts, limit.rate, now, { count: n })
           for (let i = 0; i < n; i++) at.push(now)
           now = n === 0 ? opensAt! : now + (turn % 3 === 0 ? 1 : 0)
         }

@@ -6,7 +6,7 @@ import { Prefetched } from '../../src/worker/prefetch/prefetched.ts'
 function prefetch(claimed: number, started: number): Prefetched {
   const prefetched = new Prefetched()
   const items = Array.from({ length: claimed }, (_, n) => ({ id: String(n) }) as Item)
-  prefetched.add(items, {} as Source, 0)
+  prefetched.add(items, {} as Source, 0, 0)
   for (let n = 0; n < started; n++) prefetched.next()
   return prefetched
 }
@@ -55,6 +55,7 @@ test('the pace is that since the oldest came', () => {
     Array.from({ length: 100 }, (_, n) => ({ id: `b${n}` }) as Item),
     {} as Source,
     40,
+    0,
   )
   for (let n = 0; n < 10; n++) prefetched.next()
   // Of those that came later nothing was begun.

@@ -6,7 +6,7 @@ export const LIMITS: readonly Guard[] = [
     name: 'sqlite: what is claimed is counted',
     promise: 'No more run at the same time than the limit says.',
     file: 'src/store/limit-counter.ts',
-    find: '    this.#held += count\n',
+    find: '    this.#held += starting + prefetched\n',
     replace: '',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
@@ -17,11 +17,33 @@ export const LIMITS: readonly Guard[] = [
     name: 'postgres: what is claimed is counted',
     promise: 'No more run at the same time than the limit says.',
     file: 'src/store/limit-counter.ts',
-    find: '    this.#held += count\n',
+    find: '    this.#held += starting + prefetched\n',
     replace: '',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'no more of a queue are held than its limit says, by all stores together',
+    },
+  },
+  {
+    name: 'what is prefetched counts until it may have started',
+    promise: 'No more start in a time than the rate says, however late they start.',
+    file: 'src/store/limit-counter.ts',
+    find: '{ count: prefetched, lateMs: LATE_START_MS }',
+    replace: '{ count: prefetched }',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'under a rate as little is prefetched as never matters, and counts until it may have started',
+    },
+  },
+  {
+    name: 'what a rate has counted does not start too late',
+    promise: 'A rate holds although tasks are prefetched under it.',
+    file: 'src/worker/executor.ts',
+    find: 'if (this.#mayStart(next, askedMs))',
+    replace: 'if (this.#mayStart(next, askedMs) || next !== undefined)',
+    test: {
+      file: 'test/worker/in-flight.test.ts',
+      title: 'what a rate has counted starts in time, or goes back with all that was claimed with it',
     },
   },
   {

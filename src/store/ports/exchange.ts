@@ -27,6 +27,8 @@ export interface Claim extends ClaimProof {
   started: boolean
   /** To be run alone. */
   suspect: boolean
+  /** A rate has counted its start: it starts within that time after the worker asked, or goes back. */
+  startWithinMs?: number
 }
 
 export interface Exchange {

@@ -26,6 +26,8 @@ export interface Item extends ClaimProof {
   suspect: boolean
   /** Options of this task, beside those of its definition. */
   overrides?: Overrides | null
+  /** It starts within that time after the worker asked for it, or goes back. */
+  startWithinMs?: number
 }
 
 /** How an attempt ended. */

@@ -10,6 +10,8 @@ const AWAY_MS = 25
 /** Items that were claimed together. The next one to start is the last of them. */
 interface Batch {
   sinceMs: number
+  /** When the worker asked for them. */
+  askedMs: number
   /** How many items of all batches had started by then. */
   startedBefore: number
   /** When a check first saw that it waits for too long. */
@@ -29,6 +31,11 @@ export class Prefetched {
     return this.#batches[0]?.sinceMs ?? Number.POSITIVE_INFINITY
   }
 
+  /** When the worker asked for the next item. */
+  get askedMs(): number {
+    return this.#batches[0]?.askedMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** The source of the next item. */
   get source(): Source | undefined {
     return this.#batches[0]?.source
@@ -39,9 +46,10 @@ export class Prefetched {
     return batches.flatMap((batch) => batch.claims.map(({ id }) => id))
   }
 
-  add(claims: Item[], source: Source, nowMs: number): void {
+  add(claims: Item[], source: Source, nowMs: number, askedMs: number): void {
     if (claims.length === 0) return
-    this.#batches.push({ sinceMs: nowMs, startedBefore: this.#started, source, claims: claims.reverse() })
+    const startedBefore = this.#started
+    this.#batches.push({ sinceMs: nowMs, askedMs, startedBefore, source, claims: claims.reverse() })
     this.size += claims.length
   }
 
@@ -58,10 +66,10 @@ export class Prefetched {
   remove(id: string): { item: Item; source: Source } | undefined {
     const all = this.take()
     let found: { item: Item; source: Source } | undefined
-    for (const { claims, source, sinceMs } of all) {
+    for (const { claims, source, sinceMs, askedMs } of all) {
       const item = claims.find((claim) => claim.id === id)
       if (item !== undefined) found = { item, source }
-      this.add(claims.filter((claim) => claim.id !== id).reverse(), source, sinceMs)
+      this.add(claims.filter((claim) => claim.id !== id).reverse(), source, sinceMs, askedMs)
     }
     return found
   }

@@ -1,3 +1,4 @@
+import { LATE_START_MS } from '../../../model/limit.ts'
 import { FOLLOW_MS, IS_FOLLOWER } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
 import type { Claim, ClaimRequest } from '../../ports/exchange.ts'
@@ -199,5 +200,6 @@ export function claimOf(lane: Lane, row: ClaimedTaskRow): Claim {
     createdAt: row.created_at,
     started: row.started,
     suspect: row.suspect,
+    ...(row.isRated && { startWithinMs: LATE_START_MS }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Lane } from '../../lane.ts'
-import type { LimitCounter } from '../../limit-counter.ts'
+import { enterAll, type LimitCounter } from '../../limit-counter.ts'
 import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
 import { hasChosenOrder } from '../../scripts/chosen-heads.ts'
 import { inTurn } from '../../turns.ts'
@@ -71,15 +71,14 @@ export async function claimWithinLimits(
   memory: Memory,
   { open, keyed }: TaskPreconditions,
   alone: boolean,
-  { now: askedAt, ...who }: Claimer,
+  { now, ...who }: Claimer,
 ): Promise<LimitedClaim> {
   const { limits } = memory.lanes
   const limited = limits.limitedAmong(open.queues.keys())
   const [, queues] = await Promise.all([
-    refreshReadyKeys(sql, askedAt),
-    lockQueueCounters(sql, limits, limited, askedAt),
+    refreshReadyKeys(sql, now),
+    lockQueueCounters(sql, limits, limited, now),
   ])
-  const now = Math.max(askedAt, ...[...queues.values()].map((gate) => gate.momentOf(askedAt)))
   const asked = { ...who, now }
   const shut = limited.filter((queue) => (queues.get(queue)?.room(now) ?? 0) === 0)
   const lanes = open.without(new Set(shut))
@@ -87,7 +86,7 @@ export async function claimWithinLimits(
   const suspect = alone ? await firstSuspect(sql, limits, lanes.lanes, asked) : []
   const next =
     suspect.length > 0 ? suspect : await nextWithinLimits(sql, memory, lanes, queues, asked, keyed > 0)
-  const entered = enter(next, queues, now)
+  const entered = enter(next, queues, asked)
   const full = [...queues].filter(([, gate]) => gate.room(now) === 0).map(([queue]) => queue)
   const stillOpen = lanes.without(new Set(full))
   const [rows, , , { wakeAt, ready, changed }] = await Promise.all([
@@ -98,8 +97,9 @@ export async function claimWithinLimits(
   ])
   const opensAt = [...queues.values()].map((gate) => gate.admission(now).opensAt ?? Number.POSITIVE_INFINITY)
   const baseOf = new Map(next.map(({ base, key }) => [key?.lane ?? base.id, base]))
+  const isRated = (one: Candidate) => limitsOf(queues, one).some((gate) => gate.isRate)
   return {
-    rows,
+    rows: rows.map((row) => ({ ...row, isRated: !row.started && isRated(next[row.position - 1]!) })),
     laneOf: (lane) => baseOf.get(lane)!,
     opening: {
       lanes: stillOpen,
@@ -156,9 +156,7 @@ async function nextWithinLimits(
       return oneLine(withoutKey, withKey, lastFirst).slice(0, count)
     }),
   )
-  const gatesOf = ({ base, key }: Candidate) =>
-    [queues.get(base.queue), key?.gate].filter((gate) => gate !== undefined)
-  return startWithinLimits(lines, want, gatesOf, now)
+  return startWithinLimits(lines, want, (one) => limitsOf(queues, one), now)
 }
 
 /** The next tasks of those keys whose turn it is, in the order of turns. */
@@ -210,17 +208,20 @@ function withinKeys(heads: readonly Candidate[], now: number): Candidate[] {
 function enter(
   next: readonly Candidate[],
   queues: Queues,
-  now: number,
+  { want, now }: Claimer,
 ): { gates: LimitCounter[]; keys: ReadyKey[] } {
-  const counts = new Map<LimitCounter, number>()
-  for (const { base, key } of next) {
-    for (const gate of [queues.get(base.queue), key?.gate]) {
-      if (gate !== undefined) counts.set(gate, (counts.get(gate) ?? 0) + 1)
-    }
-  }
-  for (const [gate, count] of counts) gate.enter(count, now)
+  const gates = enterAll(
+    next.map((one) => limitsOf(queues, one)),
+    want.start,
+    now,
+  )
   const keys = new Map(next.flatMap(({ key }) => (key === null ? [] : [[key.lane, key]])))
-  return { gates: [...counts.keys()], keys: [...keys.values()] }
+  return { gates, keys: [...keys.values()] }
+}
+
+/** The limits of its queue and of its key. */
+function limitsOf(queues: Queues, { base, key }: Candidate): LimitCounter[] {
+  return [queues.get(base.queue), key?.gate].filter((gate) => gate !== undefined)
 }
 
 async function hold(

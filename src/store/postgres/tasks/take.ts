@@ -40,6 +40,8 @@ export interface ClaimedTaskRow {
   suspect: boolean
   entries: number
   position: number
+  /** A rate has counted its start, which comes later. */
+  isRated?: boolean
 }
 
 /**

@@ -44,17 +44,11 @@ export class LimitCache {
   }
 }
 
-/** So many were let through by each. */
-export function enterCounters(
-  db: Statements,
-  entering: ReadonlyMap<LimitCounter, number>,
-  now: number,
-): void {
-  for (const [gate, count] of entering) gate.enter(count, now)
+/** They have let something through. */
+export function writeCounters(db: Statements, counters: readonly LimitCounter[]): void {
+  if (counters.length === 0) return
   db.sql(`UPDATE gleaner_gates SET held = one.value ->> 1, starts = one.value ->> 2 FROM json_each(?) one
-          WHERE gleaner_gates.id = one.value ->> 0`).run(
-    JSON.stringify([...entering.keys()].map((gate) => gate.columns)),
-  )
+          WHERE gleaner_gates.id = one.value ->> 0`).run(JSON.stringify(counters.map((gate) => gate.columns)))
 }
 
 export function counterById(db: Statements, limits: LimitCache, id: number): LimitCounter {

@@ -7,7 +7,7 @@ import type { Statements } from '../file/statements.ts'
 import { inOrder, READY, SUSPECT } from '../waiting/heads.ts'
 import { nonEmpty, READY_KEYS } from '../waiting/non-empty.ts'
 import { type ClaimScope, isOpen } from './claim-scope.ts'
-import { counterById, enterCounters, type LimitCache } from './counters.ts'
+import { counterById, type LimitCache } from './counters.ts'
 
 /** A waiting task that its key's limit lets through. */
 export interface KeyedHead {
@@ -63,23 +63,46 @@ export function wakeKeys(db: Statements, now: number): void {
   )
 }
 
+/** In which order a queue is read, how many tasks, and at most how many of each key if others have as many. */
+export interface KeyReading {
+  lastFirst: boolean
+  count: number
+  share: number
+}
+
 /** The next tasks of those keys whose turn it is, in the order of turns: fair among keys, whatever each has waiting. */
 export function keyedHeads(
   db: Statements,
   limits: LimitCache,
   lanes: ClaimableLanes,
   queue: string,
-  lastFirst: boolean,
-  count: number,
+  reading: KeyReading,
   now: number,
 ): KeyedHead[] {
+  const { lastFirst, count, share } = reading
   const gates = new Map<number, LimitCounter>()
-  const bases = [...nonEmpty(db, READY_KEYS, lanes.queues.get(queue)!.ids)]
+  const bases = [...nonEmpty(db, READY_KEYS, lanes.queues.get(queue)!.ids)].map((base) => lanes.lane(base)!)
   if (bases.length === 0) return []
-  const keys = bases
-    .flatMap((base) => openOf(db, limits, gates, lanes.lane(base)!, lastFirst, count, now))
-    .sort((a, b) => a.turn - b.turn || a.lane - b.lane)
-    .slice(0, count)
+  const headsOfKeys = (most: number) => {
+    const keys = bases
+      .flatMap((base) => openOf(db, limits, gates, base, lastFirst, most, now))
+      .sort((a, b) => a.turn - b.turn || a.lane - b.lane)
+      .slice(0, most)
+    return { keys, heads: headsInTurn(db, keys, reading, now) }
+  }
+  const few = Math.ceil(count / share)
+  const { keys, heads } = headsOfKeys(few)
+  const isEnough = heads.length >= count || keys.length < few
+  return withinKeys(isEnough ? heads : headsOfKeys(count).heads, now)
+}
+
+/** One of each key in turn, as many of each as it takes. */
+function headsInTurn(
+  db: Statements,
+  keys: readonly Turnstile[],
+  { lastFirst, count }: KeyReading,
+  now: number,
+): KeyedHead[] {
   const share = Math.ceil(count / keys.length)
   const lines = keys.map((key) => [key.first, ...headsOf(db, key, lastFirst, 1, share - 1, now)])
   // Those with more have what others left of their share.
@@ -90,7 +113,7 @@ export function keyedHeads(
     lines[i]!.push(...more)
     left -= more.length
   }
-  return withinKeys(inTurn(lines, count), now)
+  return inTurn(lines, count)
 }
 
 /** Lanes of the same key with other requirements share its limit. */
@@ -194,19 +217,13 @@ function drop(db: Statements, lane: number, gate: number): void {
 /** They were claimed under this fence: each of their keys has had its turn. */
 export function passKeys(db: Statements, passing: readonly KeyedHead[], fence: number, now: number): void {
   if (passing.length === 0) return
-  const gates = new Map<LimitCounter, number>()
-  for (const { gate } of passing) gates.set(gate, (gates.get(gate) ?? 0) + 1)
   const lanes = JSON.stringify([...new Set(passing.map((head) => head.lane))])
-  db.sql('UPDATE gleaner_turnstiles SET turn = ? WHERE lane IN (SELECT value FROM json_each(?))').run(
-    fence,
-    lanes,
-  )
-  // At once: thousands of empty keys would stand before the others.
-  db.sql(`UPDATE gleaner_turnstiles SET ready = 0, wake_at = ? WHERE lane IN (SELECT value FROM json_each(?))
-            AND NOT EXISTS (SELECT 1 FROM gleaner_tasks w WHERE w.lane = gleaner_turnstiles.lane AND w.status = 'queued'
-                              AND w.fence IS NULL AND w.suspect = 0)`).run(now + IDLE_KEY_MS, lanes)
-  enterCounters(db, gates, now)
-  for (const gate of gates.keys()) shutIfClosed(db, gate, now)
+  // An empty key is shut at once: thousands of them would stand before the others.
+  db.sql(`UPDATE gleaner_turnstiles SET turn = ?, ready = one.waits, wake_at = iif(one.waits, wake_at, ?)
+          FROM (SELECT value AS lane, EXISTS (SELECT 1 FROM gleaner_tasks WHERE lane = value AND ${READY}) AS waits
+                FROM json_each(?)) one
+          WHERE gleaner_turnstiles.lane = one.lane`).run(fence, now + IDLE_KEY_MS, lanes)
+  for (const gate of new Set(passing.map((head) => head.gate))) shutIfClosed(db, gate, now)
 }
 
 /** The first suspect of those keys that may be served now. There are few: a crash leaves what one process had in hand. */

@@ -1,3 +1,4 @@
+import { LATE_START_MS } from '../../../model/limit.ts'
 import { isLastFirst } from '../../../model/rank.ts'
 import { isFollower } from '../../follower.ts'
 import type { Lane } from '../../lane.ts'
@@ -10,7 +11,7 @@ import { isAnyKeyReady, keyedSuspect, nextWakeAt, wakeKeys } from '../limits/rea
 import { inOrder, READY } from '../waiting/heads.ts'
 import { INPUT_ELSEWHERE } from './enqueue.ts'
 import { takesOver } from './held-key.ts'
-import { enter } from './limited-claim.ts'
+import { enter, isRated } from './limited-claim.ts'
 import type { Memory } from './memory.ts'
 import { isAnyReady, isAnySuspect, nextTasks } from './next-tasks.ts'
 import type { QueueCache } from './queue-cache.ts'
@@ -54,13 +55,15 @@ export function claimTasks(
   if (next.length === 0) return []
   const fence = nextFence(db)
   hold(db, next, session, fence, want.start, now)
-  if (isLimited(open)) enter(db, open, candidates, fence, now)
+  if (isLimited(open)) enter(db, open, candidates, { fence, start: want.start, now })
   lanes.remember(fence, next)
   noteRace(memory, open, next, want.start)
   const keyed = new Map(candidates.flatMap(({ lane, base }) => (lane === undefined ? [] : [[lane, base]])))
   return next.map((row, position) => {
     const lane = keyed.get(row.lane) ?? lanes.get(row.lane)
-    return claimOf(db, lane, row, fence, position < want.start)
+    const claim = claimOf(db, lane, row, fence, position < want.start)
+    const isLate = !claim.started && only === null && isRated(open, candidates[position]!)
+    return isLate ? { ...claim, startWithinMs: LATE_START_MS } : claim
   })
 }
 

@@ -1,5 +1,4 @@
 import { isLastFirst } from '../../../model/rank.ts'
-import { LimitCounter } from '../../limit-counter.ts'
 import { oneLine, startWithinLimits } from '../../lines.ts'
 import type { ClaimAbilities, ClaimRequest } from '../../ports/exchange.ts'
 import { inTurn, lastInTurn, shareOf } from '../../turns.ts'
@@ -9,7 +8,7 @@ import { keyedHeads, keyedSuspect, queuesWithKeys } from '../limits/ready-keys.t
 import { type Head, headsOf, headsOfQueues, suspectsOf } from '../waiting/heads.ts'
 import { nonEmpty, READY_LANE, READY_LINE, SUSPECT_LANE } from '../waiting/non-empty.ts'
 import { headsOfQueueInOrder, isInChosenOrder } from './chosen-heads.ts'
-import type { Candidate } from './limited-claim.ts'
+import { type Candidate, limitsOf } from './limited-claim.ts'
 import type { Memory } from './memory.ts'
 
 /** So many queues may turn out to be empty before the index is asked which have something. */
@@ -36,7 +35,7 @@ export function nextTasks(
   if (suspect !== null) return [suspect]
   const heads = headsInTurn(db, memory, open, want, now).map((one) => one.heads)
   const next = isLimited(open)
-    ? startWithinLimits(heads, want, (one) => gatesOf(open, one), now)
+    ? startWithinLimits(heads, want, (one) => limitsOf(open, one), now)
     : inTurn(heads, want.start + want.ahead)
   const last = lastInTurn(
     next.map(({ queue }) => queue),
@@ -44,10 +43,6 @@ export function nextTasks(
   )
   if (last !== undefined) memory.turns.served(want.able, last)
   return next
-}
-
-function gatesOf({ limits }: ClaimScope, { queue, gate }: Candidate): LimitCounter[] {
-  return [limits?.gateOf(queue), gate].filter((one) => one instanceof LimitCounter)
 }
 
 /** Whether a queue of these has something: a look that takes no lock. */
@@ -103,8 +98,9 @@ function headsInTurn(
   const count = want.start + want.ahead
   const isFew = areFew(open)
   const isOneByOne = isFew || isLimited(open) || open.orders !== undefined
-  const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, most, now)
-  let most = isFew ? count : shareOf(want)
+  const share = shareOf(want)
+  const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, { most, share }, now)
+  let most = isFew ? count : share
   let found: QueueHead[] = []
   let missing = count
   const inTurn = new QueuesInTurn(db, memory, open, want.able)
@@ -206,7 +202,7 @@ function headsOfQueue(
   { lanes, queues }: Memory,
   open: ClaimScope,
   queue: string,
-  most: number,
+  { most, share }: { most: number; share: number },
   now: number,
 ): Candidate[] {
   if (open.pausedQueues.has(queue)) return []
@@ -219,6 +215,6 @@ function headsOfQueue(
   const ofQueue = open.lanes.queues.get(queue)!
   const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, { lastFirst, count })
   if (!open.keyed) return plain
-  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, lastFirst, count, now)
+  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, { lastFirst, count, share }, now)
   return oneLine(plain, keyed, lastFirst).slice(0, count)
 }
