@@ -7,6 +7,9 @@ export interface RerankerOptions {
   onProblem: (message: string, error: unknown) => void
 }
 
+/** A look that found nothing is followed by a longer rest: the process that changes an order looks at once. */
+const IDLE_RESTS = 5
+
 /**
  * Puts what waits in a queue whose order has changed into its place: in short steps, beside the work. Any process may, and
  * when one is killed another goes on, because each task's rank tells whether it is done.
@@ -26,8 +29,9 @@ export class Reranker {
 
   /** Now, and from now on. */
   start(): void {
-    void this.once().then(() => {
-      if (!this.#stopped) this.#cancel = this.#clock.after(this.#options.everyMs, () => this.start())
+    void this.once().then((found) => {
+      const restMs = this.#options.everyMs * (found ? 1 : IDLE_RESTS)
+      if (!this.#stopped) this.#cancel = this.#clock.after(restMs, () => this.start())
     })
   }
 
@@ -36,14 +40,17 @@ export class Reranker {
     this.#cancel?.()
   }
 
-  /** Until nothing is left to do. */
-  async once(): Promise<void> {
+  /** Until nothing is left to do. Whether there was anything. */
+  async once(): Promise<boolean> {
+    let found = false
     try {
-      while (!this.#stopped && (await this.#step()));
+      while (!this.#stopped && (await this.#step())) found = true
     } catch (error) {
+      found = true
       // The next look, here or elsewhere, goes on.
       if (!this.#stopped) this.#options.onProblem('could not re-rank what waits', error)
     }
+    return found
   }
 
   /** As long as a step took, others have the database to themselves. */

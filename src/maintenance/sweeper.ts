@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { hasExpired } from '../model/lease-clock.ts'
 import type { EndCause } from '../model/session.ts'
-import { isProvedDead, type ProcessIdentity } from '../process-identity.ts'
+import { isInSight, isProvedDead, type ProcessIdentity } from '../process-identity.ts'
 import type { LiveSession, SessionEnd } from '../store/ports/sessions.ts'
 import type { Store } from '../store/ports/store.ts'
 
@@ -13,12 +13,16 @@ export interface SweeperOptions {
   isDead?: (process: ProcessIdentity) => boolean
 }
 
+/** So many processes of a machine look as often as they may. More share the looks, and each looks at most so much more seldom. */
+const [OFTEN, SELDOM_MAX] = [4, 5]
+
 /** Finds sessions whose worker is gone, and gives back what they held. Any process may run one. */
 export class Sweeper {
   readonly #store: Pick<Store, 'sessions' | 'remote'>
   readonly #clock: Clock
   readonly #options: SweeperOptions
   #advanced = false
+  #restMs: number
   #cancel: (() => void) | undefined
   #stopped = false
 
@@ -26,6 +30,7 @@ export class Sweeper {
     this.#store = store
     this.#clock = clock
     this.#options = options
+    this.#restMs = options.everyMs
   }
 
   start(): void {
@@ -33,7 +38,7 @@ export class Sweeper {
     void this.#round()
       .catch(() => {})
       .then(() => {
-        if (!this.#stopped) this.#cancel = this.#clock.after(this.#options.everyMs, () => this.start())
+        if (!this.#stopped) this.#cancel = this.#clock.after(this.#restMs, () => this.start())
       })
   }
 
@@ -51,6 +56,7 @@ export class Sweeper {
 
   async sweep(): Promise<void> {
     const sessions = await this.#store.sessions.liveSessions()
+    this.#restMs = this.#options.everyMs * seldom(sessions)
     await this.#advanceFor(sessions)
     for (const session of sessions) {
       const cause = this.#causeOfDeath(session)
@@ -82,4 +88,11 @@ export class Sweeper {
     if (this.#isDead(session.process) && !this.#isLookedAfter(session)) return 'crash'
     return hasExpired(session.unrenewed, session.leaseMs ?? this.#options.leaseMs) ? 'lease' : null
   }
+}
+
+/** All processes of a machine see the same ends, and each look asks for every process. At different times, so that one looks every now and then. */
+function seldom(sessions: readonly LiveSession[]): number {
+  const near = sessions.filter(({ process, caller }) => caller === null && isInSight(process))
+  const share = new Set(near.map(({ process }) => process.pid)).size / OFTEN
+  return share <= 1 ? 1 : Math.min(share, SELDOM_MAX) * (0.75 + Math.random() / 2)
 }

@@ -41,23 +41,22 @@ interface LiveRow extends Omit<ProcessIdentity, 'startTime'> {
   supervisor: string | null
   renewals: number
   counted: number
-  counted_at: number
+  since: number
   holdups: string | null
   lease_ms: number | null
   caller: string | null
 }
 
 export function* readLiveSessions(db: Dialect): Script<LiveSession[]> {
-  const now = yield* db.time()
   const live = yield* rows<LiveRow>(sql`
     SELECT CAST(s.id AS text) AS id, worker, host, boot, pid, start_time, supervisor, renewals, holdups, lease_ms, caller,
-      c.time_ms - s.lease_time AS counted, c.at AS counted_at
+      c.time_ms - s.lease_time AS counted, ${db.now} - c.at AS since
     FROM gleaner.sessions AS s CROSS JOIN gleaner.lease_clock AS c WHERE s.ended_at IS NULL ORDER BY s.id`)
   return live.map(({ id, worker, renewals, host, boot, pid, start_time, ...row }) => ({
     id,
     worker,
     renewals,
-    unrenewed: { countedMs: row.counted, sinceMs: now - row.counted_at },
+    unrenewed: { countedMs: row.counted, sinceMs: row.since },
     leaseMs: row.lease_ms,
     caller: row.caller,
     process: { host, boot, pid, startTime: start_time },

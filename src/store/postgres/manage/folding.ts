@@ -9,7 +9,10 @@ const FOLDED_MAX = 10_000
 
 /** How often a process that worked folds. */
 const EVERY_MS = 2_000
-/** Every so many times it does that although it did nothing: a process that ended may have left some. */
+/** If it did less than that, what it appended is no trouble to anybody, and waits for five times as long. */
+const MUCH = 20
+const SELDOM = 5
+/** Every so many times it folds although it did nothing: a process that ended may have left some. */
 const ANYWAY = 15
 
 /** Set for the transaction of the process whose turn it is. */
@@ -87,21 +90,22 @@ async function removeOldMinutes(sql: Sql, clockMs: number | null): Promise<void>
 /** Folds now and then while this process works. At rest it asks the server for next to nothing. */
 export class Folding {
   readonly #timer: NodeJS.Timeout
-  #hasWorked = true
+  #worked = 1
   #ticks = 0
 
   constructor(database: Database, clockMs: () => number | null) {
     this.#timer = setInterval(() => {
       this.#ticks += 1
-      if (!this.#hasWorked && this.#ticks % ANYWAY !== 0) return
-      this.#hasWorked = false
+      const isDue = this.#worked >= MUCH || (this.#worked > 0 && this.#ticks % SELDOM === 0)
+      if (!isDue && this.#ticks % ANYWAY !== 0) return
+      this.#worked = 0
       database.together((sql) => foldOutbox(sql, clockMs()), { durable: false }).catch(() => {})
     }, EVERY_MS).unref()
   }
 
   /** There may be something to fold. */
   worked(): void {
-    this.#hasWorked = true
+    this.#worked += 1
   }
 
   stop(): void {

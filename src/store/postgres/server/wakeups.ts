@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
 import type { Change } from '../../ports/change.ts'
 import type { PostgresOptions } from '../../ports/database.ts'
 import { Neighbours } from './neighbours.ts'
@@ -17,8 +18,12 @@ const DEBOUNCE_MS: Record<Topic, number> = { work: 5, ended: 25 }
 /** In a durable commit that moment is as long as the disk takes: only who has been quiet for a while does that. */
 const QUIET_MS = 20
 const RECONNECT_MS = 1_000
-/** A worker that is not to take a task looks whether another one did: it may have died. Many notifications are one look. */
-const LATE_MS = { least: 250, most: 1_000 }
+/**
+ * Workers that are not to take a task look whether another one did: it may have died. Many notifications are one look. The next in the
+ * order look soon, and the others only in case that these have died as well.
+ */
+const LATE_MS = { next: 1_000, others: 10_000 }
+const NEXT = 1
 
 /** The server knows it since version 14. It listens for as long as the process lives. */
 const UNENDING = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
@@ -42,6 +47,7 @@ export class Wakeups {
   /** To be announced, unless all work is. */
   #tasks: NewTasks | undefined
   #lateTimer: NodeJS.Timeout | undefined
+  #lateAtMs = Number.POSITIVE_INFINITY
   readonly #network: Network
   #client: ServerConnection | undefined
   #beating: NodeJS.Timeout | undefined
@@ -89,8 +95,9 @@ export class Wakeups {
   async #beat(client: ServerConnection): Promise<void> {
     if (client.isWaiting) return
     try {
-      refuseReadOnly((await client.query(WRITABLE)).rows[0])
-      await client.query(this.#listening)
+      // Both in one round trip.
+      const answers = (await client.query(`${WRITABLE}; ${this.#listening}`)) as unknown as [pg.QueryResult]
+      refuseReadOnly(answers[0].rows[0])
     } catch (error) {
       if (!isReadOnly(error)) return
       this.#network.leave(client.address)
@@ -183,17 +190,22 @@ export class Wakeups {
       const passed = writeTaskWords({ ...words, place: place + count, count: 1 })
       void this.#notify(`${this.#self} ${passed}`)
     }
-    if (!isTaken && this.neighbours.areHere) this.#lookLate(queue, name)
+    const isNext = own.some((at) => (at - place + all) % all < count + NEXT)
+    if (!isTaken && this.neighbours.areHere) this.#lookLate(queue, name, isNext)
   }
 
-  #lookLate(queue: string, name: string): void {
-    this.#lateTimer ??= setTimeout(
-      () => {
-        this.#lateTimer = undefined
-        this.#tell({ kind: 'elsewhere', task: { queue, name, turn: 'late' } })
-      },
-      LATE_MS.least + Math.random() * (LATE_MS.most - LATE_MS.least),
-    ).unref()
+  #lookLate(queue: string, name: string, isNext: boolean): void {
+    const withinMs = isNext ? LATE_MS.next : LATE_MS.others
+    const inMs = withinMs * (0.25 + 0.75 * Math.random())
+    const atMs = performance.now() + inMs
+    // A look that comes earlier is enough, and one in the same time as well.
+    if (atMs >= this.#lateAtMs - (isNext ? 0 : LATE_MS.others)) return
+    clearTimeout(this.#lateTimer)
+    this.#lateAtMs = atMs
+    this.#lateTimer = setTimeout(() => {
+      this.#lateAtMs = Number.POSITIVE_INFINITY
+      this.#tell({ kind: 'elsewhere', task: { queue, name, turn: 'late' } })
+    }, inMs).unref()
   }
 
   #lost(client: ServerConnection): void {
