@@ -2,7 +2,7 @@ import type { Lane } from '../../lane.ts'
 import { enterAll, type LimitCounter } from '../../limit-counter.ts'
 import { byRank, oneLine, startWithinLimits } from '../../lines.ts'
 import { hasChosenOrder } from '../../scripts/chosen-heads.ts'
-import { inTurn } from '../../turns.ts'
+import { inTurn, shareOf } from '../../turns.ts'
 import { type LimitCache, lockQueueCounters, shutQueues, writeCounters } from '../limits/counters.ts'
 import {
   keysInTurn,
@@ -137,9 +137,14 @@ async function nextWithinLimits(
       const ofQueue = byQueue.get(queue)!
       const room = queues.get(queue)?.room(now) ?? Number.POSITIVE_INFINITY
       const count = Math.min(room, want.start + want.ahead)
+      const keyedOf = async (lastFirst: boolean) => {
+        if (!areKeyed) return []
+        const share = limits.shares.of(queue, shareOf(want))
+        const heads = await keyedHeads(sql, limits, ofQueue, { lastFirst, count, share }, now)
+        limits.shares.gave(queue, heads.length >= count)
+        return heads
+      }
       if (hasChosenOrder(want.able.orders, queue, ofQueue)) {
-        const keyedOf = (lastFirst: boolean) =>
-          areKeyed ? keyedHeads(sql, limits, ofQueue, lastFirst, count, now) : []
         return headsInChosenOrder(
           sql,
           book,
@@ -151,7 +156,7 @@ async function nextWithinLimits(
       const sources = ofQueue.map((base) => plain(base, count))
       const [withoutKey, withKey] = await Promise.all([
         lockHeads(sql, READY, lastFirst, sources),
-        areKeyed ? keyedHeads(sql, limits, ofQueue, lastFirst, count, now) : [],
+        keyedOf(lastFirst),
       ])
       return oneLine(withoutKey, withKey, lastFirst).slice(0, count)
     }),
@@ -164,11 +169,10 @@ async function keyedHeads(
   sql: Sql,
   limits: LimitCache,
   bases: readonly Lane[],
-  lastFirst: boolean,
-  count: number,
+  { lastFirst, count, share: atLeast }: { lastFirst: boolean; count: number; share: number },
   now: number,
 ): Promise<Candidate[]> {
-  const keys = await keysInTurn(sql, limits, bases, count, now)
+  const keys = await keysInTurn(sql, limits, bases, Math.ceil(count / atLeast), now)
   if (keys.length === 0) return []
   const share = Math.ceil(count / keys.length)
   const room = ({ gate }: ReadyKey) => gate.admission(now).room
@@ -181,18 +185,14 @@ async function keyedHeads(
     )
   const heads = await read(keys, share)
   // Those with more have what others left of their share.
-  const withMore = keys.filter((one) => heads.filter(({ key }) => key === one).length === share)
+  const byKey = Map.groupBy(heads, ({ key }) => key!)
+  const withMore = keys.filter((one) => byKey.get(one)?.length === share)
   const left = count - heads.length
   const more = left > 0 && withMore.length > 0 ? await read(withMore, share + left) : []
   const known = new Set(heads.map(({ id }) => id))
-  const all = [...heads, ...more.filter(({ id }) => !known.has(id))]
-  return withinKeys(
-    inTurn(
-      keys.map((one) => all.filter(({ key }) => key === one)),
-      count,
-    ),
-    now,
-  )
+  for (const one of more) if (!known.has(one.id)) byKey.get(one.key!)!.push(one)
+  const lines = keys.flatMap((one) => [byKey.get(one) ?? []])
+  return withinKeys(inTurn(lines, count), now)
 }
 
 /** Lanes of the same key with other requirements share its limit. */
