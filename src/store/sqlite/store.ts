@@ -132,7 +132,7 @@ function coreOf(connection: Connection, clock: Clock, options: SqliteOptions): C
     random: options.random ?? Math.random,
     onEnqueued: (transaction) => waking.enqueuedIn(transaction),
   }
-  const access = accessTo(connection, memory, options)
+  const access = accessTo(connection, memory, waking, options)
   const effectsOf = (effects: Effects) => runEffects(connection, ours, effects)
   const withoutFlows = {
     ...{ options, connection, db, now, memory, waking, ours, promised, tell },
@@ -169,11 +169,13 @@ function flowsOf(core: Omit<Core, 'flows'>): StoredFlows {
 function accessTo(
   connection: Connection,
   { lanes, queues }: Memory,
+  waking: Waking,
   { path, busyLimitMs = BUSY_LIMIT_MS }: SqliteOptions,
 ): Pick<Core, 'read' | 'write' | 'close'> {
   const checkpoints = new Checkpoints(connection)
   const writer = new Writer(connection, {
     busyLimitMs,
+    workers: () => waking.counted ?? Number.POSITIVE_INFINITY,
     onRollback: () => {
       lanes.forget()
       queues.forget()
@@ -318,7 +320,7 @@ function sessionsOf(core: Core, holdings: Holdings): SessionStore {
       }),
     async liveSessions() {
       const sessions = await scripts.read(() => readLiveSessions(scripts.db))
-      waking.workers = sessions.length
+      waking.counted = sessions.length
       return sessions
     },
     advanceLeaseClock: (leaseMs) => scripts.writeCheaply(() => advanceLeaseClock(scripts.db, leaseMs)),

@@ -11,8 +11,8 @@ function place() {
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'file.db')
   writeFileSync(`${path}-shm`, '')
-  const bell = () => {
-    const made = new LockNotifier(path)
+  const bell = (workers = Number.POSITIVE_INFINITY) => {
+    const made = new LockNotifier(path, () => workers)
     onTestFinished(() => made.close())
     return made
   }
@@ -106,4 +106,26 @@ test('a process that has waited for longer than the others can need tries as oft
   expect(triesWithin(40)).toBeLessThan(20)
   triesWithin(100)
   expect(triesWithin(400)).toBeGreaterThan(100)
+})
+
+test('beside one or two workers nobody waits longer each time: what looks like many turns is the sync of an app', () => {
+  const { bell } = place()
+  const delays: number[] = []
+  const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((_then: () => void, ms: number) => {
+    delays.push(ms)
+  }) as typeof setTimeout)
+  onTestFinished(() => timer.mockRestore())
+  const now = vi.spyOn(performance, 'now')
+  onTestFinished(() => now.mockRestore())
+  const waitLong = (workers: number) => {
+    delays.length = 0
+    const waiting = bell(workers)
+    for (let ms = 0; ms < 200; ms++) {
+      now.mockReturnValue(ms)
+      waiting.wait(() => {})
+    }
+    return Math.max(...delays)
+  }
+  expect(waitLong(2) < 3).toBe(true)
+  expect(waitLong(Number.POSITIVE_INFINITY) > 3).toBe(true)
 })

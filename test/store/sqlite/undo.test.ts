@@ -5,7 +5,12 @@ import { Writer } from '../../../src/store/sqlite/file/writer.ts'
 test('what we write ourselves is undone from memory, what a user writes from a file', async () => {
   const connection = new Connection(':memory:')
   onTestFinished(() => connection.close())
-  const writer = new Writer(connection, { busyLimitMs: 1_000, onRollback() {}, onCommit() {} })
+  const writer = new Writer(connection, {
+    busyLimitMs: 1_000,
+    workers: () => 1,
+    onRollback() {},
+    onCommit() {},
+  })
   const undo = () =>
     ['default', 'file', 'memory'][connection.raw.pragma('temp_store', { simple: true }) as number]
   expect(await writer.write('normal', undo)).toBe('memory')

@@ -1,4 +1,5 @@
 import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
+import { KeyShares } from '../../key-shares.ts'
 import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
 import type { CountingLimits } from '../../scripts/limits.ts'
@@ -9,22 +10,6 @@ import { HELD } from '../waiting/conditions.ts'
 
 /** The counter of a queue is compared with what is held so often: a limit may come while others claim without it. */
 const RECOUNT_MS = 10_000
-
-const SHARE_MAX = 64
-
-/** How many tasks of each key the next claim of a queue takes: more while keys have many, so that it locks and counts fewer keys. */
-class KeyShares {
-  readonly #shares = new Map<string, number>()
-
-  of(queue: string, most: number): number {
-    return Math.min(most, this.#shares.get(queue) ?? 1)
-  }
-
-  gave(queue: string, enough: boolean): void {
-    const share = this.#shares.get(queue) ?? 1
-    this.#shares.set(queue, enough ? Math.min(SHARE_MAX, 2 * share) : Math.max(1, Math.floor(share / 2)))
-  }
-}
 
 /** The numbers of all limits, as last read: they change with the code. */
 export class LimitCache {

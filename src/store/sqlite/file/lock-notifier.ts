@@ -16,6 +16,8 @@ const DELAY_MAX_MS = 50
 /** After this many turns of the others, a process tries often again: otherwise processes that just had the lock would starve it. */
 const OVERDUE_TURNS = 2
 const OTHERS_MAX = 32
+/** So few workers, and an app, only retry: what looks like many turns of others is the app's syncs. */
+const PAIR = 2
 /** Of the averages: a new value counts for a fifth. */
 const OLD_SHARE = 0.8
 
@@ -37,10 +39,12 @@ export class LockNotifier {
   /** How long this process holds the lock, and how many others hold it while this one waits. */
   #holdMs = 1
   #others = 0
+  readonly #workers: () => number
 
-  /** @param path of the database */
-  constructor(path: string) {
+  /** @param workers that are live, or infinity if they were not counted: others that hold the lock for longer than this process look like many. */
+  constructor(path: string, workers: () => number) {
     this.#file = sharedMemoryOf(path)
+    this.#workers = workers
   }
 
   /** Another process has the lock: `then` is called when it may be free. */
@@ -48,6 +52,12 @@ export class LockNotifier {
     const nowMs = performance.now()
     this.#waitingSinceMs ??= nowMs
     const others = Math.max(this.#others, (nowMs - this.#waitingSinceMs) / this.#holdMs)
+    if (this.#workers() <= PAIR) {
+      this.close()
+      this.#waiting = then
+      this.#timer = setTimeout(this.#wake, retryDelayMs())
+      return
+    }
     const isCrowded = this.#isCrowded(nowMs)
     if (others > FEW) this.close()
     else if (isCrowded) this.#listen(nowMs)

@@ -26,8 +26,8 @@ export class Waking {
   #wakeWatch: WakeWatch | null = null
   #fileWatch: FileWatch | null = null
   #isClosed = false
-  /** Live sessions, when they were last counted. */
-  workers = 1
+  /** Live sessions, when they were last counted. Null: never. */
+  counted: number | null = null
 
   constructor(connection: Connection, inMemory: boolean) {
     this.#connection = connection
@@ -102,7 +102,7 @@ export class Waking {
       this.#wakeWatch = null
     } else {
       this.#wakeWatch ??= new WakeWatch(this.#file, {
-        workers: () => this.workers,
+        workers: () => this.counted ?? 1,
         random: Math.random,
         onSignal: (only) => this.#tellHere({ kind: 'elsewhere', only }),
       })

@@ -37,10 +37,16 @@ export class Writer {
 
   constructor(
     connection: Connection,
-    options: { busyLimitMs: number; onRollback: () => void; onCommit: (durability: Durability) => void },
+    options: {
+      busyLimitMs: number
+      /** How many write to this file. */
+      workers: () => number
+      onRollback: () => void
+      onCommit: (durability: Durability) => void
+    },
   ) {
     this.#connection = connection
-    this.#lock = new LockNotifier(connection.path)
+    this.#lock = new LockNotifier(connection.path, options.workers)
     this.#busyLimitMs = options.busyLimitMs
     this.#onRollback = options.onRollback
     this.#onCommit = options.onCommit

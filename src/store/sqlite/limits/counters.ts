@@ -1,4 +1,5 @@
 import { type Limit, scopeWords, UNLIMITED } from '../../../model/limit.ts'
+import { KeyShares } from '../../key-shares.ts'
 import { LimitCounter, type LimitCounterRow } from '../../limit-counter.ts'
 import { type LimitRow, limitOf } from '../../limit-row.ts'
 import type { CountingLimits } from '../../scripts/limits.ts'
@@ -10,6 +11,7 @@ const QUEUES_WITH_GATE = `SELECT substr(scope, 7) FROM gleaner_gates WHERE scope
 
 /** The numbers of all limits, as last read: they change with the code. */
 export class LimitCache {
+  readonly shares = new KeyShares()
   readonly #db: Statements
   #version = 0
   #limits = new Map<string, Limit>()

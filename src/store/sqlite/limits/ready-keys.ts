@@ -63,10 +63,11 @@ export function wakeKeys(db: Statements, now: number): void {
   )
 }
 
-/** In which order a queue is read, how many tasks, and at most how many of each key if others have as many. */
+/** In which order a queue is read, how many tasks, how many of them can start at once, and how many of each key at most if others have as many. */
 export interface KeyReading {
   lastFirst: boolean
   count: number
+  start: number
   share: number
 }
 
@@ -79,7 +80,8 @@ export function keyedHeads(
   reading: KeyReading,
   now: number,
 ): KeyedHead[] {
-  const { lastFirst, count, share } = reading
+  const { lastFirst, count, start } = reading
+  const share = limits.shares.of(queue, reading.share)
   const gates = new Map<number, LimitCounter>()
   const bases = [...nonEmpty(db, READY_KEYS, lanes.queues.get(queue)!.ids)].map((base) => lanes.lane(base)!)
   if (bases.length === 0) return []
@@ -92,7 +94,8 @@ export function keyedHeads(
   }
   const few = Math.ceil(count / share)
   const { keys, heads } = headsOfKeys(few)
-  const isEnough = heads.length >= count || keys.length < few
+  limits.shares.gave(queue, heads.length >= count)
+  const isEnough = heads.length >= Math.min(count, start) || keys.length < few
   return withinKeys(isEnough ? heads : headsOfKeys(count).heads, now)
 }
 

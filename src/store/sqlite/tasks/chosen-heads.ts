@@ -31,7 +31,14 @@ export function headsOfQueueInOrder(
   const heads = driveOn(db, chosenHeads(DIALECT, read))
   const plain: Candidate[] = heads.map(({ id, rank }) => ({ id, rank, queue }))
   if (!open.keyed) return plain
-  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, { lastFirst, count, share: 1 }, now)
+  const keyed = keyedHeads(
+    db,
+    lanes.limits,
+    open.lanes,
+    queue,
+    { lastFirst, count, start: count, share: 1 },
+    now,
+  )
   return oneLine(plain, driveOn(db, placedAnew(DIALECT, keyed, read)), lastFirst).slice(0, count)
 }
 

@@ -99,7 +99,8 @@ function headsInTurn(
   const isFew = areFew(open)
   const isOneByOne = isFew || isLimited(open) || open.orders !== undefined
   const share = shareOf(want)
-  const read = (queue: string, most: number) => headsOfQueue(db, memory, open, queue, { most, share }, now)
+  const read = (queue: string, most: number) =>
+    headsOfQueue(db, memory, open, queue, { most, share, start: want.start }, now)
   let most = isFew ? count : share
   let found: QueueHead[] = []
   let missing = count
@@ -202,7 +203,7 @@ function headsOfQueue(
   { lanes, queues }: Memory,
   open: ClaimScope,
   queue: string,
-  { most, share }: { most: number; share: number },
+  { most, share, start }: { most: number; share: number; start: number },
   now: number,
 ): Candidate[] {
   if (open.pausedQueues.has(queue)) return []
@@ -215,6 +216,6 @@ function headsOfQueue(
   const ofQueue = open.lanes.queues.get(queue)!
   const plain: Candidate[] = headsOf(db, open.lanes, ofQueue, { lastFirst, count })
   if (!open.keyed) return plain
-  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, { lastFirst, count, share }, now)
+  const keyed = keyedHeads(db, lanes.limits, open.lanes, queue, { lastFirst, count, start, share }, now)
   return oneLine(plain, keyed, lastFirst).slice(0, count)
 }
