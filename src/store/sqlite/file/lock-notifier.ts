@@ -55,7 +55,7 @@ export class LockNotifier {
     if (this.#workers() <= PAIR) {
       this.close()
       this.#waiting = then
-      this.#timer = setTimeout(this.#wake, retryDelayMs())
+      this.#timer = setTimeout(this.#wake, lockRetryDelayMs())
       return
     }
     const isCrowded = this.#isCrowded(nowMs)
