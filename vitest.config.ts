@@ -37,7 +37,8 @@ class LongestFirst extends BaseSequencer {
  * a file costs.
  */
 const ALONE = [
-  'test/{torture,house,docs,web,examples,journeys,supervisor,founding,cli}/**/*.test.ts',
+  'test/{torture,house,docs,web,examples,cli}/**/*.test.ts',
+  'test/supervisor/frames.test.ts',
   'test/store/node-sqlite.conformance.test.ts',
   'test/store/sqlite/{libraries,two-libraries,waking}.test.ts',
   'test/process/{foreign,frame-fuzz,frame-reader}.test.ts',

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, relative } from 'node:path'
+import { basename, join } from 'node:path'
 import { Graph } from './graph.ts'
 import { type Mutant, mutantsOf } from './mutate.ts'
 import type { Answer, Order, Tests } from './orders.ts'
@@ -136,5 +136,5 @@ class Bench {
 }
 
 export function nameOf({ file, id }: Candidate): string {
-  return `${relative('src/model', file)}: ${id}`
+  return `${basename(file)}: ${id}`
 }
