@@ -210,6 +210,20 @@ const PROOFS: Record<string, Proof> = {
     expect(await world.said('tasks', 'steps', first.id)).toMatch(/^(no steps|step +kind)/)
     expect(await world.json('tasks', 'steps', first.id)).toBeInstanceOf(Array)
   },
+
+  async 'tasks tree'(world) {
+    const { queue, ids } = await world.waiting()
+    const last = await world.estate.app.enqueue(greet, { name: 'Kim' }, { queue, after: [ids[0]!] })
+    expect(await world.said('tasks', 'tree', last.id)).toBe(
+      `${last.id} greet suspended\n  after: 0 of 1 completed, 1 unfinished\n    ${ids[0]} greet queued\n`,
+    )
+    expect(await world.json('tasks', 'tree', last.id)).toMatchObject({
+      task: { id: last.id },
+      flows: [{ flow: { kind: 'after', total: 1 }, tasks: [{ task: { id: ids[0] } }] }],
+    })
+    expect((await world.run('tasks', 'tree', '999999')).code).toBe(1)
+  },
+
   async signal(world) {
     const { ids } = await world.waiting()
     expect(await world.said('signal', ids[0]!, 'approval', '{"by":"kim"}')).toBe(

@@ -7,7 +7,7 @@ export const signal: Command = {
   name: 'signal',
   summary: 'Send a signal to a task or a row that waits for it.',
   operands: [
-    { name: 'id', about: 'The id of a task, or <discovery>/<key> of a row.' },
+    { name: 'id', about: 'The id of a task, or `<discovery>/<key>` of a row.' },
     { name: 'signal', about: 'The name of the signal, as in ctx.waitFor.' },
     { name: 'json', about: 'The payload. - reads it from stdin.', optional: true },
   ],
