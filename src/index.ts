@@ -33,8 +33,10 @@ export type {
   EnqueuedBatch,
   Enqueueing,
   Running,
+  RunningStep,
   Telemetry,
   TracedAttempt,
+  TracedStep,
 } from './define/telemetry.ts'
 export type {
   AllOptions,

@@ -8,3 +8,11 @@ export const count = defineTask({
   input: z.object({ text: z.string() }),
   output: z.record(z.string(), z.number()),
 })
+
+/** `durable.py` does it, with a step and a wait for approval. */
+export const ship = defineTask({
+  name: 'order.ship',
+  queue: 'py',
+  input: z.object({ order: z.number() }),
+  output: z.object({ payment: z.string(), by: z.string() }),
+})

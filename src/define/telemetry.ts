@@ -56,10 +56,28 @@ export interface TracedAttempt {
 export interface Running {
   /** Calls the handler. Spans that the handler starts belong to this attempt. */
   within<T>(handler: () => T): T
+  /** Called when the function of a step is called. A step whose result was kept before is not traced. */
+  step?(step: TracedStep): RunningStep
   /** Called when the handler has returned. The outcome is known only after the commit. */
   returned(): void
   /** Called with the outcome. Only the first call counts. */
   ended(how: AttemptEnd): void
+}
+
+/** A step that begins, for a tracer. */
+export interface TracedStep {
+  /** Its name in the code. */
+  name: string
+  /** From 1: a name that is used again is numbered. */
+  number: number
+}
+
+/** What a tracer returns for one step. */
+export interface RunningStep {
+  /** Calls the function of the step. Spans that it starts belong to this step. */
+  within<T>(work: () => T): T
+  /** Called when the step is kept, or with the error that it failed with. */
+  ended(failure?: { error: unknown }): void
 }
 
 /**

@@ -23,6 +23,7 @@ import {
   type ToProgram,
 } from './foreign-protocol.ts'
 import { type Spawned, type SpawnOptions, spawned } from './foreign-spawn.ts'
+import { type DurableContext, ForeignSteps } from './foreign-steps.ts'
 import { decodeFrame, type Frame } from './frame.ts'
 
 export interface ForeignOptions extends SpawnOptions {
@@ -56,6 +57,8 @@ type ItemContext = Pick<
 
 interface Run {
   ctx: Pick<ItemContext, 'log' | 'progress'>
+  /** Items of a batch have none. */
+  steps?: ForeignSteps
   settle: (end: { result: unknown } | { error: unknown }) => void
 }
 
@@ -110,9 +113,15 @@ export class ForeignProgram {
   }
 
   /** What a handler is: resolves with the result, rejects with why there is none. */
-  async run(name: string, input: unknown, ctx: ItemContext): Promise<unknown> {
+  async run(name: string, input: unknown, ctx: ItemContext & DurableContext): Promise<unknown> {
     await this.#condemned?.promise
-    const { result, said } = this.#enter(ctx)
+    const { id } = ctx
+    const { result, said } = this.#enter(ctx, new ForeignSteps(ctx, (message) => this.#say(message)))
+    ctx.onLeave(() => {
+      this.#say({ type: 'leave', id })
+      // Nothing waits for this result any more.
+      this.#runs.get(id)?.settle({ result: undefined })
+    })
     this.#say({ type: 'run', ...described(ctx, input), name })
     said()
     return result
@@ -150,7 +159,7 @@ export class ForeignProgram {
   }
 
   /** From now on the program's answers about it are heard. `said`: to be called when the program knows of it. */
-  #enter(ctx: ItemContext): { result: Promise<unknown>; said: () => void } {
+  #enter(ctx: ItemContext, steps?: ForeignSteps): { result: Promise<unknown>; said: () => void } {
     const { id, signal } = ctx
     let onSaid = () => {}
     const result = new Promise<unknown>((resolve, reject) => {
@@ -162,6 +171,7 @@ export class ForeignProgram {
       }
       this.#runs.set(id, {
         ctx,
+        steps,
         settle: (end) => {
           this.#runs.delete(id)
           signal.removeEventListener('abort', onAbort)
@@ -259,7 +269,7 @@ export class ForeignProgram {
     this.#heed(run, message)
   }
 
-  #heed({ ctx, settle }: Run, message: FromProgram): void {
+  #heed({ ctx, steps, settle }: Run, message: FromProgram): void {
     switch (message.type) {
       // Soon: what it wrote to stderr before may be ready to be read, and belongs to this task.
       case 'done':
@@ -270,6 +280,10 @@ export class ForeignProgram {
         return void ctx.progress(message.fraction, message.message)
       case 'log':
         return ctx.log[message.level](message.message, message.details)
+      default:
+        if (steps === undefined)
+          return settle({ error: new PermanentError('an item of a batch has no steps') })
+        return void steps.heed(message).catch((error) => settle({ error }))
     }
   }
 

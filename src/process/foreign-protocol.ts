@@ -18,6 +18,14 @@ export type ToProgram =
   | ({ type: 'run'; name: string } & ItemForProgram)
   /** Only to a program that takes batches. Its id is answered for all items, or each item by its own id. */
   | { type: 'batch'; id: string; name: string; items: readonly ItemForProgram[] }
+  /** What it asked of a step. `do`: the step is to be done, and then kept. */
+  | { type: 'do'; id: string; name: string }
+  | { type: 'kept'; id: string; name: string; result: unknown }
+  | { type: 'slept'; id: string; name: string }
+  | { type: 'signal'; id: string; name: string; payload: unknown }
+  | { type: 'timed_out'; id: string; name: string }
+  /** The run waits, and is over: the item is run again later. Nothing more is heard of this run. */
+  | { type: 'leave'; id: string }
   | { type: 'cancel'; id: string; reason: 'cancelled' | 'timeout' | 'stopping' | 'lost' }
   | { type: 'stop' }
 
@@ -40,6 +48,14 @@ export type FromProgram =
   | FailedByProgram
   | { type: 'progress'; id: string; fraction: number; message: string | undefined }
   | { type: 'log'; id: string; level: LogLevel; message: string; details: object | undefined }
+  | DurableMessage
+
+/** What a program asks of the steps of its run. */
+export type DurableMessage =
+  | { type: 'step'; id: string; name: string }
+  | { type: 'keep'; id: string; name: string; result: unknown }
+  | { type: 'sleep'; id: string; name: string; ms: number }
+  | { type: 'wait'; id: string; name: string; timeoutMs: number | null }
 
 /** A line that is no message: what the program prints besides. */
 export type Other = { type: 'other' }
@@ -85,8 +101,33 @@ export function decodeMessage(line: string): FromProgram | Other | Bad {
         details: isObject(said.details) ? said.details : undefined,
       }
     default:
-      return bad('type is not one of done, failed, progress, log')
+      return durable(id, said) ?? bad(`type is not one of ${TYPES.join(', ')}`)
   }
+}
+
+const TYPES = ['done', 'failed', 'progress', 'log', 'step', 'keep', 'sleep', 'wait']
+
+/** Undefined: it is not about a step. */
+function durable(id: string, said: Record<string, unknown>): DurableMessage | Bad | undefined {
+  const { type, result = null, ms, timeout_ms: timeoutMs = null } = said
+  if (type !== 'step' && type !== 'keep' && type !== 'sleep' && type !== 'wait') return undefined
+  const name = text(said.name)
+  if (name === undefined) return bad('it has no name')
+  switch (type) {
+    case 'step':
+      return { type, id, name }
+    case 'keep':
+      return { type, id, name, result }
+    case 'sleep':
+      return isTime(ms) ? { type, id, name, ms } : bad('ms is not a number of milliseconds')
+    case 'wait':
+      if (timeoutMs === null || isTime(timeoutMs)) return { type, id, name, timeoutMs }
+      return bad('timeout_ms is not a number of milliseconds')
+  }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= RETRY_MAX_MS
 }
 
 /** Whose answer a line was that is too long to be read: its beginning may tell. */

@@ -1,9 +1,11 @@
-import { type Context, context, type Span, SpanStatusCode } from '@opentelemetry/api'
-import type { AttemptEnd, Running } from '../define/telemetry.ts'
+import { type Context, context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import type { AttemptEnd, Running, RunningStep, TracedStep } from '../define/telemetry.ts'
 import type { Failure } from '../model/task.ts'
+import { markFailed } from './mark-failed.ts'
 
 /** Lasts as long as its handler did, and says what was committed of it. */
 export class AttemptSpan implements Running {
+  readonly #tracer: Tracer
   readonly #span: Span
   readonly #context: Context
   readonly #startTime: number
@@ -11,7 +13,8 @@ export class AttemptSpan implements Running {
   #returnedMs: number | undefined
   #isOver = false
 
-  constructor(span: Span, inside: Context, startTime: number) {
+  constructor(tracer: Tracer, span: Span, { inside, startTime }: { inside: Context; startTime: number }) {
+    this.#tracer = tracer
     this.#span = span
     this.#context = inside
     this.#startTime = startTime
@@ -19,6 +22,18 @@ export class AttemptSpan implements Running {
 
   within<T>(handler: () => T): T {
     return context.with(this.#context, handler)
+  }
+
+  step({ name, number }: TracedStep): RunningStep {
+    const attributes = { 'gleaner.step.name': name, 'gleaner.step.number': number }
+    const span = this.#tracer.startSpan(`step ${name}`, { attributes }, this.#context)
+    return {
+      within: (work) => context.with(trace.setSpan(this.#context, span), work),
+      ended(failure) {
+        if (failure !== undefined) markFailed(span, failure.error)
+        span.end()
+      },
+    }
   }
 
   returned(): void {

@@ -4,16 +4,14 @@ import {
   context,
   propagation,
   ROOT_CONTEXT,
-  type Span,
   SpanKind,
-  SpanStatusCode,
   type Tracer,
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
 import type { EnqueuedBatch, Enqueueing, Running, Telemetry, TracedAttempt } from '../define/telemetry.ts'
-import { asError } from '../thrown.ts'
 import { AttemptSpan } from './attempt-span.ts'
+import { markFailed } from './mark-failed.ts'
 
 /** What `openTelemetry` takes. */
 export interface OpenTelemetryOptions {
@@ -61,7 +59,7 @@ function beginEnqueueing(tracer: Tracer, { name, queue, count }: EnqueuedBatch):
       span.end()
     },
     failed(error) {
-      fail(span, error)
+      markFailed(span, error)
       span.end()
     },
   }
@@ -89,7 +87,7 @@ function beginAttempt(
     },
     parent,
   )
-  return new AttemptSpan(span, trace.setSpan(parent, span), startTime)
+  return new AttemptSpan(tracer, span, { inside: trace.setSpan(parent, span), startTime })
 }
 
 function attributesOf({ id, name, queue, attempt, maxAttempts }: TracedAttempt): Attributes {
@@ -106,11 +104,4 @@ function attributesOf({ id, name, queue, attempt, maxAttempts }: TracedAttempt):
     'gleaner.attempt': attempt,
     'gleaner.max_attempts': maxAttempts,
   }
-}
-
-function fail(span: Span, error: unknown): void {
-  const told = asError(error)
-  span.recordException(told)
-  span.setAttribute('error.type', (told as { code?: string }).code ?? told.name)
-  span.setStatus({ code: SpanStatusCode.ERROR, message: told.message })
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { count } from '../../examples/python/tasks.ts'
+import { count, ship } from '../../examples/python/tasks.ts'
 import { systemClock } from '../../src/clock.ts'
 import { defineTask, type Gleaner, type Task } from '../../src/index.ts'
 import { type ForeignOptions, ForeignProgram, type ProgramEnd } from '../../src/process/foreign-program.ts'
@@ -101,6 +101,26 @@ describe('the example in Python', () => {
     const { items } = await gleaner.tasks.logs(handle.id)
     expect(items.map(({ level, message }) => [level, message])).toEqual([
       ['info', `counting ${text.length} characters`],
+    ])
+  })
+
+  test('keeps steps and waits for a signal without holding the program', async () => {
+    const { gleaner } = await stage(['python3', 'durable.py'], [ship])
+    const suspended = new Promise((resolve) => gleaner.on('suspended', resolve))
+    const handle = await gleaner.enqueue(ship, { order: 7 })
+    await suspended
+    expect(await gleaner.tasks.get(handle.id)).toMatchObject({ status: 'suspended', attempts: 0 })
+    // The program is free for others meanwhile.
+    const other = await gleaner.enqueue(ship, { order: 8 })
+    await gleaner.signal(other.id, 'approval', { by: 'bob' })
+    expect(await other.result(WAIT)).toEqual({ payment: 'pay_8', by: 'bob' })
+    await gleaner.signal(handle.id, 'approval', { by: 'ada' })
+    expect(await handle.result(WAIT)).toEqual({ payment: 'pay_7', by: 'ada' })
+    const lines = (await gleaner.tasks.logs(handle.id)).items.map(({ message }) => message)
+    expect(lines.filter((line) => line === 'charging order 7')).toEqual(['charging order 7'])
+    expect((await gleaner.tasks.steps(handle.id)).map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'charge result',
+      'approval signal',
     ])
   })
 

@@ -85,6 +85,34 @@ describe.each(BOTH)('on %s', (_database, openGround) => {
     expect(spans.find(({ name }) => name === 'the app’s own')).toMatchObject({ parent: ofRow(1)!.spanId })
   })
 
+  test('a step is a span inside its attempt, and one whose result was kept is none', async () => {
+    const stepped = defineTask({
+      name: 'stepped',
+      retry: { attempts: 2, base: 1 },
+      async run(_, ctx) {
+        await ctx.step('charge', () => inSpan('the app’s own', async () => {}))
+        await ctx.step('ship', () => {
+          if (ctx.attempt === 1) throw new Error('no address')
+        })
+      },
+    })
+    const { gleaner } = await open({ tasks: [stepped] })
+    await gleaner.enqueue(stepped)
+    await gleaner.work().drained({ includeDelayed: true })
+    const spans = seen()
+    const runs = spans.filter(({ name }) => name === 'run stepped')
+    const steps = spans.filter(({ name }) => name.startsWith('step '))
+    expect(steps.map(({ name, parent, isError }) => [name, parent, isError])).toEqual([
+      ['step charge', runs[0]!.spanId, false],
+      ['step ship', runs[0]!.spanId, true],
+      ['step ship', runs[1]!.spanId, false],
+    ])
+    expect(steps[0]).toMatchObject({
+      attributes: { 'gleaner.step.name': 'charge', 'gleaner.step.number': 1 },
+    })
+    expect(spans.find(({ name }) => name === 'the app’s own')).toMatchObject({ parent: steps[0]!.spanId })
+  })
+
   test('a span says what was committed: a claim that was lost completed nothing', async () => {
     const begun = deferred()
     const slow = defineTask({

@@ -27,7 +27,7 @@ const EVERY_GAP = (GLEANER_TORTURE ?? GLEANER_EVERY_GAP) !== undefined
 
 /** Completed tasks of the kinds that write an effect. */
 const WITH_EFFECT = `SELECT t.id FROM gleaner.tasks t JOIN gleaner.lanes l ON l.id = t.lane
-  WHERE l.name IN ('effect', 'held', 'limited', 'stepped') AND t.status = 'completed' ORDER BY t.id`
+  WHERE l.name IN ('effect', 'held', 'limited', 'stepped', 'waiting') AND t.status = 'completed' ORDER BY t.id`
 
 /** On the other SQLite library the short form kills where the libraries could differ: tables, large values, transactions, threads. */
 const CORE = /^(opening a new database|enqueueMany|ctx\.complete|renewing|pruning)/
@@ -233,7 +233,8 @@ async function killAt(
     expect([before, before + 3], point).toContain(await countTasks(ground))
   }
   await expectPromisesKept(ground, child.all('acknowledged'), point)
-  await expectToEnd(ground, operation, point)
+  const signalled = child.all('acknowledged').flatMap(({ signalled = [] }) => signalled as string[])
+  await expectToEnd(ground, { ...operation, signalled }, point)
   const { sql, rows } = operation.afterwards ?? { sql: 'SELECT 1', rows: [1] }
   expect(await read(ground, sql), point).toEqual(rows)
   await ground.clear()
@@ -258,13 +259,23 @@ async function expectPromisesKept({ database }: Ground, acknowledged: Said[], po
 }
 
 /** Whatever was left is picked up by the next one who comes, and ends as if nothing had happened. */
-async function expectToEnd(ground: Ground, { limited }: Operation, point: string): Promise<void> {
+async function expectToEnd(
+  ground: Ground,
+  { limited, signalled }: Operation & { signalled: readonly string[] },
+  point: string,
+): Promise<void> {
   await ground.rows(EFFECTS)
   const known = limited ? withLimited : tasks
   const gleaner = await openGleaner({ database: ground.database, tasks: known, timings: { sweep: '10ms' } })
   await gleaner.resume()
   // A new one beside the old: the queue is not blocked by anything.
   const fresh = await gleaner.enqueue(plain, 'fresh')
+  // Nothing else resumes a task whose signal was not yet stored. One whose signal was acknowledged must end without another.
+  const resume = ({ id }: { id: string }) => {
+    if (!signalled.includes(id)) void gleaner.signal(id, 'go', 1)
+  }
+  gleaner.on('suspended', resume)
+  for (const task of (await gleaner.tasks.list({ status: 'suspended' })).items) resume(task)
   const worker = gleaner.work({ concurrency: 4 })
   for (const { id, status } of await unfinished(gleaner)) {
     await gleaner
@@ -276,7 +287,7 @@ async function expectToEnd(ground: Ground, { limited }: Operation, point: string
   await worker.drained({ includeDelayed: true })
   const counts = await gleaner.tasks.counts()
   await gleaner.close()
-  expect(counts, point).toMatchObject({ scheduled: 0, queued: 0, running: 0, failed: 0 })
+  expect(counts, point).toMatchObject({ scheduled: 0, queued: 0, running: 0, suspended: 0, failed: 0 })
   expect(await flawsOf(ground), point).toEqual([])
   expect(await read(ground, 'SELECT task FROM effects ORDER BY task'), point).toEqual(
     await read(ground, WITH_EFFECT),
@@ -285,7 +296,9 @@ async function expectToEnd(ground: Ground, { limited }: Operation, point: string
 
 async function unfinished(gleaner: Awaited<ReturnType<typeof openGleaner>>) {
   const pages = await Promise.all(
-    (['scheduled', 'queued', 'running'] as const).map((status) => gleaner.tasks.list({ status, limit: 20 })),
+    (['scheduled', 'queued', 'running', 'suspended'] as const).map((status) =>
+      gleaner.tasks.list({ status, limit: 20 }),
+    ),
   )
   return pages.flatMap(({ items }) => items)
 }

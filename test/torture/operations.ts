@@ -3,7 +3,7 @@ import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/by-url/open.ts'
 import { newTask } from '../conformance/world.ts'
-import { effect, flaky, held, limited, plain, stepped, tasks, withLimited } from './tasks.ts'
+import { effect, flaky, held, limited, plain, stepped, tasks, waiting, withLimited } from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
 export interface Operation {
@@ -32,7 +32,12 @@ export interface RunContext {
   end: () => void
   /** Resolves when no statement is under way, such as those that a worker begins with. */
   quiet: () => Promise<void>
-  acknowledge: (promise: { exists?: string[]; status?: Record<string, string>; paused?: boolean }) => void
+  acknowledge: (promise: {
+    exists?: string[]
+    status?: Record<string, string>
+    paused?: boolean
+    signalled?: string
+  }) => void
 }
 
 const open = (database: string) => openGleaner({ database, tasks, timings: { sweep: '1h' } })
@@ -186,6 +191,54 @@ export const OPERATIONS: Operation[] = [
       })
       await gleaner.enqueue(stepped)
       await worker.drained()
+    }),
+  },
+  {
+    name: 'a run that takes a signal which was sent before',
+    varies: true,
+    some: 4,
+    prepare: async (gleaner) => {
+      const { id } = await gleaner.enqueue(waiting)
+      await gleaner.signal(id, 'go', 1)
+    },
+    // Wherever it was killed, the signal was taken once in the end.
+    afterwards: {
+      sql: `SELECT t.status || ' ' || s.kind || ' ' || s.value || ' ' || (SELECT count(*) FROM gleaner.signals)
+            FROM gleaner.tasks t JOIN gleaner.steps s ON s.item = CAST(t.id AS text) AND s.name = 'go'`,
+      rows: ['completed signal 1 0'],
+    },
+    run: withGleaner(async (gleaner, { begin, end }) => {
+      begin()
+      const worker = gleaner.work({ concurrency: 1 })
+      await worker.drained()
+      await worker.stop()
+      end()
+    }),
+  },
+  {
+    name: 'suspending a task, and the signal that resumes it',
+    varies: true,
+    some: 5,
+    prepare: (gleaner) => gleaner.enqueue(plain),
+    run: withGleaner(async (gleaner, { quiet, begin, end, acknowledge }) => {
+      const worker = gleaner.work({ concurrency: 1 })
+      await worker.drained()
+      await quiet()
+      const completed = new Promise<void>((resolve) =>
+        gleaner.on('completed', ({ id }) => {
+          end()
+          acknowledge({ status: { [id]: 'completed' } })
+          resolve()
+        }),
+      )
+      gleaner.on('started', begin)
+      gleaner.on('suspended', async ({ id }) => {
+        await gleaner.signal(id, 'go', 1)
+        acknowledge({ signalled: id })
+      })
+      await gleaner.enqueue(waiting)
+      await completed
+      await worker.stop()
     }),
   },
   {

@@ -26,6 +26,7 @@ const PARTS = [
   'rows',
   'pulled',
   'flows',
+  'signals',
   'server',
 ] as const
 /** Ten thousand fuzzed requests, a crowd of listeners beside 50 000 completions, lists of a million tasks. */
@@ -89,6 +90,10 @@ if (isMeant('pulled')) {
 if (isMeant('flows')) {
   const on = database === undefined ? [] : ['-t', database === 'sqlite' ? 'SQLite' : 'PostgreSQL']
   atFullLength('test/torture/flows.test.ts', '--testTimeout', '7200000', ...on)
+}
+if (isMeant('signals')) {
+  const on = database === undefined ? [] : ['-t', database === 'sqlite' ? 'on SQLite' : 'on PostgreSQL']
+  atFullLength('test/torture/signals.test.ts', ...on)
 }
 if (database !== 'sqlite') {
   if (isMeant('gaps')) killBetweenSteps('PostgreSQL')

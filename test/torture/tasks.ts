@@ -38,6 +38,16 @@ export const stepped = defineTask({
   },
 })
 
+/** The signal that it waits for is taken once, and so its effect is written once. */
+export const waiting = defineTask({
+  name: 'waiting',
+  retry,
+  run: async (_, ctx) => {
+    await ctx.waitFor('go')
+    await ctx.step('book', (tx) => writeEffect(tx, ctx.id), { atomic: true })
+  },
+})
+
 /** Fails the first time. */
 export const flaky = defineTask({
   name: 'flaky',
@@ -69,7 +79,7 @@ export const limited = defineTask({
   run: async (_, ctx) => ctx.complete('done', (tx) => writeEffect(tx, ctx.id)),
 })
 
-export const tasks = [plain, effect, stepped, flaky, held]
+export const tasks = [plain, effect, stepped, waiting, flaky, held]
 
 /** With those that have limits: where there are any, all claims look at them. */
 export const withLimited = [...tasks, limited]

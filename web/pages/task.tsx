@@ -14,6 +14,7 @@ import { go, Link } from '../router.tsx'
 import { duration } from '../text/format.ts'
 import { AttemptsAndLogs } from './task-attempts.tsx'
 import { asCommand } from './task-command.ts'
+import { TaskSteps } from './task-steps.tsx'
 import { ProgressBar } from './task-table.tsx'
 import { TaskTimes } from './task-times.tsx'
 
@@ -87,6 +88,7 @@ function TaskView({ task }: { task: Task }) {
       <div className="split">
         <div className="stack">
           {status !== 'running' && !isFinished && <Explain id={id} />}
+          <TaskSteps task={task} />
           <AttemptsAndLogs task={task} attempts={attempts} />
           <div className="pair">
             <Panel title="Input">

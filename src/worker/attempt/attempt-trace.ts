@@ -1,4 +1,4 @@
-import type { AttemptEnd, Running } from '../../define/telemetry.ts'
+import type { AttemptEnd, Running, RunningStep } from '../../define/telemetry.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { RowAnswer } from '../../model/row.ts'
 import type { Tracing } from '../../observe/tracing.ts'
@@ -23,12 +23,40 @@ export class AttemptTrace {
     return running === undefined ? handler() : this.#tracing.inside((work) => running.within(work), handler)
   }
 
+  /** Undefined: the tracer does not trace steps. */
+  step(name: string, number: number): StepTrace | undefined {
+    const running = this.#tracing.try(() => this.#running?.step?.({ name, number }))
+    return running === undefined ? undefined : new StepTrace(this.#tracing, running)
+  }
+
   returned(): void {
     this.#tracing.try(() => this.#running?.returned())
   }
 
   ended(how: AttemptEnd): void {
     this.#tracing.try(() => this.#running?.ended(how))
+  }
+}
+
+/** A step as it is traced. */
+class StepTrace {
+  readonly #tracing: Tracing
+  readonly #running: RunningStep
+
+  constructor(tracing: Tracing, running: RunningStep) {
+    this.#tracing = tracing
+    this.#running = running
+  }
+
+  async within<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#tracing.inside((begin) => this.#running.within(begin), work)
+      this.#tracing.try(() => this.#running.ended())
+      return result
+    } catch (error) {
+      this.#tracing.try(() => this.#running.ended({ error }))
+      throw error
+    }
   }
 }
 

@@ -124,6 +124,7 @@ export abstract class Attempt implements Run {
     this.#hasLeft = true
     this.trace?.returned()
     this.#hooks?.left?.(this.context)
+    this.context.left()
     this.#onEnd?.(this, outcome)
   }
 

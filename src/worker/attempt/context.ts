@@ -34,6 +34,7 @@ export class RunContext implements Context {
   #completing: Tx | undefined
   abortReason: Error | undefined
   readonly #onAbort: ((reason: Error) => void)[] = []
+  readonly #onLeave: (() => void)[] = []
   #steps: Steps | undefined
   use: Record<string, any> = NOTHING
 
@@ -200,6 +201,15 @@ export class RunContext implements Context {
   onAbort(told: (reason: Error) => void): void {
     if (this.abortReason === undefined) this.#onAbort.push(told)
     else told(this.abortReason)
+  }
+
+  /** Called when the run ends although its handler has not returned: it waits, and is not resumed. */
+  onLeave(told: () => void): void {
+    this.#onLeave.push(told)
+  }
+
+  left(): void {
+    for (const told of this.#onLeave.splice(0)) told()
   }
 
   /** The first reason stays. */

@@ -10,8 +10,14 @@ export interface StepAttempt {
   readonly claim: { readonly attempt: number }
   readonly services: { readonly clock: Clock; readonly random: () => number }
   readonly context: StepRun
+  /** Only present when the engine traces. */
+  readonly trace?: { step(name: string, number: number): StepSpan | undefined } | undefined
   /** Ends the attempt although its handler has not returned. */
   leave(outcome: Outcome): void
+}
+
+interface StepSpan {
+  within<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** The run that the handler sees. */

@@ -48,7 +48,9 @@ export class Steps {
     const number = this.#numberOf(name)
     const kept = await this.#find(name, number)
     if (kept?.kind === 'result') return this.#read(step, kept.value, `kept result of step ${name}`)
-    return this.#counted(() => this.#runAndKeep(step, number, kept))
+    const runAndKeep = () => this.#runAndKeep(step, number, kept)
+    const span = this.#attempt.trace?.step(name, number)
+    return this.#counted(span === undefined ? runAndKeep : () => span.within(runAndKeep))
   }
 
   /** Ends the attempt without an end of the handler: it runs again after this time, and the sleep is over then. */
