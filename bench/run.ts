@@ -6,13 +6,14 @@ import { measureScenario } from './measure.ts'
 import { measuredText, writeReport } from './report.ts'
 import { loadResults, type Results, type ScenarioResult, saveResults } from './results.ts'
 import type { Scenario } from './scenarios/scenario.ts'
+import { suite as durable } from './suites/durable/index.ts'
 import { suite as postgres } from './suites/postgres/index.ts'
 import { suite as realistic } from './suites/realistic/index.ts'
 import { suite as scaling } from './suites/scaling/index.ts'
 import { suite as sqlite } from './suites/sqlite/index.ts'
 import type { Suite } from './suites/suite.ts'
 
-const SUITES: readonly Suite[] = [sqlite, postgres, realistic, scaling]
+const SUITES: readonly Suite[] = [sqlite, postgres, realistic, scaling, durable]
 const ROUNDS_DEFAULT = 5
 
 const HELP = `npm run bench -- [suite] [options]

@@ -38,11 +38,11 @@ const racing = defineTask({
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-async function openOn(ground: Ground): Promise<Gleaner> {
+async function openOn(ground: Ground, lease?: '500ms'): Promise<Gleaner> {
   const gleaner = await openGleaner({
     database: ground.database,
     tasks: [racing, kept],
-    timings,
+    timings: lease === undefined ? timings : { ...timings, lease },
     durability: 'normal',
   })
   onTestFinished(() => gleaner.close())
@@ -95,7 +95,7 @@ test.each(BOTH)(
   async (_database, openGround) => {
     for (let round = 0; round < ROUNDS; round++) {
       const ground = await openGround()
-      const gleaner = await openOn(ground)
+      const gleaner = await openOn(ground, '500ms')
       const handles = await gleaner.enqueueMany(kept, Array(LATE).fill(undefined))
       const program = `${import.meta.dirname}/programs/late-worker.ts`
       const late = new Child(program, { database: ground.database, concurrency: LATE })
@@ -115,6 +115,7 @@ test.each(BOTH)(
       expect(await flawsOf(ground)).toEqual([])
       late.signal('SIGKILL')
       await heir.stop()
+      await gleaner.close()
       await ground.clear()
     }
   },
