@@ -1,5 +1,5 @@
 import { SignalTimeout } from '../errors.ts'
-import type { RunContext } from '../worker/context.ts'
+import type { RunContext } from '../worker/attempt/context.ts'
 import type { DurableMessage, ToProgram } from './foreign-protocol.ts'
 
 /** The steps of a run whose handler is a program: it asks, and is answered. */

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { readExactly, writeExactly } from '../../src/exact-json.ts'
-import type { StepRecord, Task } from '../../src/http/wire.ts'
+import type { StepRecord, Task } from '../../src/http/wire/types.ts'
 import { useMayAct } from '../api/session.ts'
 import { useQuery } from '../api/use-query.ts'
 import { act } from '../parts/action.tsx'
