@@ -11,6 +11,7 @@ import { LIMITS } from './limits.ts'
 import { LOCK_USE } from './lock-use.ts'
 import { MAINTENANCE } from './maintenance.ts'
 import { RECENT } from './recent.ts'
+import { SIGNALS } from './signals.ts'
 import { SUPERVISION } from './supervision.ts'
 
 /**
@@ -30,5 +31,6 @@ export const GUARDS: readonly Guard[] = [
   ...LIMITS,
   ...MAINTENANCE,
   ...RECENT,
+  ...SIGNALS,
   ...SUPERVISION,
 ]
