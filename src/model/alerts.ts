@@ -60,7 +60,7 @@ export function alertWindowMs({ stalledAfterMs }: AlertLimits): number {
   return Math.max(5 * MINUTE_MS, (stalledAfterMs ?? 0) + MINUTE_MS)
 }
 
-/** In the order of the queues, then of the discoveries. What is paused waits because somebody said so. */
+/** In the order of the queues, then of the discoveries. What is paused waits on purpose. */
 export function alertsOf(situation: AlertSituation, limits: AlertLimits): Alert[] {
   const { readings, demand, pausedQueues, discoveries } = situation
   const names = [...readings.present, ...readings.minutes].map(({ queue }) => queue)

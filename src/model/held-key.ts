@@ -15,10 +15,10 @@ export interface KeyHolder {
   createdAt: number
 }
 
-/** Everybody who has to do with a key. */
+/** The tasks that have this key. */
 export interface KeyHolders {
   active: KeyHolder | null
-  /** Waits for the active one to end, to take over its key. It is in nobody's hands. */
+  /** Waits until the active task ends, and then takes over its key. No worker holds it. */
   follower: KeyHolder | null
   /** The one that took the key for ever; it may have finished. */
   forever: number | null

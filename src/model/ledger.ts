@@ -92,7 +92,7 @@ export function entryAfter(
   return isBlank(entry) ? null : entry
 }
 
-/** Somebody edited the row meanwhile; the attempt does not count. Too often in a row, and it backs off for `afterMs`. */
+/** The row was edited during its run, so the attempt does not count. After too many edits in a row it backs off for `afterMs`. */
 export function entryAfterChange(before: LedgerEntry | null, afterMs: number, now: number): LedgerEntry {
   const known = { ...(before ?? BLANK), suspended: false }
   const changes = known.changes + 1

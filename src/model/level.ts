@@ -8,7 +8,7 @@ export interface Level {
   done: number
 }
 
-/** Nobody who looks needs it more often. */
+/** No reader needs it more often. */
 const LOOK_MS = 10_000
 
 /** A look that finds nothing new, or comes right after another one, is not worth a write. */

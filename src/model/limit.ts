@@ -47,7 +47,7 @@ const SLICES = 100
 export interface Admission {
   /** How many may start; Infinity where nothing limits them. */
   room: number
-  /** Without room: when the rate lets the next one through. Null: when somebody ends. */
+  /** Without room: when the rate lets the next one through. Null: when a running one ends. */
   opensAt: number | null
 }
 

@@ -46,7 +46,7 @@ export interface Waiting {
   outcome: AttemptOutcome | null
 }
 
-/** What a store knows of a task that somebody holds. */
+/** What a store knows of a held task. */
 export interface Held {
   id: string
   attempts: number
@@ -63,7 +63,7 @@ export interface Held {
 /** The one place that says what follows from an outcome. */
 export function decide(task: Held, outcome: Outcome): Transition {
   if (outcome.kind === 'completed') return { to: 'completed', result: outcome.result }
-  // A task that somebody cancelled is not run again, whatever its last run ended with.
+  // A cancelled task does not run again, whatever the outcome of its last run.
   if (outcome.kind === 'cancelled' || task.cancelRequested) return cancelled(task)
   switch (outcome.kind) {
     case 'failed':

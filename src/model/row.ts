@@ -59,7 +59,7 @@ export function unfinishedOf({ waiting, claimed, suspended, backingOff }: RowCou
   return waiting + claimed + suspended + backingOff
 }
 
-/** Those in somebody's hands and those kept back are few beside those who wait: the rest is waiting. */
+/** Claimed rows and rows that are kept back are few and are counted. All other eligible rows wait. */
 export function rowCounts(
   eligible: number,
   claimed: number,
@@ -92,7 +92,7 @@ export type RowOutcome =
 export type RowAnswer =
   /** Written, and not eligible any more. */
   | { kind: 'done' }
-  /** Somebody edited it meanwhile: nothing was written, it stays to be done. `backsOffMs`: this has happened too often in a row. */
+  /** The row was edited in the meantime: nothing was written, and it stays eligible. `backsOffMs`: it was edited during too many runs in a row. */
   | { kind: 'changed'; times: number; backsOffMs: number | null }
   /** Deleted meanwhile, or no longer eligible: nothing was written. */
   | { kind: 'gone' }

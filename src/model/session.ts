@@ -3,7 +3,7 @@ import { cancelled, decide, type Held, returned, type Transition } from './outco
 /** Why a session ended. `lease`: the worker stopped renewing it, for an unknown reason. */
 export type EndCause = 'crash' | 'stop' | 'lease'
 
-/** What whoever ends a session knows of it. */
+/** What the process that ends a session knows of it. */
 export interface EndKnowledge {
   /** As it was when it was judged: renewed since, it lives. */
   renewals?: number
@@ -49,7 +49,7 @@ function uncharged(held: readonly Held[], decideOne: (task: Held) => Transition)
   return { transitions, blamed: null, forgiven: [], workerBroken: false }
 }
 
-/** Fate unknown: the handler may have done its work, so the attempt counts, but nobody crashed. */
+/** Fate unknown: the handler may have done its work, so the attempt counts, but there was no crash. */
 function afterLostLease(task: Held): Transition {
   if (task.cancelRequested) return cancelled(task)
   if (!task.started) return returned(task, null)

@@ -79,7 +79,7 @@ function isList(env: PoolProgram['env']): env is readonly string[] {
   return Array.isArray(env)
 }
 
-/** With the session open: whoever finds it sees a crash, and charges it to what ran. */
+/** The session stays open: the sweeper or the supervisor sees a crash and charges the items that ran. */
 function dieLikewise({ code, signal }: ProgramEnd): void {
   console.error(`the program ended with ${signal ?? `exit code ${code}`}`)
   if (signal !== null) process.kill(process.pid, signal)

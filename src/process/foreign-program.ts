@@ -38,7 +38,7 @@ export interface ForeignOptions extends SpawnOptions {
   onFrame: (frame: Frame) => void
   /** A line that belongs to no task. */
   onOutput: (line: string, stream: 'stdout' | 'stderr') => void
-  /** It ended, and nobody had asked it to: whoever hosts it ends as well, so that a crash is seen as one. */
+  /** It ended on its own. The process that hosts it ends as well, so that a crash counts as a crash. */
   onCrash: (end: ProgramEnd) => void
   /** It hung, was killed, and another one has taken its place. */
   onReplaced?: () => void
@@ -83,7 +83,7 @@ export class ForeignProgram {
   #ended: Promise<ProgramEnd>
   #stopping = false
   #batches = 0
-  /** Killed, to be replaced: whoever comes waits for the next one. */
+  /** It was killed and will be replaced: new runs wait for the next program. */
   #condemned: PromiseWithResolvers<void> | undefined
 
   private constructor(options: ForeignOptions, { child, mark }: Spawned) {
@@ -299,7 +299,7 @@ export class ForeignProgram {
     })
   }
 
-  /** To the task that was begun last: of several nobody knows whose line it is. */
+  /** The task that began last gets it: if several run, it is unknown which of them wrote the line. */
   #note(line: string, stream: 'stdout' | 'stderr'): void {
     if (line === '') return
     const run = [...this.#runs.values()].at(-1)

@@ -9,7 +9,7 @@ export interface SpawnOptions {
   env: NodeJS.ProcessEnv
   uid?: number | undefined
   gid?: number | undefined
-  /** Out of reach of the keys of a terminal: Ctrl-C is for whoever hosts it, who tells it to stop. */
+  /** Out of reach of the keys of a terminal: Ctrl-C reaches the process that hosts it, which tells it to stop. */
   ownGroup?: boolean
 }
 

@@ -2,7 +2,7 @@ import { BoundedLines } from './bounded-lines.ts'
 import { decodeFrame, type Frame } from './frame.ts'
 import { decodeReport, type WorkReport } from './work-report.ts'
 
-/** More than that in a second are not even looked at: whoever floods his pipe costs nobody else anything. */
+/** More lines in a second are not read: a process that floods its pipe costs the others nothing. */
 const FRAMES_PER_SECOND = 1_000
 const LINE_MAX_CHARS = 64 * 1024
 

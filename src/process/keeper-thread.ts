@@ -16,7 +16,7 @@ const { memory, componentId, incarnation, frameEveryMs, originMs, turnEveryMs } 
 const port = parentPort!
 const board = new SharedRunTable(memory)
 
-/** Descriptor 3: a pair of sockets, so that nobody ever waits for a reader that does not read. */
+/** Descriptor 3: a pair of sockets, so that a writer never waits for a reader that does not read. */
 const pipe = new Socket({ fd: 3, readable: true, writable: true, allowHalfOpen: true })
 /** Beyond that the supervisor does not read, and what is new is worth more than what is old. */
 const UNREAD_MAX_BYTES = 64 * 1024
@@ -44,7 +44,7 @@ function write(): void {
   toldBusy = board.running > 0
   const nowMs = monotonicMs()
   const current = board.items(ITEMS_MAX, nowMs - originMs, Date.now())
-  // Whoever runs something is ready, also if its loop was blocked before it could say so.
+  // A worker that runs something is ready, even if its event loop was blocked before it could say so.
   const actual = toldBusy && (phase === 'idle' || phase === 'initializing') ? 'processing' : phase
   const line = encodeFrame({
     componentId,
@@ -90,7 +90,7 @@ const commands = new BoundedLines(COMMAND_MAX_CHARS, {
 })
 pipe.on('data', commands.write)
 pipe.on('error', () => {})
-/** Whoever ended the pipe is dead: there is nobody to be framed for. */
+/** The pipe ended, so the supervisor is dead and no process reads frames. */
 pipe.once('close', () => tell({ orphaned: true }))
 pipe.once('end', () => pipe.destroy())
 

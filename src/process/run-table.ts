@@ -87,7 +87,7 @@ export class SharedRunTable implements RunWatch {
     if (place >= this.#slots) return
     const at = HEADER_BYTES + place * SLOT_BYTES
     const [word, number] = [at / 4, at / 8]
-    // Odd while it is being written: whoever reads meanwhile knows that it is half of one and half of another.
+    // Odd during a write: a reader then knows that the entry is half of one run and half of another.
     Atomics.add(this.#words, word, 1)
     this.#words[word + 1] = this.#bytes.write(item, at + 32, NAME_BYTES, 'utf8')
     this.#numbers[number + 1] = claim.fence

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/open.ts'
 import type { TaskEvent } from '../worker/attempt/events.ts'
 import type { ReportedItem, ReportLevel, WorkReport } from './work-report.ts'
 
-/** More would cost the worker time, and nobody could read them. */
+/** More would cost the worker time, and no person could read them. */
 const REPORTS_PER_SECOND = 100
 
 /** Follows the work of this process and reports it, as much as the level asks for. */

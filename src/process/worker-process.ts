@@ -64,7 +64,7 @@ class WorkerProcess {
     if (reportsFiles) reportLoadedFiles((files) => this.#line.report({ kind: 'loaded', files }))
     this.#line.onFailure((error) => fail(`its keeper failed: ${messageOf(error)}`, 1))
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#obeySignal(signal))
-    // Its supervisor reads them; when he is gone nobody does, and the work must go on.
+    // The supervisor reads them. If it is gone, no process does, and the work must continue.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   }
 
@@ -226,7 +226,7 @@ class WorkerProcess {
     return this.#worker?.snapshot().reason ?? null
   }
 
-  /** A frame tells how much was done, once a second at most: nobody is woken for it alone. */
+  /** A frame tells how much was done, at most once a second: this alone wakes no thread. */
   #count(): void {
     const processed = this.#worker?.snapshot().counters.processed ?? 0
     if (processed === this.#counted) return
@@ -245,7 +245,7 @@ class WorkerProcess {
     this.#stop(0)
   }
 
-  /** Whoever asks again may be in more of a hurry. */
+  /** A second request may allow less time. */
   #stop(drainMs: number): void {
     this.#stopWithinMs = drainMs
     this.#onPhase()

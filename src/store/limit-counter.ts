@@ -19,7 +19,7 @@ export interface LimitCounterRow {
   starts: string
 }
 
-/** What a limit counts, as it stands while nobody else can change it. Whoever lets something through writes it down. */
+/** The use of a limit, read under its lock. A claim that lets tasks through writes it back. */
 export class LimitCounter {
   readonly id: number
   readonly #limit: Limit

@@ -29,7 +29,7 @@ export function queueOf({ name, paused, strategy, ageing_ms, era }: QueueRow): Q
   }
 }
 
-/** Of which nobody ever said anything. */
+/** A queue that was never configured. */
 export function plainQueue(name: string): Queue {
   return { name, paused: false, ...ORDERING_DEFAULT, era: 0 }
 }

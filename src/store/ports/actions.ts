@@ -4,7 +4,7 @@ import type { PageRequest } from './page.ts'
 
 /** What operators asked for, for others to read later. It is only ever added to: the database itself refuses anything else. */
 export interface Actions {
-  /** On disk when it answers, so that nothing is done that nobody knows of. */
+  /** On disk when it answers, so that no change goes unrecorded. */
   noteAction(action: NewAction): Promise<void>
   /** The last first. */
   listActions(page: PageRequest): Promise<Page<ActionRecord>>

@@ -6,7 +6,7 @@ import type { Actions } from './actions.ts'
 import type { Levels } from './levels.ts'
 import type { Schedules } from './schedules.ts'
 
-/** What is set for everybody (queues, limits, schedules), and what whoever looks after many tasks reads. */
+/** Settings of all processes (queues, limits, schedules), and what operators read. */
 export interface AdminStore extends Schedules, Actions, Levels {
   listQueues(): Promise<QueueRecord[]>
   /** A queue, or with null everything. */
@@ -16,7 +16,7 @@ export interface AdminStore extends Schedules, Actions, Levels {
   configureQueues(settings: readonly QueueSettings[]): Promise<void>
   /** Writes down the numbers of these limits; what is not named stays as it is. They hold from the next claim on. */
   planLimits(limits: readonly PlannedLimit[]): Promise<void>
-  /** Somebody holds something ahead: claimed, and not known to be started. Of a queue, a discovery, or of all with null. */
+  /** A worker has prefetched items: claimed, and not known to be started. Of a queue, of a discovery, or of all with null. */
   holdsAhead(of: { queue: string } | { discovery: string } | null): Promise<boolean>
   /**
    * Adds to the current minute, and writes down how many tasks are unfinished now; minutes that are too old are taken away, a few

@@ -4,7 +4,7 @@ export type Change =
   | { kind: 'work' }
   /** Something that recurs was planned anew. */
   | { kind: 'schedules' }
-  /** Somebody is asked to stop what he runs. */
+  /** A worker is asked to stop a run. */
   | { kind: 'cancel' }
   | { kind: 'ended'; ids: readonly string[] }
   /** Another connection, perhaps of another process, wrote something. */

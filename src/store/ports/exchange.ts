@@ -77,7 +77,7 @@ export interface ClaimRequest {
   ahead: number
   /** It holds nothing: it may take one suspect, alone. */
   empty: boolean
-  /** Somebody waits to hear that there is nothing: where it is usual to look is not enough then. */
+  /** A caller waits for `drained`: read everything, not only where tasks usually are. */
   thorough?: boolean
   /** Suspects that this worker has crashed on: if it can do nothing but crash, it should show that on others. */
   avoid?: readonly string[]
@@ -87,9 +87,9 @@ export interface Exchanged {
   claims: Claim[]
   /** Ids whose claim is not ours any more; nothing was written for them. */
   refused: string[]
-  /** Ids held by this session that somebody asked to cancel. */
+  /** Ids held by this session whose cancel was requested. */
   cancels: string[]
-  /** The session itself was ended by somebody: everything it held is gone. */
+  /** The session has ended: everything that it held is gone. */
   sessionEnded: boolean
   /** Suspects wait for a worker that is empty. */
   suspectsWaiting: boolean
@@ -97,7 +97,7 @@ export interface Exchanged {
   nextDueInMs: number | null
   /** Everything is paused; left out when nothing was asked for. */
   paused?: boolean
-  /** What it saw, and somebody else took first. */
+  /** Tasks that it found and that another worker claimed first. */
   conflicts?: number
   /** Nothing was claimed, but the claim did not look at everything: ask again before you take that for the end. */
   isPart?: boolean

@@ -7,7 +7,7 @@ export interface MaintenanceStore {
    * one small transaction, the oldest first.
    */
   pruneTasks(retention: Retention, step: PruneStep): Promise<Pruned>
-  /** What is not as it must be; empty when all is well. Gives back what is held out of reach. Takes its time, and holds nobody up. */
+  /** What is not as it must be; empty when all is well. Gives back what is held out of reach. Takes its time and blocks no other process. */
   check(): Promise<Finding[]>
   /** Tells the planner what the tables look like now, and frees what pruned tasks left. */
   optimize(options: OptimizeOptions): Promise<Optimized>
@@ -17,7 +17,7 @@ export interface MaintenanceStore {
   backup(path: string, options: BackupOptions): Promise<Backup>
   /** Those that were made of this database, or failed; the last ones first, and not all that ever were. */
   backups(): Promise<BackupRecord[]>
-  /** Checks the backup, lets everybody here `leave` the database, and puts the backup in its place. */
+  /** Checks the backup, calls `leave` so that this process closes the database, and puts the backup in its place. */
   restore(path: string, options: RestoreOptions): Promise<void>
   /** A short step: puts some of what stands in the order of former times in its place. True: there is more. */
   rerank(): Promise<boolean>
@@ -55,9 +55,9 @@ export interface Pruned {
   afterLane: number
   /** How long the database was at it. */
   workMs: number
-  /** As the store likes it: long enough to be worth it, and short enough to hold up nobody. */
+  /** The store chooses the size of a step: long enough to pay, and short enough to block no other process. */
   next: StepSize
-  /** The turn that is ours now; null when nobody asked for one, or another process has it. */
+  /** The turn of this process. Null: it asked for none, or another process has it. */
   turn: number | null
 }
 
@@ -72,7 +72,7 @@ export interface Finding {
 }
 
 export interface OptimizeOptions {
-  /** Give free space back to the disk, although nobody can write meanwhile. */
+  /** Give free space back to the disk. No process can write in the meantime. */
   vacuum?: boolean
 }
 

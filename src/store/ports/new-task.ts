@@ -41,7 +41,7 @@ export interface After {
 export interface Overrides {
   retry?: { backoff?: 'fixed' | 'linear' | 'exponential'; baseMs?: number; maxMs?: number; jitter?: number }
   timeoutMs?: number
-  /** Where it came from, for whoever traces; only there when somebody does. */
+  /** Where it came from, for tracing. Only present if the app traces. */
   trace?: Carrier
 }
 

@@ -7,7 +7,7 @@ export type RenewalPlan =
 
 /** One write for all sessions of a process. */
 export interface Renewer {
-  /** The sessions that are still alive; the others were ended by somebody. */
+  /** The sessions that are still alive. The others have ended. */
   renew(sessions: readonly string[]): Promise<string[]>
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ import type { PageRequest } from './page.ts'
  * claims (who works on it now) and the ledger (what is remembered of a row that failed), and both may be deleted at any time
  * without harm.
  *
- * A row is *eligible* when it matches the condition of its discovery. It *waits* when it is eligible, nobody has claimed it, and
+ * A row is *eligible* when it matches the condition of its discovery. It *waits* when it is eligible, no worker has claimed it, and
  * the ledger does not keep it back. What the ledger says holds for the row as it was then: an edited row is a new row.
  *
  * Verbs that take the name of a discovery throw `InputError` UNKNOWN_DISCOVERY when no process has ever planned it. A discovery
@@ -17,7 +17,7 @@ import type { PageRequest } from './page.ts'
  */
 export interface RowStore {
   /**
-   * Looks over what was declared, and writes it down for everybody. Throws `InputError` BAD_DISCOVERY, which names the real
+   * Validates the declarations and stores them for all processes. Throws `InputError` BAD_DISCOVERY, which names the real
    * columns, and then plans none: the table is missing, a view or of another database, a column is missing, the key is not
    * unique or of a type that cannot be one, the condition does not parse, writes, or holds parameters or a second statement.
    * Planned before it is worked on, and once more whenever the process starts.
@@ -93,7 +93,7 @@ export interface PlannedDiscovery {
   createIndex: string | null
   /** Nothing tells an edit that was undone from no edit: a statement (or several) that adds a counter; null with a version column. */
   versionTrigger: string | null
-  /** Nobody says when the user writes a row: a statement (or several) that does; null where that is told, or known anyway. */
+  /** Statements that add a trigger, which tells when an app writes a row. Null: the database tells it already. */
   wakeTrigger: string | null
 }
 
@@ -125,7 +125,7 @@ export interface RowClaimRequest {
   ahead: number
   /** It holds nothing, neither rows nor tasks: it may take one suspect, alone. */
   empty: boolean
-  /** Somebody waits to hear that there is nothing: everything is looked at, however much of it is kept back. */
+  /** A caller waits for `drained`: read everything, however much of it is kept back. */
   thorough?: boolean
   /** Ids of suspects that this worker has crashed on: if it can do nothing but crash, it should show that on others. */
   avoid?: readonly string[]
@@ -153,7 +153,7 @@ export interface RowsExchanged {
   answers: RowAnswer[]
   /** Ids of `starts` and `holding` whose claim is not ours any more. */
   refused: string[]
-  /** The session itself was ended by somebody: everything it held is gone, and each answer is `refused`. */
+  /** The session has ended: everything that it held is gone, and each answer is `refused`. */
   sessionEnded: boolean
   /** Suspects wait for a worker that is empty, which this one is not; told although something else was found. */
   suspectsWaiting: boolean
@@ -163,7 +163,7 @@ export interface RowsExchanged {
   broken?: readonly BrokenDiscovery[]
   /** Everything is paused; left out when nothing was asked for, or something was found. */
   paused?: boolean
-  /** What it saw, and somebody else took first. */
+  /** Rows that it found and that another worker claimed first. */
   conflicts?: number
   /** As in `Exchanged`. */
   compare?: boolean

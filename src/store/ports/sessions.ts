@@ -24,7 +24,7 @@ export interface SessionStore extends Supervision, HealthHistoryStore, WorkerRep
   renewSession(id: string, leaseMs: number): Promise<boolean>
   /** What is held under this fence by a live session. Null: the claim is over, or never was. */
   heldClaim(claim: ClaimProof): Promise<HeldClaim | null>
-  /** How a keeper thread renews sessions on a connection of its own; null where nobody else could see them. */
+  /** How a keeper thread renews sessions on a connection of its own; null where no other process could see them. */
   renewal(): RenewalPlan | null
   /** Writes down what a live worker does not claim for want of a resource, until it says otherwise. */
   noteUnavailableResources(session: string, unavailable: readonly UnavailableResource[]): Promise<void>
@@ -37,7 +37,7 @@ export interface LiveSession {
   supervisor: ProcessIdentity | null
   renewals: number
   unrenewed: Unrenewed
-  /** Its own lease; null: that of whoever looks. */
+  /** Its own lease. Null: the lease of the process that sweeps. */
   leaseMs: number | null
   /** The caller that renews it over HTTP; null: a keeper renews it. */
   caller: string | null

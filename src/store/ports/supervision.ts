@@ -2,7 +2,7 @@ import type { ProcessIdentity } from '../../process-identity.ts'
 
 /** The part of the contract that supervisors use: who is in office, what he says of his workers, what he is told to do. */
 export interface Supervision {
-  /** Everybody who ever was a supervisor here, and what he last said. */
+  /** All supervisors that ever ran on this database, with their last report. */
   supervisors(): Promise<SupervisorRow[]>
   /** `replaces`: the term of the leader that this supervisor saw (null: none). Null: another supervisor was faster. */
   takeLeadership(name: string, process: ProcessIdentity, replaces: number | null): Promise<number | null>

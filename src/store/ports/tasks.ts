@@ -98,7 +98,7 @@ export interface BulkStep {
 export interface BulkStepDone {
   changed: number
   refused: Refusal[]
-  /** Somebody else was just writing them: they are to be looked at once more. */
+  /** Another transaction was writing them: read them once more. */
   passedOver: number
   next: string | null
   upTo: string

@@ -340,7 +340,7 @@ function sessionsOf(core: Core, holdings: Holdings): SessionStore {
         return { id: await driveOn(own, insertSession(scripts.db, session)), life: await lifeNow(own) }
       })
       memory.life.opened(id, life ?? (await memory.life.begin()))
-      // Whoever pulls by hand takes nothing that it is told of.
+      // A session for claims by hand takes no task that a notification offers.
       if (session.pulls === undefined) wakeups.neighbours.opened(id)
       return id
     },

@@ -277,7 +277,7 @@ function exchanging(core: Core): TaskStore['exchange'] {
     if (ended.length > 0) waking.tell({ kind: 'ended', ids: ended })
     if (requeued) tell({ kind: 'work' })
     if (heard) flows.noticed()
-    // There was something, until somebody else had the lock.
+    // There was something, until another process had the lock.
     if (looks && answer.claims.length === 0) answer.conflicts = 1
     return answer
   }

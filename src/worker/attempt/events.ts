@@ -84,7 +84,7 @@ export class Emitter {
     return (this.#listeners.get(event)?.size ?? 0) > 0
   }
 
-  /** The event is made only when somebody listens. */
+  /** The event is made only if there is a listener. */
   emit<E extends keyof Events>(event: E, make: () => Events[E]): void {
     if (!this.hears(event)) {
       if (event === 'problem') warn(make() as Events['problem'])
@@ -112,7 +112,7 @@ export function harmless(run: () => unknown, onError: (error: unknown) => void):
   }
 }
 
-/** A problem that nobody listens for is still somebody's problem. */
+/** A problem without a listener is still printed as a warning. */
 function warn({ message, error }: Events['problem']): void {
   process.emitWarning(`${message}: ${messageOf(error)}`, 'GleanerWarning')
 }

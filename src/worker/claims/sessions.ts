@@ -7,7 +7,7 @@ import { TaskSource } from '../sources/tasks.ts'
 import { keyOf, type ManualClaimRequest } from './manual-claim-request.ts'
 import type { ClaimServices } from './services.ts'
 
-/** A session that nobody uses is ended after this part of its lease. */
+/** An unused session is ended after this part of its lease. */
 const IDLE_PER_LEASE = 1 / 2
 /** The server forgets a batch after so many leases without a call. Its claims are over long before. */
 const FORGOTTEN_AFTER_LEASES = 3

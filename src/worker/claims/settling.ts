@@ -32,7 +32,7 @@ export async function settle(
     if (isRefused(answer, id)) throw lostClaim(id)
   } catch (error) {
     if (error instanceof ClaimLostError) throw error
-    // Nobody knows whether it was written: the caller may try again.
+    // It is unknown whether it was written: the caller may try again.
     attempt.settled = false
     unsent.putBack()
     throw error

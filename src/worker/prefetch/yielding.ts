@@ -24,7 +24,7 @@ export class Yielding {
     return nowMs - this.#sinceMs >= SLICE_MS
   }
 
-  /** What so many hands were to start now they do after everybody else's turn. */
+  /** Defers these starts to the next macrotask. */
   startLater(inFlight = 1): void {
     const isAwaited = this.vacant > 0
     this.vacant += inFlight

@@ -15,7 +15,7 @@ export function reportTask(reporting: Reporting, attempt: Attempt, outcome: Outc
   attempt.trace?.ended(endOfTask(outcome, isFinal(attempt, outcome)))
   if (outcome?.kind === 'completed') {
     meter.ran(attempt, 'completed', durationMs)
-    // Most end like this, and mostly nobody listens.
+    // Most end like this, and mostly there is no listener.
     if (!emitter.hears('completed')) return
   }
   const event = () => attempt.event

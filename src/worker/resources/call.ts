@@ -16,7 +16,7 @@ export async function callWithin<T>(
     })
   })
   const answer = (async () => call())()
-  // What comes too late is nobody's: neither an error of its own, nor to be forgotten.
+  // A late answer is ignored, but a late failure must not become an unhandled rejection.
   answer.then(
     (late) => isOver && onLate(late),
     () => {},

@@ -22,7 +22,7 @@ interface Absence {
   error: ResourceError
 }
 
-/** Nobody reads longer ones. */
+/** No reader needs longer ones. */
 const REASON_MAX = 500
 /** A probe that wants to be asked again at once would be asked all the time. */
 const RETRY_MIN_MS = 10

@@ -55,7 +55,7 @@ export class WorkerStats {
     average.averageMs = rolling(average.averageMs, ms)
   }
 
-  /** Whoever waited for the same load fails with the same error: that is one. Answers how many in a row there are. */
+  /** Runs that waited for the same load fail with the same error, which counts once. Answers how many in a row there are. */
   broke(error: ResourceError): number {
     if (error !== this.#trouble) this.counters.consecutive_errors += 1
     this.#trouble = error

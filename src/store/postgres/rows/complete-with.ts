@@ -115,7 +115,7 @@ async function complete(
   return { kind: 'done' }
 }
 
-/** What the effects did to the row before is no edit of somebody else's. */
+/** Writes of the effects to the row do not count as an edit. */
 async function writeDone(sql: Sql, known: KnownDiscovery, row: RowToSettle): Promise<void> {
   const { source } = known
   const { values, retryAfterMs } = row.outcome as Extract<RowToSettle['outcome'], { kind: 'completed' }>

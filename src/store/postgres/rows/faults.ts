@@ -13,12 +13,12 @@ export function faultOf(error: unknown): string | null {
     : null
 }
 
-/** Somebody keeps the row locked: he is about to edit it. */
+/** Another transaction keeps the row locked, perhaps to edit it. */
 export function isLocked(error: unknown): boolean {
   return faultOf(error) === LOCKED
 }
 
-/** It is the discovery that is wrong, not the database, and nobody who was in the way. */
+/** The discovery is wrong: neither the database nor another transaction is at fault. */
 export function isOwnFault(error: unknown): error is Error {
   if (isInstanceOf(error, GleanerError) && error.code === 'BAD_DISCOVERY') return true
   const fault = faultOf(error)

@@ -12,7 +12,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** More pages than that take a while to index: not while nobody can write. */
+/** More pages take a while to index, and no process can write in the meantime. */
 const SMALL_PAGES = 1_000
 
 /** Whatever could serve is preferred to reading the table, however small it is now. */

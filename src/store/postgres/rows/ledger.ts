@@ -68,7 +68,7 @@ export function heldRow(
 }
 
 /**
- * What the ledger says of these rows, by id: of the row as it was claimed. What was written of it before somebody edited it
+ * What the ledger says of these rows, by id: of the row as it was claimed. What was written of it before an edit
  * does not count.
  */
 export async function readEntries(

@@ -51,7 +51,7 @@ export class WritePolling {
       const known = await Promise.all([...this.#untilMs.keys()].map((name) => this.#book.get(name)))
       if (!known.every(({ tells }) => tells)) await this.#look()
     } catch {
-      // Whoever works on it will see what is wrong.
+      // The next claim reports what is wrong.
     }
     this.#timer = undefined
     this.#wait()

@@ -12,7 +12,7 @@ export interface RowToSettle extends Run {
   discovery: string
   key: string
   outcome: RowOutcome
-  /** Somebody keeps it locked. */
+  /** Another transaction keeps it locked. */
   locked?: boolean
 }
 
@@ -44,7 +44,7 @@ export async function endOurs(
   const byId = new Map(ended.map((claim) => [claim.held.id, claim]))
   return rows.flatMap((row) => {
     const claim = byId.get(row.id)
-    // Whoever hands in the same row twice has handed it in once.
+    // A row that is handed in twice counts once.
     byId.delete(row.id)
     if (claim === undefined) answers.set(row, { kind: 'refused' })
     return claim === undefined ? [] : [{ row, claim }]

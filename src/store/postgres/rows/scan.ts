@@ -21,9 +21,9 @@ import { waitForTurn } from './turn.ts'
 
 /** Entries of the ledger that one look compares with their rows. */
 const LEDGER_ROWS = 200
-/** Who loses a race tries again at once; not for ever, should he be the slowest of many. */
+/** After a lost race it tries again at once, at most this often: it may be the slowest of many. */
 const RACES_MAX = 10
-/** How often a table may be altered, or its discovery planned anew, before we have looked at it. */
+/** How often a table may be altered, or its discovery planned anew, before the scan gives up. */
 const EDITIONS_MAX = 3
 
 type Steps = Generator<ScanStep, ScanResult, ScannedStep>
@@ -126,7 +126,7 @@ export class RowScan {
     return this.#now
   }
 
-  /** When it is worth while to ask again, should nobody wake us; null: never. */
+  /** When to ask again without a wake-up. Null: never. */
   nextDueInMs({ nextAt, now }: RowPreconditions): number | null {
     if (this.claims.length >= this.#want.start) return null
     if (this.#unfinished) return 0
@@ -213,7 +213,7 @@ export class RowScan {
     return walk.look({ count: wanted.total, thorough, wakes: this.#wakes, nowMs: () => performance.now() })
   }
 
-  /** One step, with an outlook, when it is our turn: nobody waits for us while we wait for it. */
+  /** One step with its preconditions, when it is the turn of this process. It holds no lock while it waits for its turn. */
   async #look(
     known: KnownDiscovery,
     look: ScanStart,

@@ -20,7 +20,7 @@ export interface SettledApart {
   live: boolean
   /** What was started, or is believed to be held, and is not ours any more. */
   refused: string[]
-  /** Something was held that nobody knew of. */
+  /** The session held rows that its worker did not know of. */
   unknown: boolean
   /** Of the server. */
   life: number | null

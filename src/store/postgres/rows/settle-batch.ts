@@ -49,7 +49,7 @@ async function inOneVolley(
   return seen
 }
 
-/** Their claims are over already: nobody can tell from here whether somebody else has them now, and the ledger need not know. */
+/** Their claims have ended. Another worker may have them now, so the ledger is not changed. */
 async function judgeLater(
   services: RowServices,
   unwritten: readonly EndedRow[],

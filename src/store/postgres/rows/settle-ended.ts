@@ -6,7 +6,7 @@ import { isOwnFault, isPerhapsAltered } from './faults.ts'
 import { type EndedRow, endOurs, type RowAnswers, type RowToSettle, settleEnded } from './row-to-settle.ts'
 import { BACKGROUND, type RowServices } from './services.ts'
 
-/** Whoever wants to end the session waits for our commit. */
+/** A transaction that ends the session waits for this commit. */
 export async function lockSession(
   sql: Sql,
   session: string,
@@ -47,7 +47,7 @@ export async function inSettlingTransaction<T>(
   return database.transaction((sql) => work(sql, true), BACKGROUND)
 }
 
-/** A discovery of which nobody can say any more what a row is like is paused, and its rows go back as they are. */
+/** If the state of the rows can no longer be read, their discovery is paused, and they go back as they are. */
 export async function settleEndedByDiscovery(
   { book }: RowServices,
   sql: Sql,

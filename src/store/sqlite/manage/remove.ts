@@ -8,7 +8,7 @@ const BELONGINGS = ['gleaner_inputs', 'gleaner_logs', 'gleaner_attempts']
 /** The same of tasks and rows. */
 const OF_ITEMS = ['gleaner_steps', 'gleaner_waits', 'gleaner_signals']
 
-/** Inside a write transaction: takes these tasks out, with all that belongs to them. Nobody may hold one. */
+/** Inside a write transaction: takes these tasks out, with all that belongs to them. No worker may hold one. */
 export function removeRows(db: Statements, ids: readonly number[]): void {
   if (ids.length === 0) return
   const last = Math.max(...ids)

@@ -5,7 +5,7 @@ import type { Queue } from '../../queue-row.ts'
 import type { Statements } from '../file/statements.ts'
 import type { Memory } from '../tasks/memory.ts'
 
-/** Tasks that one step puts in their place: some milliseconds, in which nobody else can write. */
+/** Tasks that one step ranks anew. It takes some milliseconds, in which no other process can write. */
 const STEP_MAX = 500
 
 /** What has a rank: what waits, by the index that holds it, and what is held and may be given back. */
@@ -56,7 +56,7 @@ function noteChange(db: Statements): void {
   db.sql(`UPDATE gleaner_meta SET value = value + 1 WHERE key = 'queues'`).run()
 }
 
-/** Which nobody is left of. */
+/** A generation of which no task is left. */
 function nextEra(db: Statements, { lanes }: Memory, queue: Queue): number | null {
   const among = lanes.matching({ queue: queue.name })
   for (let further = 1; further < ERAS; further++) {
@@ -100,7 +100,7 @@ export function rerank(db: Statements, memory: Memory): boolean {
       left -= drawAnew(db, memory, queue, misplaced(db, queue, lane, left))
       if (left === 0) return true
     }
-    // Whoever draws from now on knows the order of the moment: nothing more will be misplaced.
+    // Every rank that is drawn from now on follows the present order, so no more tasks need a new rank.
     db.sql('UPDATE gleaner_queues SET unranked = 0 WHERE name = ?').run(queue.name)
   }
   return false

@@ -18,7 +18,7 @@ interface ClaimRow {
   started_at: number | null
 }
 
-/** A row in somebody's hands, as far as decisions need it. */
+/** A held row, as decisions need it. */
 export interface HeldRow extends Held {
   discovery: string
   key: string
@@ -103,7 +103,7 @@ export function giveRowBack(
   writeEntry(db, discovery, key, version, entry, now)
 }
 
-/** Null: the row is gone or not eligible any more, or nobody can tell. */
+/** Null: the row is gone or no longer eligible, or its state cannot be read. */
 function versionNow(db: Statements, book: DiscoveryCache, { discovery, key }: HeldRow): string | null {
   try {
     const { statements } = book.get(discovery)

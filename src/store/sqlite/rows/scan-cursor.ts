@@ -84,7 +84,7 @@ export class ScanRound {
     return this.#legs[0]!.from
   }
 
-  /** There is something here, for whoever claims it. */
+  /** There is something here to claim. */
   found(): void {
     this.#hand.found(this.position)
   }
