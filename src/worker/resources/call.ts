@@ -16,7 +16,7 @@ export async function callWithin<T>(
     })
   })
   const answer = (async () => call())()
-  // A late answer is ignored, but a late failure must not become an unhandled rejection.
+  // A late answer goes to `onLate`. A late failure must not become an unhandled rejection.
   answer.then(
     (late) => isOver && onLate(late),
     () => {},

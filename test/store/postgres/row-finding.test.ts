@@ -67,9 +67,9 @@ async function planOfClaim(
      FROM gleaner.settings WHERE key = 'discoveries'`,
   )
   const known = new KnownDiscovery(await lookedOver(place, declared), place.schema, version, 1)
-  const claim = claimStatement(known, session, look, { start: 10, total: 10 }, 1_010)
+  const claim = claimStatement(known, session, { look, rows: 1_010 }, { start: 10, total: 10 })
   const intent = { known, look, suspectsFirst: false, life: Number(life) }
-  const said = preconditions(place.schema, session, [declared.name], null, intent)
+  const said = preconditions(place.schema, { session, discoveries: [declared.name], clockMs: null }, intent)
   return planOf(place, claim, [said])
 }
 
@@ -137,15 +137,16 @@ test('the ledger is asked by its indexes, each for its own, though it was empty 
   const behind: ScanStart = { at: 'behind', tells: false, place: '1' }
   const [{ life }] = await place.rows('SELECT life::text AS life FROM gleaner.server_life')
   const intent = { known, look: behind, suspectsFirst: true, life: Number(life) }
-  const said = preconditions(place.schema, worker.session, ['files'], null, intent)
-  const glanced = preconditions(place.schema, worker.session, ['files'], null, intent, 'glance')
+  const asking = { session: worker.session, discoveries: ['files'], clockMs: null }
+  const said = preconditions(place.schema, asking, intent)
+  const glanced = preconditions(place.schema, asking, intent, 'glance')
   const indexesOf = async (statement: Statement) =>
     (await planOf(place, statement, [said]))
       .filter((node) => node['Relation Name'] === 'ledger')
       .map((node) => node['Index Name'])
   expect(await indexesOf(said)).toEqual(['ledger_kept', 'ledger_kept', 'ledger_kept', 'ledger_suspect'])
   expect(await indexesOf(glanced)).toEqual(['ledger_kept'])
-  const claim = (look: ScanStart) => claimStatement(known, worker.session, look, wanted, 1_000)
+  const claim = (look: ScanStart) => claimStatement(known, worker.session, { look, rows: 1_000 }, wanted)
   expect(await indexesOf(claim(behind))).toEqual(['ledger_pkey'])
   expect(await indexesOf(claim({ at: 'due' }))).toEqual(['ledger_kept', 'ledger_pkey'])
   expect(await indexesOf(claim({ at: 'suspects', but: [] }))).toEqual(['ledger_suspect', 'ledger_pkey'])

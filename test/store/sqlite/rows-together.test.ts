@@ -213,10 +213,8 @@ test.for(['the same', 'their own'])('rows of several claims go in together, with
   const db = withFiles(4)
   plan(db, SOURCE)
   const book = new DiscoveryCache(db)
-  const want = { discoveries: ['tag'], start: 2, ahead: 0, empty: false }
-  const held = [1, 2].map(
-    (fence) => claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0)!,
-  )
+  const want = { start: 2, count: 2 }
+  const held = [1, 2].map((fence) => claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence })!)
   const outcomes = held.flatMap(({ found, fence }) =>
     found.map(([key]) => {
       const values = { needs: 0, data: whose === 'the same' ? 'x' : key }
@@ -251,8 +249,8 @@ test('a store goes on behind what another has claimed, and does not walk over it
   plan(db, SOURCE)
   const [one, other] = [new DiscoveryCache(db), new DiscoveryCache(db)]
   const claim = (book: DiscoveryCache, start: number, fence: number) => {
-    const want = { discoveries: ['tag'], start, ahead: 0, empty: false }
-    const held = claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence }, 0)
+    const want = { start, count: start }
+    const held = claimBehind(db, book.get('tag'), want, { session: 1, now: 0, fence })
     return held!.found.map(([key]) => key)
   }
   expect(claim(one, 200, 1).at(-1)).toBe('200')

@@ -115,7 +115,7 @@ test('rows of a table that was small when it was analysed are found one by one, 
   const rows = validateSource(db, source(some))
   const known = { name: 'tag', rows, statements: new DiscoveryStatements(rows) } as KnownDiscovery
   expect(known.statements.findsByKey(db)).toBe(false)
-  const found = findBehind(db, known, null, 2, 0)
+  const found = findBehind(db, known, null, { count: 2, now: 0 })
   expect(found.map((row) => [row[0], placeOfRow(row)])).toEqual([
     ['3', '[30,3]'],
     ['2', '[20,2]'],

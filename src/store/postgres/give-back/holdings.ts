@@ -32,7 +32,7 @@ export function postgresHoldings(memory: Memory, book: DiscoveryCache): Holdings
           items: claims.map(({ held, session }) => ({ ...held, session })),
           giveBack: (transitions, now) =>
             native(async () => {
-              await giveRowsBack(sql, book, claims, transitions, now)
+              await giveRowsBack(sql, book, claims, { transitions, now })
               return false
             }),
         }

@@ -19,9 +19,8 @@ export function stillWanted({ start, ahead }: RowClaimRequest, taken: number): S
 export function claimStatement(
   known: KnownDiscovery,
   session: string,
-  look: ScanStart,
+  { look, rows }: { look: ScanStart; rows: number },
   wanted: StillWanted,
-  rows: number,
 ): Statement {
   const tells = 'tells' in look && look.tells && wanted.total >= TOLD_MIN
   const but = look.at === 'suspects' ? [look.but] : []

@@ -29,18 +29,25 @@ class NotDone extends Error {
   }
 }
 
+/** A row that is completed together with the writes of its handler. */
+export interface Completion {
+  session: string
+  run: Run
+  completed: CompletedRow
+  effects: Effects
+}
+
 /**
  * The handler's own writes and the row's, in one transaction: the row is locked and found to be as it was claimed, then the
  * effects run, and then what `done` returned is written. Unless all of that succeeds, nothing of it stays.
  */
 export async function completeRowWith(
   services: RowServices,
-  session: string,
-  run: Run,
-  { values, retryAfterMs }: CompletedRow,
-  effects: Effects,
+  completion: Completion,
   options: TransactionOptions,
 ): Promise<RowAnswer> {
+  const { session, run, effects } = completion
+  const { values, retryAfterMs } = completion.completed
   const [row] = rowsToSettle([{ ...run, outcome: { kind: 'completed', values, retryAfterMs } }]) as [
     RowToSettle,
   ]
@@ -50,7 +57,7 @@ export async function completeRowWith(
     const by = known
     try {
       return await services.database.transaction(
-        (sql) => complete(services, sql, session, by, row, effects),
+        (sql) => complete(sql, by, { services, session, row, effects }),
         options,
       )
     } catch (error) {
@@ -78,15 +85,19 @@ async function alone(services: RowServices, session: string, row: RowToSettle): 
   })
 }
 
+interface Completing {
+  services: RowServices
+  session: string
+  row: RowToSettle
+  effects: Effects
+}
+
 async function complete(
-  { clockMs }: RowServices,
   sql: Sql,
-  session: string,
   known: KnownDiscovery,
-  row: RowToSettle,
-  effects: Effects,
+  { services, session, row, effects }: Completing,
 ): Promise<RowAnswer> {
-  const { live } = await lockSession(sql, session, clockMs())
+  const { live } = await lockSession(sql, session, services.clockMs())
   if (!live) return { kind: 'refused' }
   const claim = await sql.row<{ row_version: string | null; row_hash: string | null }>(
     `SELECT row_version, row_hash::text AS row_hash FROM gleaner.claims

@@ -32,7 +32,7 @@ export async function exchangeRows(services: RowServices, exchange: RowExchange)
   const looking = want === null ? null : new RowScan(services, session, want)
   let seen =
     groups.length > 0 || looking !== null
-      ? await settleBatch(services, session, groups, looking, answers)
+      ? await settleBatch({ services, session, answers }, groups, looking)
       : null
   if (seen?.live && looking !== null) seen = await looking.go(seen)
   const all = rows.map((row) => answers.get(row)!)

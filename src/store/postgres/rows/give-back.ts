@@ -35,8 +35,7 @@ export async function giveRowsBack(
   sql: Sql,
   book: DiscoveryCache,
   claims: readonly EndedClaim[],
-  transitions: GiveBack['transitions'],
-  now: number,
+  { transitions, now }: { transitions: GiveBack['transitions']; now: number },
 ): Promise<number> {
   const changed: { claim: EndedClaim; transition: RowTransition }[] = []
   let quarantined = 0
@@ -49,25 +48,20 @@ export async function giveRowsBack(
   }
   for (const name of new Set(changed.map(({ claim }) => claim.discovery))) {
     const some = changed.filter(({ claim }) => claim.discovery === name)
-    await remember(sql, await rememberedNow(sql, book, name, some, now), now)
+    await remember(sql, await rememberedNow(sql, book, some, now), now)
   }
   return quarantined
 }
 
-/** The ledger speaks of the row as it is now: what its handler wrote before it died must not make it look edited. */
+/** Rows of one discovery. The ledger speaks of the row as it is now: what its handler wrote before it died must not make it look edited. */
 async function rememberedNow(
   sql: Sql,
   book: DiscoveryCache,
-  name: string,
   rows: readonly { claim: EndedClaim; transition: RowTransition }[],
   now: number,
 ): Promise<Remembered[]> {
-  const seen = await seenNow(
-    sql,
-    book,
-    name,
-    rows.map(({ claim }) => claim),
-  )
+  const claims = rows.map(({ claim }) => claim)
+  const seen = await seenNow(sql, book, claims[0]!.discovery, claims)
   return rows.map(({ claim, transition }) => {
     const { discovery, key } = claim
     const { version = null, hash = null } = seen.get(key) ?? {}

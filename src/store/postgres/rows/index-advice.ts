@@ -74,7 +74,7 @@ async function missingIndex(
   ]
   const concurrently = shape.pages > SMALL_PAGES ? ' CONCURRENTLY' : ''
   for (const offer of offers) {
-    if (await serves(ask, shape, offer, condition, columns))
+    if (await serves(ask, shape, offer, { condition, order: columns }))
       return `CREATE INDEX${concurrently} ON ${quoted(shape.schema)}.${table} ${offer}`
   }
   return null
@@ -84,8 +84,7 @@ async function serves(
   ask: Ask,
   shape: Shape,
   offer: string,
-  condition: string,
-  order: readonly string[],
+  { condition, order }: { condition: string; order: readonly string[] },
 ): Promise<boolean> {
   const table = quoted(shape.table)
   await ask('SAVEPOINT trial')

@@ -73,7 +73,7 @@ export function postgresRows(shared: RowsOf): RowStore & Pick<MaintenanceStore, 
     async completeRowWith(session, run, completed, effects) {
       const options = { durable: promised, runsUserSql: true }
       const answer = await read(() =>
-        completeRowWith(services, rowid(session), run, completed, effects, options),
+        completeRowWith(services, { session: rowid(session), run, completed, effects }, options),
       )
       if (answer.kind === 'changed' || answer.kind === 'paused') spread({ kind: 'work' })
       return answer

@@ -67,9 +67,11 @@ const texts = new Map<string, string>()
 /** Of these discoveries. */
 export function preconditions(
   schema: string,
-  session: string,
-  discoveries: readonly string[],
-  clockMs: number | null,
+  {
+    session,
+    discoveries,
+    clockMs,
+  }: { session: string; discoveries: readonly string[]; clockMs: number | null },
   intent: IntendedClaim | null,
   depth: Depth = 'thorough',
 ): Statement {

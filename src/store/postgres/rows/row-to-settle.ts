@@ -66,8 +66,7 @@ export async function settleEnded(
   sql: Sql,
   source: RowSource,
   judged: readonly EndedRow[],
-  answers: RowAnswers,
-  now: number,
+  { answers, now }: { answers: RowAnswers; now: number },
 ): Promise<void> {
   const eligible = await readRowStates(
     sql,

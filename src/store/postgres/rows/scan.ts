@@ -84,7 +84,8 @@ export class RowScan {
 
   #outlook(intent: IntendedClaim | null, depth: Depth = 'thorough'): Statement {
     const { database, clockMs } = this.#services
-    return preconditions(database.sql.schema, this.#session, this.#want.discoveries, clockMs(), intent, depth)
+    const who = { session: this.#session, discoveries: this.#want.discoveries, clockMs: clockMs() }
+    return preconditions(database.sql.schema, who, intent, depth)
   }
 
   #see(rows: readonly any[][]): RowPreconditions {
@@ -104,7 +105,7 @@ export class RowScan {
     const look = lookOf(value)
     return {
       intent: { known, look, suspectsFirst: this.#want.empty, life: this.#life },
-      statement: claimStatement(known, this.#session, look, wanted, value.rows),
+      statement: claimStatement(known, this.#session, { look, rows: value.rows }, wanted),
       take: (answer, now) => {
         const brought = this.#took(known, readClaimed(known, answer, wanted), now)
         this.#begun = { known, steps, step: steps.next(brought) }
@@ -225,7 +226,7 @@ export class RowScan {
       [
         waitForTurn(database.sql.schema, known.name),
         this.#outlook({ known, look, suspectsFirst: false, life: this.#life }),
-        claimStatement(known, this.#session, look, wanted, rows),
+        claimStatement(known, this.#session, { look, rows }, wanted),
       ],
       BACKGROUND,
     )

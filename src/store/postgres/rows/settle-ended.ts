@@ -59,7 +59,7 @@ export async function settleEndedByDiscovery(
     await sql.run('SAVEPOINT judging')
     try {
       const { source } = await book.get(name)
-      await settleEnded(sql, source, some, answers, now)
+      await settleEnded(sql, source, some, { answers, now })
     } catch (error) {
       if (!again && isPerhapsAltered(error)) throw new Altered(name)
       if (!isOwnFault(error)) throw error

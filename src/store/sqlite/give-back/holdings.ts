@@ -33,7 +33,7 @@ export function sqliteHoldings(memory: Memory, book: DiscoveryCache): Holdings {
           giveBack: (transitions, now) =>
             native(() => {
               for (const row of items)
-                giveRowBack(db, book, row, transitions.get(row.id) as RowTransition, now)
+                giveRowBack(db, book, row, { transition: transitions.get(row.id) as RowTransition, now })
               return false
             }),
         }

@@ -29,20 +29,24 @@ export interface Claiming {
   fence: number
 }
 
-/** Inside a write transaction: takes what waits where the hand is, and moves it on. */
+/** How many rows are still wanted, and how many of them start at once. */
+export interface StillWanted {
+  start: number
+  count: number
+}
+
+/** Inside a write transaction: takes what waits behind the scan cursor, and moves it on. */
 export function claimBehind(
   db: Statements,
   known: KnownDiscovery,
-  want: RowClaimRequest,
+  { start, count }: StillWanted,
   claiming: Claiming,
-  taken: number,
 ): HeldBatch | null {
-  const count = want.start + want.ahead - taken
   for (const position of known.hand.places()) {
-    const found = findBehind(db, known, position, count, claiming.now)
+    const found = findBehind(db, known, position, { count, now: claiming.now })
     if (found.length === 0) continue
     moveOn(db, known, found)
-    return hold(db, known, found, claiming, want.start - taken, false)
+    return hold(db, { known, found, start, suspect: false }, claiming)
   }
   return null
 }
@@ -65,7 +69,8 @@ export function claimSuspect(
 ): HeldBatch | null {
   for (const key of waitingSuspects(db, known.name, claiming.now, SUSPECTS_MAX, avoid)) {
     const row = findRowByKey(db, known, key)
-    if (row !== null && !isOutdated(row)) return hold(db, known, [row], claiming, 1, true)
+    if (row !== null && !isOutdated(row))
+      return hold(db, { known, found: [row], start: 1, suspect: true }, claiming)
     forgetEntry(db, known.name, key)
   }
   return null
@@ -97,14 +102,8 @@ const HOLD = inSlots(
              SELECT @name, column1, @session, @fence, column2, @attempt, @now, @startedAt FROM (VALUES ${rows}) WHERE column1 IS NOT NULL`,
 )
 
-function hold(
-  db: Statements,
-  known: KnownDiscovery,
-  found: readonly FoundRow[],
-  { session, now, fence }: Claiming,
-  start: number,
-  suspect: boolean,
-): HeldBatch {
+function hold(db: Statements, batch: Omit<HeldBatch, 'fence'>, { session, now, fence }: Claiming): HeldBatch {
+  const { known, found, start } = batch
   const { name } = known
   for (const row of found) if (isOutdated(row)) forgetEntry(db, name, row[0])
   const put = (some: readonly FoundRow[], startedAt: number | null) => {
@@ -117,7 +116,7 @@ function hold(
   const first = Math.max(0, start)
   put(found.slice(0, first), now)
   put(found.slice(first), null)
-  return { known, found, fence, start, suspect }
+  return { ...batch, fence }
 }
 
 /** As their worker gets them. */

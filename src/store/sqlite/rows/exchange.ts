@@ -31,11 +31,9 @@ export function hasRowChanges({ outcomes, starts, holding }: RowExchange): boole
 
 /** Inside a write transaction: hands in what is finished, then takes what is found behind the hands. */
 export function exchangeRows(
-  db: Statements,
-  memory: RowMemory,
+  { db, memory, now }: { db: Statements; memory: RowMemory; now: number },
   exchange: RowExchange,
   groups: readonly CompletionBatch[] | null,
-  now: number,
 ): RowEffect {
   const session = Number(exchange.session)
   if (!isLive(db, session)) return { answer: sessionOver(exchange), held: [], freed: false }
@@ -123,7 +121,9 @@ function claimRows(taking: Taking, want: RowClaimRequest, session: number, now: 
   }
   for (const known of open) {
     if (taken >= want.start + want.ahead) break
-    const some = unlessBroken(taking, known, () => claimBehind(db, known, want, claiming, taken))
+    const some = unlessBroken(taking, known, () =>
+      claimBehind(db, known, { start: want.start - taken, count: want.start + want.ahead - taken }, claiming),
+    )
     if (some === null) continue
     memory.served = known.name
     taken += some.found.length

@@ -27,8 +27,7 @@ export function findBehind(
   db: Statements,
   known: KnownDiscovery,
   position: string | null,
-  count: number,
-  now: number,
+  { count, now }: { count: number; now: number },
 ): FoundRow[] {
   const { name, rows, statements } = known
   const from = rows.from(position)

@@ -91,8 +91,7 @@ export function giveRowBack(
   db: Statements,
   book: DiscoveryCache,
   row: HeldRow,
-  transition: RowTransition,
-  now: number,
+  { transition, now }: { transition: RowTransition; now: number },
 ): void {
   const { discovery, key } = row
   endClaim(db, discovery, key)
@@ -100,7 +99,7 @@ export function giveRowBack(
   if (version === null) return forgetEntry(db, discovery, key)
   const before = readEntry(db, discovery, key)
   const entry = entryAfter(before === undefined ? null : ledgerEntryOf(before), row.attempts, transition, now)
-  writeEntry(db, discovery, key, version, entry, now)
+  writeEntry(db, { discovery, key, version }, entry, now)
 }
 
 /** Null: the row is gone or no longer eligible, or its state cannot be read. */

@@ -115,7 +115,7 @@ async function exchangeOnce(
 ): Promise<RowsExchanged> {
   const groups = completionBatches(asked.outcomes)
   const { answer, held, freed } = await write('normal', (): RowEffect => {
-    const effect = exchangeRows(connection.statements, memory, asked, groups, now())
+    const effect = exchangeRows({ db: connection.statements, memory, now: now() }, asked, groups)
     heed(asked.session, asked.want, effect.held.length)
     return effect
   })

@@ -13,9 +13,7 @@ export function readEntry(db: Statements, discovery: string, key: string): Store
 /** Null: nothing is to be remembered. */
 export function writeEntry(
   db: Statements,
-  discovery: string,
-  key: string,
-  version: string,
+  { discovery, key, version }: { discovery: string; key: string; version: string },
   entry: LedgerEntry | null,
   now: number,
 ): void {

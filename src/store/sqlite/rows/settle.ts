@@ -111,7 +111,7 @@ function unwritten(
   const before = stored === undefined ? null : ledgerEntryOf(stored)
   const { answer, entry } = driveOn(db, settlementOf(DIALECT, { held, before, ...seen }, outcome, now))
   endClaim(db, discovery, key)
-  writeEntry(db, discovery, key, version, entry, now)
+  writeEntry(db, { discovery, key, version }, entry, now)
   return answer
 }
 
