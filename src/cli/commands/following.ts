@@ -19,14 +19,15 @@ interface Teller {
   end(task: TaskRecord): void
 }
 
-/** Tells what a task logs, as it comes, until it has ended or somebody stops us. Answers the exit code. */
-export async function followed(
-  tasks: Operations['tasks'],
-  id: string,
-  from: string | null,
-  isJson: boolean,
-  terminal: Terminal,
-): Promise<number> {
+/** A task that is followed. `from`: a cursor of its log. */
+interface Followed {
+  tasks: Operations['tasks']
+  id: string
+  from: string | null
+}
+
+/** Prints what a task logs until it has ended or a signal stops the command. Answers the exit code. */
+export async function followed(task: Followed, isJson: boolean, terminal: Terminal): Promise<number> {
   const stop = new AbortController()
   const ignore = onSignals(
     () => stop.abort(),
@@ -34,7 +35,7 @@ export async function followed(
   )
   try {
     const teller = isJson ? inJson(terminal) : inWords(terminal)
-    return await Promise.race([untilEnded(tasks, id, from, teller, stop.signal), stopped(stop.signal)])
+    return await Promise.race([untilEnded(task, teller, stop.signal), stopped(stop.signal)])
   } finally {
     // Whichever was first: the other one must not go on.
     stop.abort()
@@ -42,27 +43,22 @@ export async function followed(
   }
 }
 
-async function untilEnded(
-  tasks: Operations['tasks'],
-  id: string,
-  from: string | null,
-  teller: Teller,
-  stop: AbortSignal,
-): Promise<number> {
+async function untilEnded(followed: Followed, teller: Teller, stop: AbortSignal): Promise<number> {
+  const { tasks, id } = followed
   const seen = { state: '', progress: 'null' }
   const isNew = (what: keyof typeof seen, now: unknown) => {
     const before = seen[what]
     seen[what] = JSON.stringify(now)
     return seen[what] !== before
   }
-  let cursor = from
+  let { from } = followed
   while (!stop.aborted) {
     // Before its lines: the last ones are written with the ending.
     const task = await tasks.get(id)
     if (task === null) throw new TaskGone(id)
     const { status, attempts, progress } = task
     if (!isFinished(status) && isNew('state', [status, attempts])) teller.state(task)
-    cursor = await tellLines(tasks, id, cursor, teller, stop)
+    from = await tellLines({ tasks, id, from }, teller, stop)
     if (isNew('progress', progress) && progress !== null) teller.progress(task)
     if (isFinished(status)) {
       teller.end(task)
@@ -75,13 +71,11 @@ async function untilEnded(
 
 /** All that there are now, and where to go on. */
 async function tellLines(
-  tasks: Operations['tasks'],
-  id: string,
-  after: string | null,
+  { tasks, id, from }: Followed,
   teller: Teller,
   stop: AbortSignal,
 ): Promise<string | null> {
-  let cursor = after
+  let cursor = from
   while (!stop.aborted) {
     const { items, next } = await tasks.logs(id, { limit: PAGE_MAX, cursor, follow: true })
     if (stop.aborted) break

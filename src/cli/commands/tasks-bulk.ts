@@ -119,18 +119,23 @@ function changeTasks(
     )
   return withOperations(values, terminal, (operations) =>
     ids.length > 0
-      ? eachNamed(change, ids, operations, values, terminal)
-      : allMatching(change, filter, operations, values, terminal),
+      ? eachNamed({ change, operations, values, terminal }, ids)
+      : allMatching({ change, operations, values, terminal }, filter),
   )
 }
 
+interface BulkChange {
+  change: Change
+  operations: Operations
+  values: Values
+  terminal: Terminal
+}
+
 function eachNamed(
-  change: Change,
+  { change, operations, values, terminal }: BulkChange,
   ids: readonly string[],
-  { tasks }: Operations,
-  values: Values,
-  terminal: Terminal,
 ): Promise<number> {
+  const { tasks } = operations
   if (values['dry-run'] === true)
     throw new UsageError('--dry-run counts tasks that match filters', 'Leave out --dry-run, or the ids.')
   return eachOf(ids, values, terminal, async (id) => {
@@ -140,11 +145,8 @@ function eachNamed(
 }
 
 async function allMatching(
-  change: Change,
+  { change, operations, values, terminal }: BulkChange,
   filter: TaskQuery,
-  operations: Operations,
-  values: Values,
-  terminal: Terminal,
 ): Promise<number> {
   const { tasks } = operations
   const { verb, doing } = WORDS[change]

@@ -107,7 +107,8 @@ const logs: Command = {
     if (values.follow === true && values.limit !== undefined)
       throw new UsageError('--follow prints all lines, so it takes no --limit', 'Leave out --limit.')
     return withOperations(values, terminal, async ({ tasks }) => {
-      if (values.follow === true) return followed(tasks, id!, text(values.cursor) ?? null, isJson, terminal)
+      if (values.follow === true)
+        return followed({ tasks, id: id!, from: text(values.cursor) ?? null }, isJson, terminal)
       if ((await tasks.get(id!)) === null) throw new TaskGone(id!)
       const page = await gathered(values, (part) => tasks.logs(id!, part), LOGS_DEFAULT)
       if (isJson) printJson(page, terminal)

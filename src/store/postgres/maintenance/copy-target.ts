@@ -94,7 +94,7 @@ function targetOf(sql: Sql): CopyTarget {
     },
     async write(table, columns, rows) {
       const types = new Map(known.get(table.name)!.map(({ name, type }) => [name, type]))
-      await insert(sql, table, columns, types, rows)
+      await insert(sql, table, { columns, types }, rows)
     },
     async conclude(last) {
       await sql.run(FINISHED)
@@ -119,8 +119,7 @@ function readColumns(sql: Sql, table: string): Promise<Column[]> {
 async function insert(
   sql: Sql,
   { name, key, seeded }: CopiedTable,
-  columns: readonly string[],
-  types: ReadonlyMap<string, string>,
+  { columns, types }: { columns: readonly string[]; types: ReadonlyMap<string, string> },
   rows: readonly (readonly unknown[])[],
 ): Promise<void> {
   const names = columns.map((column) => `"${column}"`).join(', ')

@@ -42,7 +42,7 @@ export function postgresChanging({ lanes, queues }: Memory): ChangingTasks {
       native(async (sql: Sql) => {
         for (const [lane, ended] of Map.groupBy(tasks, (task) => task.lane)) {
           const ids = ended.map(({ id }) => id)
-          await fileFinished(sql, lane, status, finishedAt, ids)
+          await fileFinished(sql, { lane, status, finishedAt }, ids)
         }
       }),
     takeOffFinished: (tasks) =>

@@ -4,9 +4,7 @@ import { numberList, type Sql } from '../server/sql.ts'
 /** Tasks of one lane that end together have one row, by which they are found in the order in which they ended. */
 export async function fileFinished(
   sql: Sql,
-  lane: number,
-  status: FinishedStatus,
-  finishedAt: number,
+  { lane, status, finishedAt }: { lane: number; status: FinishedStatus; finishedAt: number },
   tasks: readonly (string | number)[],
 ): Promise<void> {
   await sql.run('INSERT INTO gleaner.finished (lane, status, finished_at, tasks) VALUES ($1, $2, $3, $4)', [

@@ -75,7 +75,7 @@ function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {
         return queues.draw(sql, { queue, priority, queuedAtMs: now })
       }),
     listAsFinished: ({ lane, id }, status, finishedAt) =>
-      native((sql: Sql) => fileFinished(sql, lane, status, finishedAt, [id])),
+      native((sql: Sql) => fileFinished(sql, { lane, status, finishedAt }, [id])),
     countFreed: ({ lane }) => tally.slots.freed(lane, 1),
     countArrived: (lane) => tally.slots.arrived(lane),
     count: (lane, counter) => tally.add(lane, counter, 1),
