@@ -51,7 +51,7 @@ import type { TransactionOptions } from './server/settings.ts'
 import type { Sql } from './server/sql.ts'
 import { ofCallback } from './server/sql-errors.ts'
 import { newTasksOf } from './server/task-words.ts'
-import { type Saying, Wakeups } from './server/wakeups.ts'
+import { Wakeups } from './server/wakeups.ts'
 import { commitDurably, lifeNow, liveUntilCommit, markUseful } from './sessions/live.ts'
 import { noteCompared } from './tasks/comparing.ts'
 import { insertTasks } from './tasks/enqueue.ts'
@@ -249,30 +249,25 @@ function tasksOf(core: Core): TaskStore {
 }
 
 function inserting(core: Core): (tasks: readonly NewTask[]) => Promise<Enqueued[]> {
-  const { listeners, wakeups, folding } = core
+  const { database, memory, listeners, wakeups, folding, clockMs, promised } = core
   return async (tasks) => {
     folding.worked()
     const news = newTasksOf(tasks)
     const saying = wakeups.saying(news)
-    const answers = await insert(core, tasks, saying)
+    let answers: Enqueued[]
+    // Tasks without keys need no transaction of several statements.
+    if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
+      answers = await insertTasks(database.prepared, memory, tasks, clockMs(), saying)
+    else {
+      await memory.lanes.learn(tasks)
+      answers = await database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
+        durable: promised,
+      })
+    }
     listeners.tell({ kind: 'work' })
     if (saying === null) wakeups.announce('work', news)
     return answers
   }
-}
-
-/** Tasks without keys need no transaction of several statements. */
-async function insert(
-  { database, memory, clockMs, promised }: Core,
-  tasks: readonly NewTask[],
-  saying: Saying | null,
-): Promise<Enqueued[]> {
-  if (promised && tasks.every((task) => task.key === null && task.limitKey === undefined))
-    return insertTasks(database.prepared, memory, tasks, clockMs(), saying)
-  await memory.lanes.learn(tasks)
-  return database.transaction((own) => insertTasks(own, memory, tasks, clockMs(), saying), {
-    durable: promised,
-  })
 }
 
 function exchanging(core: Core): TaskStore['exchange'] {
