@@ -114,3 +114,34 @@ supervised(
     expect(['starting', 'running']).toContain(status)
   },
 )
+
+/** Ends when it has two tasks in its hands that are not suspects. */
+const CRASHING = `
+import json, os, sys
+hands = 0
+for line in sys.stdin:
+    if not line.startswith("TASK|"): continue
+    m = json.loads(line[5:])
+    if m["type"] != "run": continue
+    if m["suspect"]:
+        print("TASK|" + json.dumps({"type": "done", "id": m["id"], "result": "alone"}), flush=True)
+        continue
+    hands += 1
+    if hands == 2: os._exit(9)
+`
+
+supervised(
+  'a program that crashed with two tasks in its hands gets each alone, as a suspect',
+  async ({ estate }) => {
+    const gleaner = await estate.gleaner()
+    const handles = await gleaner.enqueueMany(quick, [1, 2])
+    const program = { command: ['python3', '-c', CRASHING] as const, env: [], uid: undefined, gid: undefined }
+    await estate.supervise({ pools: [pool({ program, concurrency: 2 })] })
+    const results = await Promise.all(handles.map((handle) => handle.result({ timeout: '20s' })))
+    expect(results).toEqual(['alone', 'alone'])
+    for (const { id } of handles) {
+      const outcomes = (await gleaner.tasks.attempts(id)).map(({ outcome }) => outcome)
+      expect(outcomes).toEqual(['crash', 'completed'])
+    }
+  },
+)

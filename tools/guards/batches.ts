@@ -27,18 +27,6 @@ export const BATCHES: readonly Guard[] = [
     },
   },
   {
-    name: 'batches: a broken resource counts once',
-    promise:
-      'A call that meets a broken resource does not end the worker because of the number of its items.',
-    file: 'src/worker/batches/batches.ts',
-    find: 'if (index > 0 && error instanceof ResourceError)',
-    replace: 'if (index < 0)',
-    test: {
-      file: FILE,
-      title: 'come again together if the call asks for another time, and one broken resource counts once',
-    },
-  },
-  {
     name: 'batches: what was cancelled is in no further call',
     promise: 'A cancelled item does not cost its neighbours an attempt.',
     file: 'src/worker/batches/batches.ts',

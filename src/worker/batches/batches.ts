@@ -217,12 +217,7 @@ function isOfAll(error: unknown): boolean {
 }
 
 function rejectAll(entries: readonly CallEntry[], error: unknown): null {
-  for (const [index, entry] of entries.entries()) {
-    // One call met one broken resource, so it counts once for the worker.
-    if (index > 0 && error instanceof ResourceError)
-      entry.reject(new RetryLater(Math.round(entry.attempt.retryAfterMs), error.message))
-    else entry.reject(error)
-  }
+  for (const entry of entries) entry.reject(error)
   return null
 }
 

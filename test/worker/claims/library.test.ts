@@ -8,6 +8,7 @@ import {
   type GleanerOptions,
   PermanentError,
   ResourceError,
+  RetryLater,
   TaskCancelled,
   TimeoutError,
 } from '../../../src/index.ts'
@@ -234,6 +235,29 @@ describe.each(DATABASES)('claims by hand on %s', (_database, openDatabase) => {
     expect(await gleaner.claim({ discoveries: ['tag-files'] })).toMatchObject([
       { id: 'tag-files/2', attempt: 1 },
     ])
+  })
+
+  test('a row that is completed by hand keeps no step of an earlier run', async () => {
+    const { ground, gleaner } = await scene()
+    const table = ground.tables.named('files')
+    await ground.tables.run(`INSERT INTO ${table} VALUES (1, NULL, 1)`)
+    const looking = defineDiscovery({
+      ...{ name: 'tag-files', table, key: 'id', where: 'needs = 1', done: () => ({ needs: 0 }) },
+      run: async (_row, ctx) => {
+        await ctx.step('look', () => 'seen')
+        throw new RetryLater(1)
+      },
+    })
+    const other = await ground.open({ discoveries: [looking], timings: QUICK })
+    const worker = other.work()
+    await until(
+      'the step is kept',
+      async () => (await gleaner.discoveries.steps('tag-files', '1')).length === 1,
+    )
+    await worker.stop()
+    const [claim] = await gleaner.claim({ discoveries: ['tag-files'], wait: '10s' })
+    await claim!.complete('rock')
+    expect(await gleaner.discoveries.steps('tag-files', '1')).toEqual([])
   })
 
   test('closing gives back what is held, ends what waits, and refuses late completions', async () => {
