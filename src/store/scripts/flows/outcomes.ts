@@ -33,8 +33,10 @@ export function* readOutcomes(
           CASE WHEN t.id IS NULL THEN coalesce(m.status, 'removed') WHEN t.finished_at IS NOT NULL THEN t.status END AS status,
           CASE WHEN t.id IS NULL THEN m.result ELSE t.result END AS result,
           CASE WHEN t.id IS NULL THEN m.error ELSE t.error END AS error
-        FROM gleaner.flow_members AS m LEFT JOIN gleaner.tasks AS t ON t.id = m.task
-        WHERE m.flow = ${flow} AND m.task > ${after} ${which} ORDER BY m.task LIMIT ${limit}) AS o) AS p
+        FROM (
+          SELECT m.task, m.position, m.status, m.result, m.error FROM gleaner.flow_members AS m
+          WHERE m.flow = ${flow} AND m.task > ${after} ${which} ORDER BY m.task LIMIT ${limit}) AS m
+        LEFT JOIN gleaner.tasks AS t ON t.id = m.task) AS o) AS p
     WHERE bytes <= ${PAGE_BYTES} OR place = 1 ORDER BY task`)
   const items = found.map(({ task, position, status, result, error }) => ({
     position,
