@@ -98,6 +98,7 @@ export interface Context<U extends Resources = {}> {
    * when it comes. Meanwhile it holds no slot, no lease and no memory, and no attempt is charged. Rejects with `SignalTimeout` after `timeout`.
    */
   waitFor<S extends Std>(signal: string, options: WaitForOptions & { schema: S }): Promise<Std.InferOutput<S>>
+  /** The same without a schema. */
   waitFor<T = any>(signal: string, options?: WaitForOptions): Promise<T>
   /** Enqueues a child and resolves with its result. Meanwhile this run holds no slot, no lease and no memory. Rejects with ChildFailed. */
   run<I, R>(task: Task<I, R>, ...args: RunArgs<NoInfer<I>>): Promise<Stored<R>>

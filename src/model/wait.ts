@@ -3,7 +3,9 @@ export type WaitKind = 'signal' | 'children' | 'tasks' | 'turn'
 
 /** One thing that a run waits for, by the step that waits: its name and number. */
 export interface Wait {
+  /** A signal, children, the tasks of `after`, or a turn among the children of one call. */
   kind: WaitKind
+  /** The name of the step, which is that of the signal. */
   name: string
   /** From 1: a name that is used again is numbered. */
   number: number
