@@ -15,6 +15,7 @@ import {
 } from './batch.ts'
 import { checkKeyLimit, type KeyLimit, type LimitOptions } from './limit.ts'
 import { checkName, shown } from './names.ts'
+import { checkOrder, type OrderOf } from './order.ts'
 import { checkStrategy } from './queue.ts'
 import { checkUses, type Resources, type Uses } from './resource.ts'
 import { retryPolicy } from './retry.ts'
@@ -30,7 +31,7 @@ const IMPLEMENTATION = declareOptions<Parts<'uses' | 'batch' | 'run'>>('implemen
 
 const TIMEOUT_DEFAULT = '1h'
 const OPTIONS = declareOptions<
-  TaskOptions & Parts<'input' | 'output' | 'everyInput' | 'limit' | 'batch' | 'run'>
+  TaskOptions & Parts<'input' | 'output' | 'everyInput' | 'limit' | 'order' | 'batch' | 'run'>
 >('defineTask', {
   name: true,
   queue: true,
@@ -45,6 +46,7 @@ const OPTIONS = declareOptions<
   everyInput: true,
   limit: true,
   strategy: true,
+  order: true,
   batch: true,
   run: true,
 })
@@ -64,6 +66,8 @@ export interface TaskDefinition {
   readonly limit: KeyLimit | null
   /** The order among its own tasks. Null: that of their queue. */
   readonly strategy: Strategy | null
+  /** Its tasks with the same key run one at a time, in the order of enqueue. */
+  readonly order: OrderOf | null
   readonly uses: Uses | null
   /** Its handler takes many inputs at once. */
   readonly batch: BatchDefinition | null
@@ -92,6 +96,8 @@ type TypedOptions<S extends Std | undefined, O extends Std | undefined, U extend
   everyInput?: NoInfer<InputOf<S>>
   /** How many of the same key run at the same time, or start in a time, in all processes together. */
   limit?: LimitOptions<NoInfer<ParsedOf<S>>>
+  /** Tasks with the same answer run one at a time, in the order of enqueue, whatever their priority and in all processes together. */
+  order?: (input: NoInfer<ParsedOf<S>>) => string | number
 }
 
 /** Defines a task: its name, its input, and the code that runs it. Types follow from the schema and from `run`. */
@@ -135,6 +141,7 @@ export function defineTask(
     timeoutMs: durationMs(options.timeout ?? TIMEOUT_DEFAULT, `${what}: timeout`),
     ...requirementsOf(options.requires, what),
     recurrence: checkRecurrence(options, what),
+    order: checkOrder(options.order, `${what}: order`),
     limit: checkKeyLimit(options.limit, `${what}: limit`),
     strategy:
       options.strategy === undefined

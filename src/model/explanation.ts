@@ -42,9 +42,20 @@ export interface Circumstances {
   queuePaused: boolean
   /** Another task that holds its key. */
   keyHolder: string | null
+  /** Its place behind others of its order key. Null: it has no order key, or it leads. */
+  inOrder: PlaceInOrder | null
   /** The limits of its queue and of its key. */
   limits: readonly LimitState[]
   workers: readonly Serving[]
+}
+
+/** A task that waits behind others of its order key. */
+export interface PlaceInOrder {
+  key: string
+  /** The one that runs, or runs next. Null: no worker has noticed yet that the key is free. */
+  leader: string | null
+  /** How many wait between that one and this one. */
+  before: number
 }
 
 /** A live worker, and what it serves. */
@@ -119,6 +130,7 @@ function waiting(at: Circumstances): Reason[] {
     queueReason(at),
     ...at.limits.map(limitReason),
     ...followReasons(at),
+    ...orderKeyReasons(at),
     ...workerReasons(at),
   ]
   if (at.suspect) {
@@ -152,6 +164,31 @@ function limitReason({ scope, key, limit, held, room, opensInMs, holders }: Limi
     `the limit of ${of} is reached: ${used}${by.length === 0 ? '' : `, held by ${by.join(', ')}`}`,
     'Wait until one of these tasks ends, or raise the limit.',
   )
+}
+
+/** Tasks of one order key run one at a time, in the order of enqueue. */
+function orderKeyReasons({ inOrder }: Circumstances): Reason[] {
+  if (inOrder === null) return []
+  const { key, leader, before } = inOrder
+  if (leader === null)
+    return [
+      failed(
+        'in-order',
+        `its order key ${quotedText(key)} is free, and ${before === 0 ? 'this task is next' : `${others(before)} before this one`}`,
+        'Wait: the next worker that claims sees it.',
+      ),
+    ]
+  return [
+    failed(
+      'in-order',
+      `it waits for task ${leader}${before === 0 ? '' : ` and ${others(before)} before it`}, of the same order key ${quotedText(key)}`,
+      `Wait until task ${leader} has finished, or cancel it. A task that backs off, is scheduled or suspended keeps its key.`,
+    ),
+  ]
+}
+
+function others(count: number): string {
+  return count === 1 ? '1 other task' : `${count} other tasks`
 }
 
 /** It was enqueued while the one before it ran, and takes its key over when that has ended. */

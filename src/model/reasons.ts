@@ -26,6 +26,7 @@ export type Check =
   | 'worker-knows-task'
   | 'worker-has-capabilities'
   | 'order'
+  | 'in-order'
   | 'worker-not-paused'
   | 'resources-available'
   | 'runs-alone'

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkAfter } from '../define/flow.ts'
 import { limitKeyOf } from '../define/limit.ts'
 import { checkKey, checkName, shown } from '../define/names.ts'
+import { orderKeyOf } from '../define/order.ts'
 import { encodeInput } from '../define/payload.ts'
 import { checkRetry } from '../define/retry.ts'
 import { checkAgainst } from '../define/schema.ts'
@@ -85,11 +86,12 @@ function refuseStored(error: unknown, what: string): never {
 
 /** By what `run` will see. */
 function withParsed(definition: TaskDefinition, task: NewTask, parsed: unknown): NewTask {
-  const { name, limit, requiresOf } = definition
-  if (limit === null && requiresOf === null) return task
+  const { name, limit, order, requiresOf } = definition
+  if (limit === null && order === null && requiresOf === null) return task
   return {
     ...task,
     ...(limit === null ? {} : { limitKey: limitKeyOf(limit, parsed, name) }),
+    ...(order === null ? {} : { orderKey: orderKeyOf(order, parsed, name) }),
     ...(requiresOf === null ? {} : { requires: requiresWith(definition, task.requires, parsed) }),
   }
 }

@@ -56,7 +56,9 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       input: `iif(t.input = '', (SELECT i.input FROM gleaner_inputs i WHERE i.task = t.id), t.input)`,
       key: KEY_WITHOUT_MARK,
       active_key: 'iif(t.finished_at IS NULL, t.key, NULL)',
-      in_line: `t.status = 'queued'`,
+      // Tasks that wait behind others of their order key.
+      in_line: `t.status = 'queued' AND t.leads IS NOT 0`,
+      suspect: 't.suspect % 2',
       delayed: `t.status IN ('scheduled', 'suspended') AND t.run_after IS NOT NULL`,
     },
     without: ['line'],
@@ -116,6 +118,7 @@ export const NOT_COPIED: Readonly<Record<string, string>> = {
   batches: 'no worker holds an item',
   claims: 'no worker holds an item',
   gate_news: 'no worker holds an item',
+  order_outbox: 'on SQLite, a task of each order key leads',
   minute_news: 'SQLite adds to the minutes at once',
   lines: 'lanes get new lines in the target',
   tallies: 'the counters are computed from the tasks',

@@ -55,6 +55,15 @@ const EVERYWHERE: readonly Flaw[] = [
             AND NOT EXISTS (SELECT 1 FROM gleaner.waits w WHERE w.item = l.discovery || '/' || l.row_key)`,
   },
   {
+    what: 'a task with an order key is unfinished and neither leads nor waits behind another, or is finished and does so',
+    sql: 'SELECT id, status FROM gleaner.tasks WHERE (order_key IS NOT NULL AND finished_at IS NULL) <> (leads IS NOT NULL)',
+  },
+  {
+    what: 'a worker holds a task that waits behind another of its order key',
+    sql: `SELECT id, status FROM gleaner.tasks WHERE CAST(leads AS integer) = 0 AND status NOT IN ('queued', 'scheduled', 'suspended')
+          UNION ALL SELECT id, status FROM gleaner.tasks WHERE CAST(leads AS integer) = 0 AND fence IS NOT NULL`,
+  },
+  {
     what: 'a task belongs to a lane that does not exist',
     sql: `SELECT id FROM gleaner.tasks t WHERE NOT EXISTS (SELECT 1 FROM gleaner.lanes l WHERE l.id = t.lane)`,
   },

@@ -46,6 +46,11 @@ export function storedKey({ name, key }: { name: string; key: string | null }): 
   return key === null ? null : `${name}/${key}`
 }
 
+/** Of a task that has one: strict order holds among tasks of one name. */
+export function storedOrderKey({ name, orderKey }: { name: string; orderKey?: string }): string {
+  return `${name}/${orderKey}`
+}
+
 /** The key as the user gave it. */
 export function userKey(name: string, stored: string | null): string | null {
   return stored === null ? null : withoutMark(stored).slice(name.length + 1)

@@ -35,6 +35,7 @@ import { managingSchedules } from './managing-schedules.ts'
 import { manyLanes } from './many-lanes.ts'
 import { metrics } from './metrics.ts'
 import { order } from './order.ts'
+import { orderKeys } from './order-keys.ts'
 import { pausing } from './pausing.ts'
 import { pruning } from './pruning.ts'
 import { pulling } from './pulling.ts'
@@ -113,6 +114,7 @@ const THEMES: Record<string, Theme> = {
   pausing,
   limits,
   'limited keys': limitedKeys,
+  'order keys': orderKeys,
   'many lanes': manyLanes,
   rates,
   counting,

@@ -68,6 +68,7 @@ function tasksOf(runs: unknown[], begun: Begun) {
     }),
     drawn: defineTask({ name: 'drawn', queue: 'drawn', input: z.string(), run }),
     last: defineTask({ name: 'last', queue: 'last', input: z.string(), run }),
+    chain: defineTask({ name: 'chain', queue: 'chain', input: z.string(), order: () => 'all', run }),
     held: defineTask({ name: 'held', queue: 'held', input: z.string(), run }),
     nightly: defineTask({ name: 'nightly', every: '1h', run: async () => 'night' }),
   }
@@ -153,6 +154,8 @@ export async function fill(place: Place, { files, runs, options, tasks, begun }:
   for (const tenant of ['a', 'a', 'b']) await gleaner.enqueue(shared, { tenant })
   for (let i = 0; i < 20; i++) await gleaner.enqueue(drawn, `drawn ${i}`, { priority: 1 + i * 10 })
   for (const input of ['last 1', 'last 2']) await gleaner.enqueue(last, input)
+  for (const input of ['chain 1', 'chain 2', 'chain 3'])
+    await gleaner.enqueue(tasks.chain, input, { priority: input === 'chain 3' ? 1 : 900 })
   await gleaner.enqueue(held, 'held')
   await gleaner.queues.pause('held')
   await gleaner.schedules.trigger('nightly')

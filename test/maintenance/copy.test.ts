@@ -95,13 +95,15 @@ describe('copying a SQLite database to PostgreSQL', () => {
       .queued!.filter(({ queue }) => queue !== 'held')
       .map(({ id, name }) => ({ name, input: was.each.find(({ task }) => task?.id === id)!.task!.input }))
     const ofQueue = (queue: string) => waited.filter(({ name }) => name === queue).map(({ input }) => input)
-    for (const name of ['drawn', 'last', 'shared', 'note']) {
+    for (const name of ['drawn', 'last', 'chain', 'shared', 'note']) {
       const mine = ofQueue(name)
       const runs = app.runs.filter((input) =>
         mine.some((one) => JSON.stringify(one) === JSON.stringify(input)),
       )
       // The keys of a limit take turns.
       if (name === 'shared') expect(runs).toHaveLength(mine.length)
+      // Whatever their priority.
+      else if (name === 'chain') expect(runs).toEqual(['chain 1', 'chain 2', 'chain 3'])
       else expect(runs).toEqual(mine)
     }
     expect(await gleaner.tasks.counts()).toMatchObject({ queued: 1, scheduled: 4, running: 0, failed: 1 })

@@ -3,7 +3,18 @@ import { type Gleaner, openGleaner } from '../../src/index.ts'
 import { Sweeper } from '../../src/maintenance/sweeper.ts'
 import { openStore } from '../../src/store/by-url/open.ts'
 import { newTask } from '../conformance/world.ts'
-import { effect, flaky, held, limited, plain, stepped, tasks, waiting, withLimited } from './tasks.ts'
+import {
+  effect,
+  flaky,
+  held,
+  limited,
+  ordered,
+  plain,
+  stepped,
+  tasks,
+  waiting,
+  withLimited,
+} from './tasks.ts'
 
 /** An operation of the engine that can be killed between any two of its steps. */
 export interface Operation {
@@ -156,6 +167,26 @@ export const OPERATIONS: Operation[] = [
       await gleaner.close()
       end()
     },
+  },
+  {
+    name: 'claiming, running and settling tasks of one order key, and cancelling one',
+    varies: true,
+    some: 3,
+    prepare: (gleaner) => gleaner.enqueueMany(ordered, ['a', 'a', 'b', 'a', 'a']),
+    // None of a key began before the one before it had ended.
+    afterwards: {
+      sql: `SELECT one.id FROM gleaner.tasks one JOIN gleaner.tasks later
+              ON later.order_key = one.order_key AND later.id > one.id AND later.id <= 5
+            WHERE one.status = 'completed' AND later.status = 'completed' AND one.finished_at > later.started_at`,
+      rows: [],
+    },
+    run: withGleaner(async (gleaner, { begin, end }) => {
+      begin()
+      await gleaner.enqueue(ordered, 'a')
+      await gleaner.tasks.cancel('4')
+      await gleaner.work({ concurrency: 2 }).drained({ includeDelayed: true })
+      end()
+    }),
   },
   {
     name: 'ctx.complete',

@@ -79,7 +79,18 @@ export const limited = defineTask({
   run: async (_, ctx) => ctx.complete('done', (tx) => writeEffect(tx, ctx.id)),
 })
 
-export const tasks = [plain, effect, stepped, waiting, flaky, held]
+/** One of each key at a time, in the order of enqueue. Some fail the first time. */
+export const ordered = defineTask({
+  name: 'ordered',
+  retry,
+  input: z.string(),
+  order: (account) => account,
+  run: async (_, ctx) => {
+    if (ctx.attempt === 1 && Number(ctx.id) % 2 === 0) throw new Error('the first time fails')
+  },
+})
+
+export const tasks = [plain, effect, stepped, waiting, flaky, held, ordered]
 
 /** With those that have limits: where there are any, all claims look at them. */
 export const withLimited = [...tasks, limited]

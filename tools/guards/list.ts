@@ -10,6 +10,7 @@ import type { Guard } from './guard.ts'
 import { LIMITS } from './limits.ts'
 import { LOCK_USE } from './lock-use.ts'
 import { MAINTENANCE } from './maintenance.ts'
+import { ORDER_KEYS } from './order-keys.ts'
 import { RECENT } from './recent.ts'
 import { SIGNALS } from './signals.ts'
 import { SUPERVISION } from './supervision.ts'
@@ -30,6 +31,7 @@ export const GUARDS: readonly Guard[] = [
   ...FLOWS,
   ...LIMITS,
   ...MAINTENANCE,
+  ...ORDER_KEYS,
   ...RECENT,
   ...SIGNALS,
   ...SUPERVISION,

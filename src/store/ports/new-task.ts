@@ -20,6 +20,8 @@ export interface NewTask {
   overrides: Overrides | null
   /** Tasks of one name and queue with the same share a limit. Left out: its task has none. */
   limitKey?: string
+  /** Tasks of one name with the same run one at a time, in the order of enqueue. Left out: its task has no order. */
+  orderKey?: string
   /** Relative, because the store's clock decides; a date is absolute. Null: now. */
   runAfter: { ms: number } | { at: number } | null
   /** It runs when these have ended. */

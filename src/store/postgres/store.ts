@@ -309,12 +309,13 @@ async function completeWith(core: Core, run: CompletedRun, effects: Effects): Pr
   const complete = async (own: Sql) => {
     const moment = await liveUntilCommit(own, session)
     if (!moment.live) return false
-    const lane = await completeTask(own, session, run, result, clockMs() ?? moment.now)
-    if (lane === null) return false
+    const done = await completeTask(own, session, run, result, clockMs() ?? moment.now)
+    if (done === null) return false
     const begun = memory.weightedEntries.begun({ starts: [run], outcomes: [] })
     await advanceVirtualTimes(own, memory.queues, session, begun)
     await effects(ofCallback(own.raw))
-    if (moment.limited) freed = await freeSlot(own, lane)
+    freed = done.freed
+    if (moment.limited && (await freeSlot(own, done.lane))) freed = true
     // Last: it locks the session's row, and the keeper would wait for as long as the effects take.
     await markUseful(own, session)
     return true

@@ -9,6 +9,7 @@ import { sql, verbatim } from '../sql/sql.ts'
 import { taskRecord } from '../task-row.ts'
 import { readAwaited } from './awaited.ts'
 import { countLanes, everythingIsPaused } from './counts.ts'
+import { placeInOrder } from './order-keys.ts'
 import type { ChangingTasks } from './task-changes.ts'
 import { readTaskRow } from './task-records.ts'
 import { waitsOf } from './waits.ts'
@@ -29,13 +30,15 @@ export function* readCircumstances(
     task: taskRecord(row, lane, row.worker, now),
     now,
     held: row.fence !== null,
-    suspect: Boolean(row.suspect),
+    // On SQLite a higher number says that it waits behind others.
+    suspect: Number(row.suspect) === 1,
     cancelRequested: Boolean(row.cancel_requested),
     waits: yield* waitsOf(String(row.id)),
     waitsFor: row.status === 'suspended' ? yield* readAwaited(row.id) : [],
     everythingPaused: yield* everythingIsPaused(db),
     queuePaused: yield* isQueuePaused(lane.queue),
     keyHolder: holder === undefined || holder === String(row.id) ? null : holder,
+    inOrder: yield* placeInOrder(db, id),
     workers: yield* readServing(),
   }
 }

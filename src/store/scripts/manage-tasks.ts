@@ -32,25 +32,27 @@ export function managingTasks(
       return answer
     },
     async cancelTask(id: string) {
-      const answer = await write(() => cancelTask(db, changing, rowid(id)))
+      const { answer, freed } = await write(() => cancelTask(db, changing, rowid(id)))
       if (answer === 'requested') tell({ kind: 'cancel' })
       if (answer === 'cancelled') tell({ kind: 'ended', ids: [id] })
+      if (freed) tell({ kind: 'work' })
       return answer
     },
     async removeTask(id: string) {
-      const answer = await write(() => removeTask(db, changing, rowid(id)))
+      const { answer, freed } = await write(() => removeTask(db, changing, rowid(id)))
       if (answer === 'removed') tell({ kind: 'ended', ids: [id] })
+      if (freed) tell({ kind: 'work' })
       return answer
     },
     async changeTasks(step: BulkStep) {
       const isDry = step.dryRun !== null
-      const { answer, ended, requested } = await (isDry ? read : write)(() => changeTasks(db, changing, step))
+      const done = await (isDry ? read : write)(() => changeTasks(db, changing, step))
+      const { answer, ended, requested, freed } = done
       if (ended.length > 0) tell({ kind: 'ended', ids: ended })
       if (requested) tell({ kind: 'cancel' })
-      if (step.change === 'retry' && !isDry && answer.changed > 0) {
-        tell({ kind: 'work' })
-        noticed()
-      }
+      const isRetried = step.change === 'retry' && !isDry && answer.changed > 0
+      if (freed || isRetried) tell({ kind: 'work' })
+      if (isRetried) noticed()
       return answer
     },
   }

@@ -34,6 +34,8 @@ export interface ChangingTasks extends Known {
   takeOffFinished(tasks: readonly ChangedTask[]): Script<void>
   /** Adds to the counters of lanes. */
   count(changes: readonly CounterChange[]): Script<void>
+  /** Tasks of these order keys have finished, wait again or are gone: another one may lead. */
+  freeOrders(keys: readonly string[]): Script<unknown>
   /** Tasks that the transaction has locked and no worker holds, with all that belongs to them except their `forever` keys. */
   remove(ids: readonly number[]): Script<unknown>
 }
@@ -46,6 +48,7 @@ export interface ChangedTask extends Changeable {
   readonly startedAt: number | null
   readonly finishedAt: number | null
   readonly key: string | null
+  readonly orderKey: string | null
 }
 
 export function* retryTask(db: Dialect, changing: ChangingTasks, id: number): Script<RetryAnswer> {
@@ -58,26 +61,35 @@ export function* retryTask(db: Dialect, changing: ChangingTasks, id: number): Sc
   return 'retried'
 }
 
-export function* cancelTask(db: Dialect, changing: ChangingTasks, id: number): Script<CancelAnswer> {
+/** `freed`: another task of its order key may run now. */
+interface Changed<Answer> {
+  answer: Answer
+  freed: boolean
+}
+
+export function* cancelTask(db: Dialect, changing: ChangingTasks, id: number): Script<Changed<CancelAnswer>> {
   const task = yield* lockTask(db, id)
-  if (task === undefined) return 'gone'
+  if (task === undefined) return { answer: 'gone', freed: false }
   const decision = decideCancel(task)
-  if (decision === 'finished') return 'finished'
+  if (decision === 'finished') return { answer: 'finished', freed: false }
   if (decision === 'cancel') {
     yield* cancelWaiting(db, changing, [task])
-    return 'cancelled'
+    return { answer: 'cancelled', freed: task.orderKey !== null }
   }
   yield* requestCancel(db, [task])
-  return 'requested'
+  return { answer: 'requested', freed: false }
 }
 
 /** With its logs, attempts, input and `forever` key. That key may be all that is left of it. */
-export function* removeTask(db: Dialect, changing: ChangingTasks, id: number): Script<RemoveAnswer> {
+export function* removeTask(db: Dialect, changing: ChangingTasks, id: number): Script<Changed<RemoveAnswer>> {
   const task = yield* lockTask(db, id)
-  if (task === undefined) return (yield* freeForeverKeys(db, [id])) > 0 ? 'removed' : 'gone'
-  if (decideRemove(task) === 'running') return 'running'
+  if (task === undefined) {
+    const isHeld = (yield* freeForeverKeys(db, [id])) > 0
+    return { answer: isHeld ? 'removed' : 'gone', freed: false }
+  }
+  if (decideRemove(task) === 'running') return { answer: 'running', freed: false }
   yield* removeAll(db, changing, [task])
-  return 'removed'
+  return { answer: 'removed', freed: task.orderKey !== null }
 }
 
 /** What a step of a bulk change did, as far as other processes must know. */
@@ -85,6 +97,8 @@ export interface BulkEffect {
   answer: BulkStepDone
   ended: string[]
   requested: boolean
+  /** Other tasks of their order keys may run now. */
+  freed: boolean
 }
 
 /** In a transaction; a dry run needs none. A few statements for all tasks of the step. */
@@ -116,11 +130,12 @@ export function* changeTasks(db: Dialect, changing: ChangingTasks, step: BulkSte
     next: scan.next,
     upTo,
   }
-  if (dryRun !== null) return { answer, ended: [], requested: false }
+  if (dryRun !== null) return { answer, ended: [], requested: false, freed: false }
   yield* CHANGES[step.change](db, changing, toDo)
   const requested = step.change === 'cancel' ? toDo.filter((task) => task.held) : []
   const ended = step.change === 'retry' ? [] : toDo.filter((task) => !requested.includes(task))
-  return { answer, ended: ended.map(({ id }) => id), requested: requested.length > 0 }
+  const freed = toDo.some(({ orderKey }) => orderKey !== null)
+  return { answer, ended: ended.map(({ id }) => id), requested: requested.length > 0, freed }
 }
 
 /** Of the tasks that a step has found: those to change, and those that cannot be changed. */
@@ -213,12 +228,18 @@ function* requeue(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedT
   yield* changing.takeOffFinished(tasks)
   yield* change(sql`
     UPDATE gleaner.tasks AS t SET status = 'queued', rank = ${db.valueFor(sql`t.id`, ids, ranks)}, run_after = NULL, attempts = 0, crashes = 0,
-      suspect = crashes > 0, result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL,
-      finished_at = NULL ${db.schema.alsoWhenQueued} ${db.schema.alsoWhenKeyReturns}
+      result = NULL, error = NULL, progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL,
+      ${db.schema.whenRetried} ${db.schema.alsoWhenKeyReturns}
     WHERE t.id ${db.oneOf(ids)}`)
   yield* changing.count(
     tasks.map(({ lane, status }) => ({ lane, counter: status as FinishedStatus, by: -1, arrived: true })),
   )
+  yield* freeOrdersOf(changing, tasks)
+}
+
+function* freeOrdersOf(changing: ChangingTasks, tasks: readonly ChangedTask[]): Script<void> {
+  const keys = tasks.flatMap(({ orderKey }) => (orderKey === null ? [] : [orderKey]))
+  if (keys.length > 0) yield* changing.freeOrders(keys)
 }
 
 function cancelWaiting(db: Dialect, changing: ChangingTasks, tasks: readonly ChangedTask[]): Script<void> {
@@ -253,6 +274,7 @@ function* endWaiting(
     ...scheduled.map(({ lane }) => ({ lane, counter: 'scheduled', by: -1 }) as const),
     ...suspended.map(({ lane }) => ({ lane, counter: 'suspended', by: -1 }) as const),
   ])
+  yield* freeOrdersOf(changing, tasks)
 }
 
 function* requestCancel(db: Dialect, tasks: readonly ChangedTask[]): Script<void> {
@@ -265,6 +287,7 @@ function* removeAll(db: Dialect, changing: ChangingTasks, tasks: readonly Change
   if (tasks.length === 0) return
   yield* changing.remove(rowidsOf(tasks))
   yield* freeForeverKeys(db, rowidsOf(tasks))
+  yield* freeOrdersOf(changing, tasks)
 }
 
 /** Answers how many there were. */
@@ -318,11 +341,12 @@ interface ChangedRow {
   started_at: number | null
   finished_at: number | null
   key: string | null
+  order_key: string | null
   held: boolean | number
   cancel_requested: boolean | number
 }
 
-const COLUMNS = sql`id, lane, priority, status, run_after, started_at, finished_at, key, fence IS NOT NULL AS held, cancel_requested`
+const COLUMNS = sql`id, lane, priority, status, run_after, started_at, finished_at, key, order_key, fence IS NOT NULL AS held, cancel_requested`
 
 function* lockTask(db: Dialect, id: number): Script<ChangedTask | undefined> {
   const row = yield* one<ChangedRow>(
@@ -354,6 +378,7 @@ function changedTask(row: ChangedRow): ChangedTask {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     key: row.key,
+    orderKey: row.order_key,
     held: Boolean(row.held),
     cancelRequested: Boolean(row.cancel_requested),
   }

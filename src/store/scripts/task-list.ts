@@ -349,7 +349,8 @@ function queuedSources(
   const columns = (rank: Fragment) => sql`${passed}, ${times}${rank} AS place, ${times}t.id AS tie`
   const [beyond, down] = sign === 1 ? [verbatim('>'), verbatim('')] : [verbatim('<'), verbatim('DESC')]
   const behind = sql`t.rank ${beyond}= ${sign * place} AND (t.rank, t.id) ${beyond} (${sign * place}, ${sign * tie})`
-  const waiting = [db.schema.ready, db.schema.suspect].map((state) =>
+  const inOrder = sql`${db.schema.behind} AND t.status = 'queued'`
+  const waiting = [db.schema.ready, db.schema.suspect, inOrder].map((state) =>
     db.headOfEach({
       lanes: places,
       from: sql`gleaner.tasks AS t`,

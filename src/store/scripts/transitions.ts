@@ -22,11 +22,12 @@ export interface HeldTask extends Held {
   session: number
   fence: number
   startedAt: number | null
+  orderKey: string | null
 }
 
 /** The columns of a `HeldTaskRow`. */
 export const HELD_TASK = `id, lane, priority, status, attempts, max_attempts, crashes, suspect, session, fence, started_at,
-  cancel_requested`
+  cancel_requested, order_key`
 
 export interface HeldTaskRow {
   id: number
@@ -41,6 +42,7 @@ export interface HeldTaskRow {
   fence: number
   started_at: number | null
   cancel_requested: number | boolean
+  order_key: string | null
 }
 
 export function heldTask(row: HeldTaskRow): HeldTask {
@@ -58,6 +60,7 @@ export function heldTask(row: HeldTaskRow): HeldTask {
     started: row.status === 'running',
     startedAt: row.started_at,
     cancelRequested: Boolean(row.cancel_requested),
+    orderKey: row.order_key,
   }
 }
 
@@ -119,6 +122,8 @@ export interface FreeingTasks {
   /** The worker does not hold the task any more: its claim and its limits count one less. */
   countFreed(task: HeldTask): void
   countArrived(lane: number): void
+  /** The task is finished: the next one of its order key may lead. */
+  countLed(task: HeldTask): unknown
   count(lane: number, counter: 'scheduled' | 'suspended' | FinishedStatus): void
 }
 
@@ -205,6 +210,7 @@ interface Finish {
 function* finish(db: Dialect, freeing: FreeingTasks, end: Finish, now: number): Script<void> {
   const { task, status, result = null, crashes = task.crashes, attempts = task.attempts } = end
   freeing.count(task.lane, status)
+  freeing.countLed(task)
   yield* freeing.listAsFinished(task, status, now)
   yield* change(sql`
     UPDATE gleaner.tasks SET status = ${status}, fence = NULL, cancel_requested = ${false}, started_at = ${task.startedAt},

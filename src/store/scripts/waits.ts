@@ -80,7 +80,7 @@ function* resumeTasks(db: Dialect, resuming: ResumingTasks, ids: readonly number
   const ranks = yield* resuming.ranksIn(found, now)
   yield* change(sql`
     UPDATE gleaner.tasks AS t SET status = 'queued', rank = ${db.valueFor(sql`t.id`, rowids, ranks)}, run_after = ${now}
-      ${db.schema.alsoWhenQueued}
+      ${db.schema.alsoWhenResumed}
     WHERE t.id ${db.oneOf(rowids)}`)
   yield* resuming.count(
     found.map(({ lane }) => ({ lane, counter: 'suspended', by: -1, arrived: true }) as const),

@@ -61,6 +61,10 @@ export interface SchemaDifferences {
   readonly ready: Fragment
   /** A task `t` waits and is suspect. */
   readonly suspect: Fragment
+  /** A task `t` has an order key, and leads the tasks of its key. */
+  readonly leading: Fragment
+  /** A task `t` waits behind another one of its order key. */
+  readonly behind: Fragment
   /** A task `t` is scheduled. */
   readonly scheduled: Fragment
   /** A task `t` is scheduled, or suspended with a time-out: `run_after` says until when. */
@@ -81,10 +85,16 @@ export interface SchemaDifferences {
   readonly measuredEver: Fragment
   /** What else to set when a task becomes queued, scheduled or finished, and when a finished task gets its key back. Begins with a comma. */
   readonly alsoWhenQueued: Fragment
+  /** The same of a task that was suspended: it may wait behind another one of its order key. */
+  readonly alsoWhenResumed: Fragment
   readonly alsoWhenScheduled: Fragment
   /** `delayed`: it has a time-out. */
   alsoWhenSuspended(delayed: boolean): Fragment
   readonly alsoWhenFinished: Fragment
+  /** What else to set when a waiting task leads its order key from now on. */
+  readonly alsoWhenLeading: Fragment
+  /** How a finished task waits again: behind the others of its order key, if it has one. Begins without a comma. */
+  readonly whenRetried: Fragment
   readonly alsoWhenKeyReturns: Fragment
 }
 

@@ -21,7 +21,7 @@ export function postgresHoldings(memory: Memory, book: DiscoveryCache): Holdings
               const decided = items.map((task) => ({ task, transition: transitions.get(task.id)! }))
               await applyAll(sql, memory, decided, now, tally)
               await tally.write(sql)
-              return tally.slots.write(sql)
+              return (await tally.slots.write(sql)) || tally.hasFreedOrders
             }),
         }
       }),

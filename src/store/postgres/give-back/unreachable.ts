@@ -33,6 +33,9 @@ export async function giveBackUnreachable(
     `UPDATE gleaner.tasks SET line = l.line FROM gleaner.lanes l
      WHERE l.id = tasks.lane AND finished_at IS NULL AND tasks.line IS DISTINCT FROM l.line`,
   )
+  await database.unhurried.run(
+    'INSERT INTO gleaner.order_outbox (key) SELECT DISTINCT order_key FROM gleaner.tasks WHERE NOT leads',
+  )
   await database.sql.run(
     'DELETE FROM gleaner.batches b USING gleaner.sessions s WHERE s.id = b.session AND s.ended_at IS NOT NULL',
   )

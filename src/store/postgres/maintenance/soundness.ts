@@ -27,7 +27,7 @@ export const FLAWS: readonly Flaw[] = [
   {
     what: 'the indexed columns of a task contradict its status',
     sql: `SELECT id, status, in_line, delayed, active_key FROM gleaner.tasks
-          WHERE in_line <> (status = 'queued' AND fence IS NULL) OR delayed <> (status IN ('scheduled', 'suspended') AND run_after IS NOT NULL)
+          WHERE in_line <> (status = 'queued' AND fence IS NULL AND leads IS NOT FALSE) OR delayed <> (status IN ('scheduled', 'suspended') AND run_after IS NOT NULL)
             OR ${ACTIVE_KEY_WITHOUT_MARK} IS DISTINCT FROM CASE WHEN finished_at IS NULL THEN key END`,
   },
   {
@@ -50,6 +50,12 @@ export const FLAWS: readonly Flaw[] = [
             AND held < coalesce((SELECT concurrency FROM gleaner.limits WHERE scope = g.limit_scope), held + 1)
             AND EXISTS (SELECT 1 FROM gleaner.tasks w WHERE w.lane = t.lane AND status = 'queued' AND fence IS NULL
                           AND NOT suspect)`,
+  },
+  {
+    what: 'tasks of an order key wait, and none of them leads, so that none would ever run',
+    sql: `SELECT order_key, pg_catalog.min(id) AS id FROM gleaner.tasks t WHERE NOT leads
+            AND NOT EXISTS (SELECT 1 FROM gleaner.tasks l WHERE l.order_key = t.order_key AND l.leads)
+            AND NOT EXISTS (SELECT 1 FROM gleaner.order_outbox n WHERE n.key = t.order_key) GROUP BY order_key`,
   },
   {
     what: 'lanes share a line, and are of different queues or have a limit key',

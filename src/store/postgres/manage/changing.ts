@@ -5,6 +5,7 @@ import type { Sql } from '../server/sql.ts'
 import { holdersOf, lockKeys } from '../tasks/enqueue.ts'
 import { fileFinished, unfileFinished } from '../tasks/finished.ts'
 import type { Memory } from '../tasks/memory.ts'
+import { addToOrderOutbox } from '../tasks/order-outbox.ts'
 import type { Newcomer } from '../tasks/queue-cache.ts'
 import { countChanges } from '../tasks/resuming.ts'
 import { removeRows } from './remove.ts'
@@ -58,6 +59,7 @@ export function postgresChanging({ lanes, queues }: Memory): ChangingTasks {
         ),
       ),
     count: countChanges,
+    freeOrders: (keys) => native((sql: Sql) => addToOrderOutbox(sql, keys)),
     remove: (ids) => native((sql: Sql) => removeRows(sql, ids)),
   }
 }

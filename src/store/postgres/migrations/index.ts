@@ -20,6 +20,7 @@ import { components } from './031-components.ts'
 import { chosenOrdersMigration } from './033-chosen-orders.ts'
 import { suspended } from './034-suspended.ts'
 import { flowEnds } from './037-flow-ends.ts'
+import { orderKeys } from './038-order-keys.ts'
 import type { Migration } from './migration.ts'
 
 const OWN: readonly Migration[] = [
@@ -44,6 +45,7 @@ const OWN: readonly Migration[] = [
   chosenOrdersMigration,
   suspended,
   flowEnds,
+  orderKeys,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({

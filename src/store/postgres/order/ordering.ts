@@ -12,7 +12,7 @@ import { HELD, READY, SUSPECT } from '../waiting/conditions.ts'
 const STEP_MAX = 500
 
 /** What has a rank: what waits, by the index that holds it, and what is held and may be given back. */
-const RANKED = [READY, SUSPECT, HELD]
+const RANKED = [READY, SUSPECT, HELD, `NOT leads AND status = 'queued'`]
 /** Before the next try to change settings, when nothing can be done about what is in the way. */
 export const ERA_AGAIN_MS = 20
 /** For so long after a change somebody may commit what he drew before he heard of it. */

@@ -113,6 +113,8 @@ const schema: SchemaDifferences = {
   settings: verbatim('gleaner.settings'),
   ready: statement`t.in_line AND NOT t.suspect`,
   suspect: statement`t.in_line AND t.suspect`,
+  leading: statement`t.leads`,
+  behind: statement`NOT t.leads`,
   scheduled: statement`t.delayed AND t.status = 'scheduled'`,
   delayed: statement`t.delayed`,
   hasActiveKey: (keys) => statement`t.active_key ${oneOf(keys)}`,
@@ -138,10 +140,14 @@ const schema: SchemaDifferences = {
     SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}
     UNION ALL SELECT ${ALL_TIME}, ${MEASURED} FROM gleaner.minute_news`,
   alsoWhenQueued: statement`, in_line = true, delayed = false`,
+  alsoWhenResumed: statement`, in_line = leads IS NOT FALSE, delayed = false`,
   alsoWhenScheduled: statement`, in_line = false, delayed = true`,
   alsoWhenSuspended: (delayed) => statement`, in_line = false, delayed = ${delayed}`,
   alsoWhenKeyReturns: statement`, active_key = key`,
-  alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL`,
+  alsoWhenFinished: statement`, in_line = false, delayed = false, active_key = NULL, leads = NULL`,
+  alsoWhenLeading: statement`, in_line = status = 'queued'`,
+  whenRetried: statement`suspect = crashes > 0, in_line = order_key IS NULL, delayed = false,
+    leads = CASE WHEN order_key IS NOT NULL THEN false END`,
 }
 
 function answerOf(sql: Sql, step: Statement | Native<Sql>): unknown {

@@ -73,3 +73,9 @@ export function ended(exchange: Exchange): Exchanged {
   const refused = [...exchange.outcomes, ...exchange.starts].map((proof) => proof.id)
   return { claims: [], refused, cancels: [], sessionEnded: true, suspectsWaiting: false, nextDueInMs: null }
 }
+
+/** Tasks of order keys may run as soon as a claim has read the outbox. */
+export function lookAgain(answer: Exchanged, inMs = LOCKED_AGAIN_MS): void {
+  answer.nextDueInMs = inMs
+  if (answer.claims.length === 0) answer.isPart = true
+}

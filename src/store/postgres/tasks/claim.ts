@@ -10,6 +10,7 @@ import { type ClaimScope, claimWithinLimits, type LimitedClaim, unlimited } from
 import type { WalkedPath } from './low-water.ts'
 import type { Memory } from './memory.ts'
 import type { OpenLanes } from './open-lanes.ts'
+import { readOrderOutbox } from './order-outbox.ts'
 import { lanesOf } from './peek.ts'
 import type { TaskPreconditions } from './preconditions.ts'
 import type { Newcomer } from './queue-cache.ts'
@@ -37,13 +38,14 @@ export async function claimTasks(
   session: string,
   want: ClaimRequest,
   now: number,
-): Promise<{ claims: Claim[]; opening: ClaimScope }> {
+): Promise<{ claims: Claim[]; opening: ClaimScope; hasFreedOrders: boolean }> {
   const { open, dueAt, limited } = outlook
+  const hasFreedOrders = outlook.hasFreedOrders && (await readOrderOutbox(sql, limited))
   const due = dueAt !== null && dueAt <= now
   if (due) await promoteDue(sql, memory, limited, now)
-  if (open.lanes.length === 0) return { claims: [], opening: unlimited(open) }
+  if (open.lanes.length === 0) return { claims: [], opening: unlimited(open), hasFreedOrders }
   // What has become due may be a suspect.
-  const alone = want.empty && (outlook.suspects || due)
+  const alone = want.empty && (outlook.suspects || due || outlook.hasFreedOrders)
   const { orders } = want.able
   const { rows, laneOf, opening } =
     limited || orders !== undefined
@@ -58,7 +60,7 @@ export async function claimTasks(
   // One that was taken out of turn says nothing of how far the race has come.
   const inTurn = rows.filter(({ lane }) => !orders?.queues.has(laneOf(lane).queue))
   await advanceVirtualTimes(sql, memory.queues, session, startedOf(memory, inTurn, laneOf))
-  return { claims: rows.map((row) => claimOf(laneOf(row.lane), row)), opening }
+  return { claims: rows.map((row) => claimOf(laneOf(row.lane), row)), opening, hasFreedOrders }
 }
 
 async function claimUnlimited(
@@ -176,7 +178,7 @@ async function promoteDue(sql: Sql, { lanes, queues }: Memory, limited: boolean,
     tally.slots.arrived(lane)
   }
   await sql.run(
-    `UPDATE gleaner.tasks SET status = 'queued', in_line = true, delayed = false, active_key = key, rank = given.rank
+    `UPDATE gleaner.tasks SET status = 'queued', in_line = leads IS NOT FALSE, delayed = false, active_key = key, rank = given.rank
      FROM unnest($1::bigint[], $2::bigint[]) given(id, rank) WHERE tasks.id = given.id`,
     [due.map(({ id }) => id), await queues.drawAll(sql, newcomers)],
   )

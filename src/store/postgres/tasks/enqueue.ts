@@ -1,6 +1,6 @@
 import { type Follows, followerKey, withoutMark } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
-import { storedKey } from '../../task-row.ts'
+import { storedKey, storedOrderKey } from '../../task-row.ts'
 import { Slots } from '../limits/counters.ts'
 import { type Sql, textList, unnest } from '../server/sql.ts'
 import type { Saying } from '../server/wakeups.ts'
@@ -143,6 +143,33 @@ const FLOW_COLUMNS: typeof COLUMNS = [
 const PLAIN = [COLUMNS, 'NULL', 'false'] as const
 const OF_FLOW = [FLOW_COLUMNS, 'flow', 'suspends'] as const
 
+type ColumnOf = (typeof COLUMNS)[number]
+
+const orderOf: ColumnOf = [
+  'order_key',
+  'text',
+  (task) => (task.orderKey === undefined ? null : storedOrderKey(task)),
+]
+
+/** What the statement says more when tasks have an order key. Only claims make a task lead: see `order-outbox.ts`. */
+const WITH_ORDER = {
+  columns: [orderOf],
+  inserted: ', order_key, leads',
+  isFree: 'AND order_key IS NULL',
+  selected: ', order_key, CASE WHEN order_key IS NOT NULL THEN false END',
+  returned: ', order_key',
+  outbox: `outbox AS (
+  INSERT INTO gleaner.order_outbox (key) SELECT DISTINCT order_key FROM added WHERE order_key IS NOT NULL),`,
+}
+const WITHOUT_ORDER: typeof WITH_ORDER = {
+  columns: [],
+  inserted: '',
+  isFree: '',
+  selected: '',
+  returned: '',
+  outbox: '',
+}
+
 async function insert(
   sql: Sql,
   { lanes, queues }: Memory,
@@ -154,12 +181,13 @@ async function insert(
   const places = await lanes.placesOf(sql, tasks)
   await queues.known(sql)
   const { version } = queues
+  const order = tasks.some(({ orderKey }) => orderKey !== undefined) ? WITH_ORDER : WITHOUT_ORDER
   const race = (task: NewTask) => (queues.isWeighted(task.queue) ? task.queue : null)
   const [columns, flow, suspends] = tasks[0]!.flow === undefined ? PLAIN : OF_FLOW
   const races = queues.hasWeighted ? tasks.map(race) : [null]
   const inputs = tasks.map((task) => task.input)
   const { given, values } = givenOf(inputs, [
-    ...columns.map(([name, type, of]) => columnOf(name, type, tasks, of)),
+    ...[...columns, ...order.columns].map(([name, type, of]) => columnOf(name, type, tasks, of)),
     ...placed(places),
     listed('distance', 'bigint', distancesOf(queues, tasks)),
     listed('race', 'text', races),
@@ -168,13 +196,13 @@ async function insert(
     `WITH moment AS MATERIALIZED (SELECT coalesce($1::bigint, gleaner.now_ms()) AS now), ${RACES}, added AS (
        INSERT INTO gleaner.tasks
          (lane, line, status, in_line, delayed, priority, rank, max_attempts, created_at, input, run_after, key, active_key,
-          overrides, flow)
+          overrides, flow ${order.inserted})
        SELECT lane, line, CASE WHEN ${suspends} THEN 'suspended' WHEN due > now THEN 'scheduled' ELSE 'queued' END,
-              NOT ${suspends} AND coalesce(due <= now, true), NOT ${suspends} AND coalesce(due > now, false), priority, CASE WHEN ${suspends} OR due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
-              max_attempts, now, input, due, key, active_key, overrides, ${flow}::bigint
+              NOT ${suspends} AND coalesce(due <= now, true) ${order.isFree}, NOT ${suspends} AND coalesce(due > now, false), priority, CASE WHEN ${suspends} OR due > now THEN NULL ELSE distance + ${races.some((one) => one !== null) ? RACE_MOMENT : 'now'} END,
+              max_attempts, now, input, due, key, active_key, overrides, ${flow}::bigint ${order.selected}
        FROM (SELECT g.*, now, coalesce(run_at, now + after_ms) AS due FROM (${given}) g, moment) given
-       RETURNING id, lane, delayed, status
-     ), counted AS (
+       RETURNING id, lane, delayed, status ${order.returned}
+     ), ${order.outbox} counted AS (
        INSERT INTO gleaner.tallies (lane, created, scheduled, suspended)
        SELECT lane, pg_catalog.count(*), pg_catalog.count(*) FILTER (WHERE delayed), pg_catalog.count(*) FILTER (WHERE status = 'suspended')
        FROM added GROUP BY lane

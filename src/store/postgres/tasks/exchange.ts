@@ -2,7 +2,7 @@ import type { ClaimProof, Exchange, Exchanged, Run } from '../../ports/exchange.
 import { decideOutcomes, giveBackUnknown } from '../../scripts/transitions.ts'
 import { numberList, type Sql, textList } from '../server/sql.ts'
 import { markUseful } from '../sessions/live.ts'
-import { answered, ended } from './answer.ts'
+import { answered, ended, lookAgain } from './answer.ts'
 import { claimTasks } from './claim.ts'
 import { peekWithinLimits, suspectsAmongKeys, unlimited } from './limited-claim.ts'
 import { appendLogs } from './logs.ts'
@@ -10,7 +10,7 @@ import type { Memory } from './memory.ts'
 import { momentOf } from './moment.ts'
 import { NO_LANES } from './open-lanes.ts'
 import { peek } from './peek.ts'
-import { readPreconditions } from './preconditions.ts'
+import { readPreconditions, type TaskPreconditions } from './preconditions.ts'
 import { rowid } from './rowid.ts'
 import { HELD_AS_GIVEN, noteProgress, noteStarts } from './run-reports.ts'
 import { Tally } from './tally.ts'
@@ -55,24 +55,23 @@ export async function exchangeTasks(
     // The rows of batches may only go when nothing that is believed to be settled can have come back.
     settle(sql, memory, exchange, isCertain ? spent : [], limited, now),
   ])
-  const isUseful = outlook.useful || settled.ended.length > 0
-  if (isUseful && !outlook.useful) await markUseful(sql, session)
-  memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
+  await noteUse(sql, memory, exchange, { outlook, settled })
   const { unknown, lost } = await compareHeld(sql, memory, exchange, limited, now)
   // They travel together, in this order: what is free again, the claim may take.
-  const [freed, unstarted, , , { claims, opening }] = await Promise.all([
+  const [freed, unstarted, , , { claims, opening, hasFreedOrders }] = await Promise.all([
     limited && settled.slots.write(sql),
     noteStarts(sql, exchange, now),
     advanceVirtualTimes(sql, memory.queues, session, memory.weightedEntries.begun(exchange)),
     appendLogs(sql, exchange, now),
     want === null
-      ? { claims: [], opening: unlimited(NO_LANES) }
-      : claimTasks(sql, memory, outlook, session, want, now),
+      ? { claims: [], opening: unlimited(NO_LANES), hasFreedOrders: false }
+      : claimTasks(sql, memory, withNews(outlook, settled.freedOrders), session, want, now),
   ])
   const refused = [...settled.refused, ...lost, ...unstarted]
   const requeued = settled.requeued || freed || unknown
   const asked = { ...exchange, want }
   const answer = await answered(sql, memory, asked, claims, refused, outlook, opening, requeued, now)
+  if (hasFreedOrders) lookAgain(answer)
   if (!mayClaim) Object.assign(answer, { compare: true, nextDueInMs: 0 })
   return {
     answer,
@@ -84,6 +83,21 @@ export async function exchangeTasks(
 
 function nothingDone(exchange: Exchange): Effect {
   return { answer: ended(exchange), ended: [], requeued: false, heard: false, isAwaited: false }
+}
+
+async function noteUse(
+  sql: Sql,
+  memory: Memory,
+  { session }: Exchange,
+  { outlook, settled }: { outlook: TaskPreconditions; settled: { ended: readonly string[] } },
+): Promise<void> {
+  const isUseful = outlook.useful || settled.ended.length > 0
+  if (isUseful && !outlook.useful) await markUseful(sql, session)
+  memory.usual.note(session, isUseful && outlook.usual, outlook.alone)
+}
+
+function withNews(outlook: TaskPreconditions, freedOrders: boolean): TaskPreconditions {
+  return freedOrders ? { ...outlook, hasFreedOrders: true } : outlook
 }
 
 /** Without writing: the answer, if there is nothing to take. Null: a transaction is needed. */
@@ -99,6 +113,7 @@ export async function precheck(
   if (!memory.life.isCompared('tasks', session, outlook.life)) return null
   const now = clockMs ?? outlook.now
   if (want === null) return answered(sql, memory, exchange, [], [], outlook, unlimited(NO_LANES), false, now)
+  if (outlook.hasFreedOrders) return null
   const opening = outlook.limited
     ? await peekWithinLimits(sql, memory.lanes.limits, outlook.open, now)
     : { ...unlimited(outlook.open), worthIt: false }
@@ -119,7 +134,7 @@ async function settle(
 ) {
   const tally = new Tally()
   const others = outcomes.filter(({ outcome }) => outcome.kind !== 'completed')
-  const [{ ids: ended, lanes, heard }, held] = await Promise.all([
+  const [{ ids: ended, lanes, heard, freed }, held] = await Promise.all([
     completeMany(sql, session, outcomes, spent, limited, now),
     heldAmong(
       sql,
@@ -140,11 +155,13 @@ async function settle(
   ended.push(...handedIn.ended)
   const resumed = await applyAll(sql, memory, decided, now, tally)
   await tally.write(sql)
+  const freedOrders = freed || tally.hasFreedOrders
   return {
     refused,
     ended,
     heard: heard || handedIn.ended.length > 0,
-    requeued: handedIn.requeued || resumed,
+    requeued: handedIn.requeued || resumed || freedOrders,
+    freedOrders,
     slots: tally.slots,
   }
 }
@@ -177,6 +194,23 @@ async function compareHeld(
   return { unknown: unknown.length > 0, lost: holding.filter((id) => !stillOurs.has(id)) }
 }
 
+/** `freed`: another task of an order key may run when a claim has read the outbox. */
+interface Completed {
+  ids: string[]
+  lanes: [lane: number, completed: number][]
+  /** Others may wait for tasks that ended. */
+  heard: boolean
+  freed: boolean
+}
+
+interface CompletedRow {
+  all: boolean
+  ids: string | null
+  lanes: [number, number][] | null
+  heard: boolean
+  freed: boolean
+}
+
 /**
  * The usual end, for all at once: proves each claim, frees the task and counts it. Answers those that were ours.
  * `now`: null for the time that the transaction keeps.
@@ -188,27 +222,24 @@ export async function completeMany(
   spent: readonly number[],
   limited: boolean,
   now: number | null,
-): Promise<{ ids: string[]; lanes: [lane: number, completed: number][]; heard: boolean }> {
+): Promise<Completed> {
   const completed = outcomes.flatMap(({ id, fence, startedAt, outcome }) =>
     outcome.kind === 'completed' ? [{ id, fence, startedAt, result: outcome.result }] : [],
   )
-  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [], heard: false }
+  if (completed.length === 0 && spent.length === 0) return { ids: [], lanes: [], heard: false, freed: false }
   const results = textList(completed.map((run) => run.result))
   // Asked for only by those who have limits: by lane, how many.
   const lanes = limited
     ? '(SELECT pg_catalog.json_agg(pg_catalog.json_build_array(lane, n)) FROM together)'
     : 'NULL::json'
-  const answer = await sql.row<{
-    all: boolean
-    heard: boolean
-    ids: string | null
-    lanes: [number, number][] | null
-  }>(
+  const answer = await sql.row<CompletedRow>(
     `WITH moment AS MATERIALIZED (SELECT ${momentOf('$1')} AS now), ended AS (
-       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL,
+       UPDATE gleaner.tasks SET status = 'completed', fence = NULL, cancel_requested = false, active_key = NULL, leads = NULL,
          started_at = given.started_at, finished_at = (SELECT now FROM moment), result = given.result, error = NULL
        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], ${results.read('$5')}) given(id, fence, started_at, result)
-       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane, flow
+       WHERE ${HELD_AS_GIVEN} $6 AND (SELECT now FROM moment) IS NOT NULL RETURNING tasks.id, lane, flow, order_key
+     ), freed AS (
+       INSERT INTO gleaner.order_outbox (key) SELECT order_key FROM ended WHERE order_key IS NOT NULL RETURNING key
      ), together AS (
        SELECT lane, pg_catalog.count(*) AS n, pg_catalog.array_agg(id) AS tasks, pg_catalog.bool_or(flow IS NOT NULL) AS heard
        FROM ended GROUP BY lane
@@ -220,7 +251,8 @@ export async function completeMany(
        DELETE FROM gleaner.batches WHERE fence = ANY($7::bigint[]) AND (SELECT now FROM moment) IS NOT NULL
      ), answer AS (SELECT coalesce(pg_catalog.sum(n), 0)::bigint = pg_catalog.cardinality($2::bigint[]) AS "all",
        coalesce(pg_catalog.bool_or(heard), false) AS heard FROM together)
-     SELECT "all", heard, CASE WHEN NOT "all" THEN (SELECT pg_catalog.string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes
+     SELECT "all", heard, CASE WHEN NOT "all" THEN (SELECT pg_catalog.string_agg(id::text, ',') FROM ended) END AS ids, ${lanes} AS lanes,
+            EXISTS (SELECT 1 FROM freed) AS freed
      FROM answer`,
     [
       now,
@@ -232,12 +264,11 @@ export async function completeMany(
       numberList(spent),
     ],
   )
-  const { all, ids } = answer!
-  return {
-    ids: all ? completed.map((run) => run.id) : (ids?.split(',') ?? []),
-    lanes: answer!.lanes ?? [],
-    heard: answer!.heard,
-  }
+  return completedOf(completed, answer!)
+}
+
+function completedOf(runs: readonly { id: string }[], { all, ids, ...row }: CompletedRow): Completed {
+  return { ...row, ids: all ? runs.map(({ id }) => id) : (ids?.split(',') ?? []), lanes: row.lanes ?? [] }
 }
 
 /** What was handed in before, in an exchange whose answer never arrived: it is done, and nobody took it from us. */
@@ -265,8 +296,8 @@ export async function complete(
   run: Run,
   result: string | null,
   now: number,
-): Promise<number | null> {
+): Promise<{ lane: number; freed: boolean } | null> {
   const outcome = { kind: 'completed', result } as const
-  const { ids, lanes } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
-  return ids.length === 0 ? null : lanes[0]![0]
+  const { ids, lanes, freed } = await completeMany(sql, session, [{ ...run, outcome }], [], true, now)
+  return ids.length === 0 ? null : { lane: lanes[0]![0], freed }
 }

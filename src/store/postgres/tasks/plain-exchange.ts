@@ -3,7 +3,7 @@ import type { Database } from '../server/database.ts'
 import type { TransactionOptions } from '../server/settings.ts'
 import type { Sql } from '../server/sql.ts'
 import { READY } from '../waiting/conditions.ts'
-import { answered } from './answer.ts'
+import { answered, lookAgain } from './answer.ts'
 import { claimOf, startedOf, walkOf } from './claim.ts'
 import { completeMany, type Effect } from './exchange.ts'
 import { unlimited } from './limited-claim.ts'
@@ -47,6 +47,8 @@ interface HandedIn {
   refused: string[]
   /** Others may wait for tasks that ended. */
   heard: boolean
+  /** Another task of an order key may run. */
+  freed: boolean
 }
 
 /** What a round trip did, or two; null: something has changed, and it did nothing. */
@@ -80,6 +82,8 @@ export async function exchangePlainly(
   const isOver = claimed !== null && handedIn !== null && decided.length === 0
   const rest = isOver ? null : await stepByStep(...restOf(plan, claimed, handedIn))
   const answer = claimed === null ? rest!.answer : await answerOf(database, memory, plan, claimed)
+  const freed = handedIn?.freed ?? false
+  if (freed && exchange.want !== null) lookAgain(answer, 0)
   return {
     answer: {
       ...answer,
@@ -87,7 +91,7 @@ export async function exchangePlainly(
       sessionEnded: rest?.answer.sessionEnded ?? false,
     },
     ended: [...(handedIn?.ended ?? []), ...(rest?.ended ?? [])],
-    requeued: rest?.requeued ?? false,
+    requeued: freed || (rest?.requeued ?? false),
     heard: handedIn?.heard || rest?.heard || false,
     isAwaited: claimed?.outlook.isAwaited || rest?.isAwaited || false,
   }
@@ -189,14 +193,14 @@ async function claim(
 /** Progress goes before the completions, which end it. All statements leave together. */
 async function handIn(sql: Sql, { exchange, decided, spent }: Plan): Promise<HandedIn> {
   const { session, outcomes } = exchange
-  const [, { ids: ended, heard }, unstarted] = await Promise.all([
+  const [, { ids: ended, heard, freed }, unstarted] = await Promise.all([
     noteProgress(sql, exchange, null),
     completeMany(sql, session, outcomes, decided.length > 0 ? [] : spent, false, null),
     noteStarts(sql, exchange, null),
     appendLogs(sql, exchange, null),
   ])
   const completed = outcomes.filter(({ outcome }) => outcome.kind === 'completed')
-  return { ended, refused: [...missing(completed, ended), ...unstarted], heard }
+  return { ended, refused: [...missing(completed, ended), ...unstarted], heard, freed }
 }
 
 function claimsOf(memory: Memory, { want, open }: Claiming, rows: readonly ClaimedTaskRow[]): Claim[] {

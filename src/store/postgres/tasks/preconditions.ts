@@ -35,6 +35,8 @@ export interface TaskPreconditions {
   entriesBefore: number
   /** A process waits for tasks to end. */
   isAwaited: boolean
+  /** Tasks of order keys may have to lead. */
+  hasFreedOrders: boolean
   /** Of the server; null: it has lost something, and no new one has begun. */
   life: number | null
 }
@@ -59,7 +61,8 @@ const OUTLOOK = `
          (SELECT pg_catalog.min(run_after) FROM gleaner.tasks WHERE delayed) AS "dueAt",
          ARRAY(SELECT tasks.id::text FROM gleaner.tasks
                WHERE session = sessions.id AND cancel_requested AND fence IS NOT NULL) AS cancels,
-         ${ENTRIES_READ} AS "entriesBefore", ${LIFE} AS life, ${IS_AWAITED} AS "isAwaited"
+         ${ENTRIES_READ} AS "entriesBefore", ${LIFE} AS life, ${IS_AWAITED} AS "isAwaited",
+         EXISTS (SELECT 1 FROM gleaner.order_outbox) AS "hasFreedOrders"
   FROM gleaner.sessions WHERE sessions.id = $1`
 
 /**
@@ -87,7 +90,7 @@ export async function readPreconditions(
 
 /** As this process knows the database, and with nothing to do beside the usual. */
 const AS_KNOWN = `live AND useful AND NOT everything AND pg_catalog.cardinality(queues) = 0 AND version = $2 AND limits = 0 AND keyed = 0
-  AND highest = $3 AND life = $5::bigint AND NOT suspects AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
+  AND highest = $3 AND life = $5::bigint AND NOT suspects AND NOT "hasFreedOrders" AND coalesce("dueAt" > coalesce($4::bigint, now), true)`
 
 const LOOK_ALONG = `
   SELECT o.*, ${keepMoment(`CASE WHEN ${AS_KNOWN} THEN coalesce($4::bigint, now) END`)} AS kept

@@ -1,6 +1,7 @@
 import type { FinishedStatus } from '../../../model/task.ts'
 import { Slots } from '../limits/counters.ts'
 import type { Sql } from '../server/sql.ts'
+import { addToOrderOutbox } from './order-outbox.ts'
 
 type Counter = 'created' | 'scheduled' | 'suspended' | FinishedStatus
 const COUNTERS: readonly Counter[] = ['created', 'scheduled', 'suspended', 'completed', 'failed', 'cancelled']
@@ -11,6 +12,7 @@ const SUM_MAX = 10_000
 /** The changes of the counters in one transaction, added as rows: nobody waits for anybody. */
 export class Tally {
   readonly #changes = new Map<number, Record<Counter, number>>()
+  readonly #freed: string[] = []
   /** What limits have to know of it: written for those who have some. */
   readonly slots = new Slots()
 
@@ -21,7 +23,18 @@ export class Tally {
     this.#changes.set(lane, counters)
   }
 
+  /** A task is finished that led the tasks of this order key. */
+  led(orderKey: string): void {
+    this.#freed.push(orderKey)
+  }
+
+  /** Another task may lead: the next claim looks. */
+  get hasFreedOrders(): boolean {
+    return this.#freed.length > 0
+  }
+
   async write(sql: Sql): Promise<void> {
+    await addToOrderOutbox(sql, this.#freed)
     if (this.#changes.size === 0) return
     const lanes = [...this.#changes.keys()]
     const columns = COUNTERS.map((counter) => lanes.map((lane) => this.#changes.get(lane)![counter]))

@@ -78,6 +78,7 @@ function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {
       native((sql: Sql) => fileFinished(sql, { lane, status, finishedAt }, [id])),
     countFreed: ({ lane }) => tally.slots.freed(lane, 1),
     countArrived: (lane) => tally.slots.arrived(lane),
+    countLed: ({ orderKey }) => orderKey !== null && tally.led(orderKey),
     count: (lane, counter) => tally.add(lane, counter, 1),
   }
 }

@@ -108,6 +108,8 @@ const schema: SchemaDifferences = {
   settings: verbatim('gleaner.meta'),
   ready: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 0`,
   suspect: sql`t.status = 'queued' AND t.fence IS NULL AND t.suspect = 1`,
+  leading: sql`t.leads = 1`,
+  behind: sql`t.leads = 0`,
   scheduled: sql`t.status = 'scheduled' AND ${DELAYED}`,
   delayed: DELAYED,
   hasActiveKey: (keys) =>
@@ -128,10 +130,16 @@ const schema: SchemaDifferences = {
   measuredSince: (minute) => sql`SELECT * FROM gleaner.minutes WHERE minute >= ${minute}`,
   measuredEver: sql`SELECT * FROM gleaner.minutes WHERE minute = ${ALL_TIME}`,
   alsoWhenQueued: verbatim(''),
+  alsoWhenResumed: verbatim(', suspect = CASE WHEN leads = 0 THEN 2 ELSE suspect END'),
   alsoWhenScheduled: verbatim(''),
   alsoWhenSuspended: () => verbatim(''),
   alsoWhenKeyReturns: verbatim(''),
-  alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}`),
+  alsoWhenFinished: verbatim(`, key = ${KEY_WITHOUT_MARK}, leads = NULL`),
+  // Differs because 'suspect' keeps the tasks that wait behind others out of the two indexes that claims walk.
+  alsoWhenLeading: verbatim(`, suspect = CASE WHEN suspect >= 2 THEN suspect - 2 ELSE suspect END`),
+  whenRetried: verbatim(
+    `suspect = CASE WHEN order_key IS NULL THEN crashes > 0 ELSE 2 + (crashes > 0) END, leads = CASE WHEN order_key IS NOT NULL THEN 0 END`,
+  ),
 }
 
 function answerOf(db: Statements, step: Statement | Native<Statements>): unknown {

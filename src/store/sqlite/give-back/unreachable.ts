@@ -15,5 +15,6 @@ export function giveBackUnreachable(db: Statements, memory: Memory, now: number)
   const tally = new Tally()
   const decided = heldOutOfReach(db).map((task) => ({ task, transition: giveBackDamaged(task) }))
   applyAll(db, memory, decided, now, tally)
+  tally.free(db.scalar('SELECT DISTINCT order_key FROM gleaner_tasks WHERE leads = 0').all() as string[])
   tally.write(db)
 }

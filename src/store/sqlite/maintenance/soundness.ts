@@ -37,6 +37,16 @@ export const FLAWS: readonly Flaw[] = [
                           AND suspect = 0)`,
   },
   {
+    what: 'tasks of an order key wait, and none of them leads, so that none would ever run',
+    sql: `SELECT order_key, min(id) AS id FROM gleaner.tasks t WHERE leads = 0
+            AND NOT EXISTS (SELECT 1 FROM gleaner.tasks l WHERE l.order_key = t.order_key AND l.leads = 1) GROUP BY order_key`,
+  },
+  {
+    what: 'a task that waits behind another of its order key can be claimed, or one that leads cannot',
+    sql: `SELECT id, leads, suspect FROM gleaner.tasks
+          WHERE status = 'queued' AND leads IS NOT NULL AND (leads = 0) <> (suspect >= 2)`,
+  },
+  {
     what: 'lanes share a line, and are of different queues or have a limit key',
     sql: `SELECT l.id, l.line FROM gleaner.lanes l LEFT JOIN gleaner.lanes first ON first.id = l.line
           WHERE l.line IS NOT NULL AND (l.limit_key <> '' OR first.queue IS NOT l.queue OR first.line IS NOT l.line)`,

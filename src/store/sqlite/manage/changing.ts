@@ -4,6 +4,7 @@ import type { Statements } from '../file/statements.ts'
 import { sqliteKeyHolders } from '../tasks/enqueue.ts'
 import type { Memory } from '../tasks/memory.ts'
 import { countChanges } from '../tasks/resuming.ts'
+import { Tally } from '../tasks/tally.ts'
 import { removeRows } from './remove.ts'
 
 export function sqliteChanging({ lanes, queues }: Memory): ChangingTasks {
@@ -25,6 +26,12 @@ export function sqliteChanging({ lanes, queues }: Memory): ChangingTasks {
     listAsFinished: () => native(() => undefined),
     takeOffFinished: () => native(() => undefined),
     count: countChanges,
+    freeOrders: (keys) =>
+      native((db: Statements) => {
+        const tally = new Tally()
+        tally.free(keys)
+        tally.write(db)
+      }),
     remove: (ids) => native((db: Statements) => removeRows(db, ids)),
   }
 }

@@ -14,6 +14,7 @@ import { components } from './031-components.ts'
 import { chosenOrdersMigration } from './033-chosen-orders.ts'
 import { suspended } from './034-suspended.ts'
 import { flowEnds } from './037-flow-ends.ts'
+import { orderKeys } from './038-order-keys.ts'
 import { fromPostgres } from './from-postgres.ts'
 import type { Migration } from './migration.ts'
 
@@ -33,6 +34,7 @@ const OWN: readonly Migration[] = [
   chosenOrdersMigration,
   suspended,
   flowEnds,
+  orderKeys,
 ]
 
 const SHARED = sharedMigrations.map((migration) => ({ ...migration, sql: fromPostgres(migration.sql) }))

@@ -13,6 +13,8 @@ const RANKED = [
   `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 0`,
   `gleaner_tasks WHERE status = 'queued' AND fence IS NULL AND suspect = 1`,
   'gleaner_held WHERE fence IS NOT NULL',
+  // Behind others of their order key: they keep the rank with which they will wait.
+  `gleaner_tasks WHERE leads = 0 AND status = 'queued'`,
 ]
 
 /** Without a lock: whether there is anything to write down. */

@@ -124,21 +124,24 @@ interface DueRow {
   run_after: number
   key: string | null
   status: 'scheduled' | 'suspended'
+  leads: number | null
 }
 
 function promoteDue(db: Statements, { lanes, queues }: Memory, now: number): void {
   if (nextDueAt(db) > now) return
   const due = db
-    .sql(`SELECT id, lane, priority, run_after, key, status FROM gleaner_tasks
+    .sql(`SELECT id, lane, priority, run_after, key, status, leads FROM gleaner_tasks
           WHERE ${DELAYED} AND run_after <= ? ORDER BY run_after LIMIT ${PROMOTE_MAX}`)
     .all(now) as DueRow[]
   const tally = new Tally()
   queues.knowing()
-  for (const { id, lane, priority, run_after, key, status } of due) {
+  for (const { id, lane, priority, run_after, key, status, leads } of due) {
     if (status === 'scheduled' && isFollower(key) && !takesOver(db, id, key, now)) continue
     const rank = queues.draw(lanes.get(lane).queue, priority, run_after)
     db.sql(`UPDATE gleaner_tasks SET status = 'queued', rank = ? WHERE id = ?`).run(rank, id)
     if (status === 'suspended') db.sql('DELETE FROM gleaner_waits WHERE item = ?').run(String(id))
+    // Outside of what claims read, until it is its turn.
+    if (leads === 0) db.sql('UPDATE gleaner_tasks SET suspect = 2 WHERE id = ?').run(id)
     tally.add(lane, status, -1)
     tally.arrived(lane)
   }
@@ -199,9 +202,11 @@ interface WaitingRow {
   key: string | null
   created_at: number
   suspect: number
+  order_key: string | null
 }
 
-const WAITING = 'id, lane, rank, input, attempts, max_attempts, overrides, key, created_at, suspect'
+const WAITING =
+  'id, lane, rank, input, attempts, max_attempts, overrides, key, created_at, suspect, order_key'
 
 /** One statement for those that start at once, one for those held ahead: half the cost of one by one. */
 function hold(

@@ -2,7 +2,7 @@ import { followerKey } from '../../follower.ts'
 import type { Enqueued, NewTask } from '../../ports/new-task.ts'
 import type { ChangingTasks } from '../../scripts/task-changes.ts'
 import { native } from '../../sql/script.ts'
-import { storedKey } from '../../task-row.ts'
+import { storedKey, storedOrderKey } from '../../task-row.ts'
 import type { Statements } from '../file/statements.ts'
 import { alikeInARow } from './alike.ts'
 import { enqueueHeld } from './held-key.ts'
@@ -52,8 +52,8 @@ export function insertTasks(
 }
 
 /** Without anything of its own but its input, and that is short. */
-function isPlain({ runAfter, key, input }: NewTask): boolean {
-  return runAfter === null && key === null && isShort(input)
+function isPlain({ runAfter, key, orderKey, input }: NewTask): boolean {
+  return runAfter === null && key === null && orderKey === undefined && isShort(input)
 }
 
 function isShort(input: string | null): boolean {
@@ -177,9 +177,7 @@ function insertTask(
   const { suspended = false } = task
   const delayed = !suspended && dueAt !== null && dueAt > now
   const elsewhere = !isShort(task.input)
-  db.sql(`INSERT INTO gleaner_tasks
-            (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides, flow)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+  const values = [
     id,
     place.id,
     place.line,
@@ -193,7 +191,9 @@ function insertTask(
     key,
     storedOverrides(task.overrides),
     task.flow ?? null,
-  )
+  ]
+  if (task.orderKey === undefined) db.sql(INSERT_TASK).run(...values)
+  else db.sql(INSERT_ORDERED).run(...values, ...placeInOrder(db, storedOrderKey(task), suspended || delayed))
   if (suspended) tally.add(place.id, 'suspended', 1)
   else if (delayed) tally.add(place.id, 'scheduled', 1)
   else if (task.limitKey !== undefined) tally.arrived(place.id)
@@ -201,6 +201,23 @@ function insertTask(
   if (key !== null && task.keyScope === 'forever') {
     db.sql('INSERT INTO gleaner_forever_keys (key, task) VALUES (?, ?)').run(key, id)
   }
+}
+
+const INSERT_TASK = `INSERT INTO gleaner_tasks
+    (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides, flow)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const INSERT_ORDERED = `INSERT INTO gleaner_tasks
+    (id, lane, line, status, priority, rank, max_attempts, created_at, input, run_after, key, overrides, flow, order_key, leads, suspect)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** It leads if no other one does. Otherwise it waits outside of what claims read. */
+function placeInOrder(
+  db: Statements,
+  orderKey: string,
+  isNotDue: boolean,
+): [orderKey: string, leads: number, suspect: number] {
+  const leader = db.scalar('SELECT 1 FROM gleaner_tasks WHERE order_key = ? AND leads = 1').get(orderKey)
+  return leader === undefined ? [orderKey, 1, 0] : [orderKey, 0, isNotDue ? 0 : 2]
 }
 
 function storedOverrides(overrides: NewTask['overrides']): string | null {

@@ -85,8 +85,11 @@ function keyGateId(db: Statements, task: LaneWords, limitKey: string): number {
   )
 }
 
-function laneOfTask(db: Statements, id: number): number {
-  return db.scalar('SELECT lane FROM gleaner_tasks WHERE id = ?').get(id) as number
+/** A task that was just claimed. */
+type ClaimedRow = { id: number; lane: number; order_key: string | null }
+
+function rowOfTask(db: Statements, id: number): Omit<ClaimedRow, 'id'> {
+  return db.sql('SELECT lane, order_key FROM gleaner_tasks WHERE id = ?').get(id) as Omit<ClaimedRow, 'id'>
 }
 
 /**
@@ -102,6 +105,8 @@ export class LaneCache {
   readonly #sizeOfLine = new Map<number, number>()
   readonly #places = new Map<string, LanePlace>()
   readonly #ofBatch = new Map<number, number | ReadonlyMap<number, number>>()
+  /** Of those of its tasks that have one, the order key. */
+  readonly #ordered = new Map<number, ReadonlyMap<number, string>>()
   #claimable = new WeakMap<ClaimAbilities, { added: number; lanes: ClaimableLanes }>()
 
   constructor(db: Statements) {
@@ -116,6 +121,7 @@ export class LaneCache {
     this.#sizeOfLine.clear()
     this.#places.clear()
     this.#ofBatch.clear()
+    this.#ordered.clear()
     this.#claimable = new WeakMap()
     this.limits.forget()
   }
@@ -134,8 +140,13 @@ export class LaneCache {
   }
 
   /** The lane of a task never changes; what is claimed now is asked for again soon. Often it is one lane for all. */
-  remember(fence: number, batch: readonly { id: number; lane: number }[]): void {
-    if (this.#ofBatch.size >= REMEMBERED_MAX) this.#ofBatch.clear()
+  remember(fence: number, batch: readonly ClaimedRow[]): void {
+    if (this.#ofBatch.size >= REMEMBERED_MAX) {
+      this.#ofBatch.clear()
+      this.#ordered.clear()
+    }
+    const ordered = batch.filter(({ order_key }) => order_key !== null)
+    if (ordered.length > 0) this.#ordered.set(fence, new Map(ordered.map((one) => [one.id, one.order_key!])))
     const { lane } = batch[0]!
     const one = batch.every((task) => task.lane === lane)
     this.#ofBatch.set(fence, one ? lane : new Map(batch.map((task) => [task.id, task.lane])))
@@ -150,8 +161,19 @@ export class LaneCache {
       tally.add(lane, 'completed', completed)
       tally.settled(fence, lane, completed)
     }
+    if (lanes === undefined) {
+      for (const { id } of tasks) {
+        const { lane, order_key } = rowOfTask(this.#db, Number(id))
+        count(lane, 1)
+        if (order_key !== null) tally.led(Number(id), order_key)
+      }
+      return
+    }
+    const ordered = this.#ordered.get(fence)
+    if (ordered !== undefined)
+      for (const { id } of tasks) if (ordered.has(Number(id))) tally.led(Number(id), ordered.get(Number(id))!)
     if (typeof lanes === 'number') return count(lanes, tasks.length)
-    for (const { id } of tasks) count(lanes?.get(Number(id)) ?? laneOfTask(this.#db, Number(id)), 1)
+    for (const { id } of tasks) count(lanes.get(Number(id))!, 1)
   }
 
   get(id: number): Lane {

@@ -1,7 +1,12 @@
 import type { FinishedStatus } from '../../../model/task.ts'
+import { letLead } from '../../scripts/order-keys.ts'
+import { driveOn, sqliteDialect } from '../file/scripts.ts'
 import type { Statements } from '../file/statements.ts'
 import { release } from '../limits/counters.ts'
 import { arrive } from '../limits/ready-keys.ts'
+
+/** No time is asked for. */
+const DIALECT = sqliteDialect(() => Number.NaN)
 
 type Counter = 'created' | 'scheduled' | 'suspended' | FinishedStatus
 
@@ -20,6 +25,8 @@ interface LaneChange {
 export class Tally {
   readonly #lanes = new Map<number, LaneChange>()
   readonly #settled = new Map<number, number>()
+  readonly #led: number[] = []
+  readonly #freed: string[] = []
 
   add(lane: number, counter: Counter, change: number): void {
     const changes = this.#changesOf(lane)
@@ -31,6 +38,17 @@ export class Tally {
   settled(fence: number, lane: number, count: number): void {
     this.#settled.set(fence, (this.#settled.get(fence) ?? 0) + count)
     this.#changesOf(lane).settled += count
+  }
+
+  /** This one is finished, and led the tasks of its order key. */
+  led(id: number, orderKey: string): void {
+    this.#led.push(id)
+    this.#freed.push(orderKey)
+  }
+
+  /** Another task of each of these order keys may lead now. */
+  free(orderKeys: readonly string[]): void {
+    this.#freed.push(...orderKeys)
   }
 
   /** Something waits in it that did not before. */
@@ -55,7 +73,17 @@ export class Tally {
       db.sql('DELETE FROM gleaner_batches WHERE fence = ? AND unsettled = 0').run(fence)
     }
     this.#writeCounters(db)
-    return this.#writeLimits(db)
+    const othersLead = this.#freed.length > 0 && this.#letOthersLead(db)
+    return this.#writeLimits(db) || othersLead
+  }
+
+  #letOthersLead(db: Statements): boolean {
+    db.sql('UPDATE gleaner_tasks SET leads = NULL WHERE id IN (SELECT value FROM json_each(?))').run(
+      JSON.stringify(this.#led),
+    )
+    const { lanes } = driveOn(db, letLead(DIALECT, this.#freed))
+    for (const lane of lanes) this.arrived(lane)
+    return lanes.length > 0
   }
 
   /** Lanes whose counters change alike share a statement: with thousands of names most exchanges finish one task of each. */

@@ -61,6 +61,7 @@ function freeingTasks({ lanes, queues }: Memory, tally: Tally): FreeingTasks {
     listAsFinished: () => native(() => undefined),
     countFreed: ({ fence, lane }) => tally.settled(fence, lane, 1),
     countArrived: (lane) => tally.arrived(lane),
+    countLed: ({ rowid, orderKey }) => orderKey !== null && tally.led(rowid, orderKey),
     count: (lane, counter) => tally.add(lane, counter, 1),
   }
 }
