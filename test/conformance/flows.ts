@@ -293,6 +293,22 @@ export const flows: Theme = (specify, expect) => {
     expect((await world.list()).length).toBe(2)
   })
 
+  specify('a child with the order key of its own ancestor is refused', async (world) => {
+    const id = await world.enqueue({ orderKey: 'acme' })
+    const worker = await world.worker()
+    const parent = await worker.claimOne()
+    const own = { tasks: [newTask({ orderKey: 'acme' })] }
+    const refused = { kind: 'cycle', task: id }
+    expect(await world.store.flows.spawn(worker.session, children(parent, 0, own))).toEqual(refused)
+    await spawn(world, worker, children(parent, 1, { tasks: [newTask({ ...CHILD, orderKey: 'acme' })] }))
+    const kids = await world.worker({ ...CHILDREN, worker: 'worker:kids:0' })
+    const child = await kids.claimOne()
+    expect(await world.store.flows.spawn(kids.session, children(child, 0, { ...own, name: 'up' }))).toEqual(
+      refused,
+    )
+    expect((await world.list()).length).toBe(2)
+  })
+
   specify('a child with a key that is held is the task that holds it', async (world) => {
     const other = await world.enqueue({ ...CHILD, key: 'k' })
     const { parent, kids, flow } = await family(world, 0, { tasks: [newTask({ ...CHILD, key: 'k' })] })

@@ -153,8 +153,8 @@ export class Children {
       case 'cycle':
         throw tooLarge(
           'FLOW_CYCLE',
-          `step ${name}: task ${answer.task} has the key of this child, and it waits for this task`,
-          'Neither would ever run. Use another key, or none.',
+          `step ${name}: a child has the key or the order of task ${answer.task}, which waits for it`,
+          'Neither would ever run. Give the child another key or order, or none.',
         )
     }
   }

@@ -6,7 +6,7 @@ import type { After, Enqueued, NewTask } from '../../ports/new-task.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { change, one, rows, type Script } from '../../sql/script.ts'
 import { sql } from '../../sql/sql.ts'
-import { rowid, storedKey } from '../../task-row.ts'
+import { rowid, storedKey, storedOrderKey } from '../../task-row.ts'
 import { keepStep, provenClaim } from '../steps.ts'
 import type { ChangingTasks } from '../task-changes.ts'
 import { keepWaits } from '../waits.ts'
@@ -59,20 +59,40 @@ function* depthOf(item: string): Script<number> {
   return above?.depth ?? 0
 }
 
-/** A key may name a task that was there before, and that waits for this one. */
+/**
+ * A key may name a task that was there before, and that waits for this one. A task that waits for this one may also lead the order of a
+ * child.
+ */
 function* cycleOf(
-  { keyHolders }: MakingFlows,
+  { db, keyHolders }: MakingFlows,
   item: string,
   tasks: readonly NewTask[],
 ): Script<Extract<SpawnAnswer, { kind: 'cycle' | 'too-many' }> | null> {
+  if (readRowId(item) !== null) return null
   const keys = [...new Set(tasks.map(storedKey).filter((key) => key !== null))]
-  if (keys.length === 0 || readRowId(item) !== null) return null
-  const holders = [...(yield* keyHolders(keys, true)).values()]
-  if (holders.length === 0) return null
+  const holders = keys.length === 0 ? [] : [...(yield* keyHolders(keys, true)).values()]
+  const orders = tasks.filter(({ orderKey }) => orderKey !== undefined).map(storedOrderKey)
+  if (holders.length + orders.length === 0) return null
   const above = yield* waitersAbove(item)
   if (above === null) return { kind: 'too-many' }
-  const task = holders.find((id) => id === item || above.has(id))
-  return task === undefined ? null : { kind: 'cycle', task }
+  const waiting = new Set([item, ...above].filter((id) => readRowId(id) === null))
+  const task = holders.find((id) => waiting.has(id)) ?? (yield* firstInOrder(db, [...waiting], orders))
+  return task === null ? null : { kind: 'cycle', task }
+}
+
+/** The first of these tasks whose order is one of these. It is unfinished, because it waits. */
+function* firstInOrder(
+  db: Dialect,
+  ids: readonly string[],
+  orders: readonly string[],
+): Script<string | null> {
+  if (orders.length === 0) return null
+  const found = yield* rows<{ id: number; order_key: string }>(
+    sql`SELECT id, order_key FROM gleaner.tasks WHERE id ${db.oneOf(ids.map(rowid))} AND order_key IS NOT NULL`,
+  )
+  const known = new Set(orders)
+  const first = found.find(({ order_key }) => known.has(order_key))
+  return first === undefined ? null : String(first.id)
 }
 
 /** What some of these wait for. */
