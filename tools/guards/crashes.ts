@@ -39,8 +39,8 @@ export const CRASHES: readonly Guard[] = [
     name: 'postgres: suspects are left to empty workers',
     promise: 'A task that may crash its worker takes no innocent ones with it.',
     file: 'src/store/postgres/tasks/claim.ts',
-    find: 'const alone = want.empty && (outlook.suspects || due)',
-    replace: 'const alone = outlook.suspects || due',
+    find: 'const alone = want.empty && (outlook.suspects || due || outlook.hasFreedOrders)',
+    replace: 'const alone = outlook.suspects || due || outlook.hasFreedOrders',
     test: {
       file: 'test/store/postgres.conformance.test.ts',
       title: 'a suspect blocks nobody else: a worker that holds something passes it, and is told of it',
