@@ -60,8 +60,8 @@ describe('gleaner top', () => {
     const top = new Pty(folder, ['top'])
     await top.shows(/^Gleaner on sqlite:.*app\.db$/m)
     expect(top.screen).toMatchObject({ isAlternate: true, hasCursor: false })
-    await top.shows(/^default +0 +0 +0 +0 +3 +0$/m)
-    await top.shows(/^tag-files +0 +0 +0 +2$/m)
+    await top.shows(/^default +0 +0 +0 +0 +0 +3 +0$/m)
+    await top.shows(/^tag-files +0 +0 +0 +0 +2$/m)
     await top.shows((screen) => screen.lines.at(-1)!.startsWith('↑↓ select  p pause everything'))
 
     top.type(DOWN)
@@ -81,7 +81,7 @@ describe('gleaner top', () => {
     await top.shows(/^Retry 3 failed tasks of default\? y\/n$/m)
     top.type('y')
     await top.shows(/^3 tasks of default retried$/m)
-    await top.shows(/^default +3 +0 +0 +0 +0 +0$/m)
+    await top.shows(/^default +3 +0 +0 +0 +0 +0 +0$/m)
     // An alert comes by itself: what was retried waits for nobody.
     await top.shows(/^ {2}3 waiting in default that no live worker serves: mail$/m)
 
@@ -91,7 +91,7 @@ describe('gleaner top', () => {
     await top.shows(/^Release 2 quarantined rows of tag-files\? y\/n$/m)
     top.type('y')
     await top.shows(/^2 rows of tag-files released$/m)
-    await top.shows(/^tag-files +2 +0 +0 +0$/m)
+    await top.shows(/^tag-files +2 +0 +0 +0 +0$/m)
 
     top.resize(40, 8)
     await top.shows(({ lines }) => lines.length === 8 && lines.at(-1)!.startsWith('↑↓ select  p pause'))
@@ -113,10 +113,10 @@ describe('gleaner top', () => {
     const server = await serve(app, { port: 0, local: true })
     onTestFinished(() => server.close())
     const top = new Pty(folder, ['top', '--url', server.url])
-    await top.shows(/^Gleaner on http:.*\n[\s\S]*^default +0 +0 +0 +0 +3 +0$/m)
+    await top.shows(/^Gleaner on http:.*\n[\s\S]*^default +0 +0 +0 +0 +0 +3 +0$/m)
     await server.close()
     await top.shows(/^http:\S+ does not answer: ECONNREFUSED$/m)
-    await top.shows(/^default +0 +0 +0 +0 +3 +0$/m)
+    await top.shows(/^default +0 +0 +0 +0 +0 +3 +0$/m)
     const again = await serve(app, { port: server.port, local: true })
     onTestFinished(() => again.close())
     await top.shows(({ text }) => !text.includes('ECONNREFUSED'))

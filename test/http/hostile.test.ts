@@ -244,7 +244,7 @@ function fitting(body: object, schema: unknown): object {
 
 describe.each([
   ['sqlite', DATABASES.sqlite, TORTURE ? 10_000 : 1_000],
-  ['postgres', DATABASES.postgres, TORTURE ? 10_000 : 300],
+  ['postgres', DATABASES.postgres, TORTURE ? 10_000 : 1_000],
 ] as const)('on %s', (_name, database, requests) => {
   test('no request whatsoever makes the server fail', async () => {
     const { gleaner, send, problems } = await target(database)

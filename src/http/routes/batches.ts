@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { BatchGone } from '../../errors.ts'
-import { pageQuery } from '../protocol/fields.ts'
+import { id, pageQuery } from '../protocol/fields.ts'
 import { batch } from '../protocol/flow-records.ts'
 import { pageSchema } from '../protocol/records.ts'
 import { type Route, route } from './route.ts'
 
-const params = z.strictObject({ id: z.string().max(40) })
+const params = z.strictObject({ id })
 
 /** Tasks that belong together. */
 export const batchRoutes: readonly Route[] = [
