@@ -199,7 +199,7 @@ interface KillPoint {
 }
 
 /** A run whose steps vary may not come to a gap; another one does. */
-const TRIES_MAX = 3
+const TRIES_MAX = 5
 
 async function killAtLeastOnce(
   place: Place,

@@ -140,7 +140,7 @@ test('a server that turns read-only and keeps its connections is left for the st
   const followed = (sql: string) => pair.ask(pair.standby, sql)
   await until('all listen there', async () => {
     const [{ count }] = await followed(
-      `SELECT count(*)::int FROM pg_stat_activity WHERE query = 'LISTEN "gleaner"' AND application_name = 'gleaner'`,
+      `SELECT count(*)::int FROM pg_stat_activity WHERE query LIKE 'LISTEN "gleaner"%' AND application_name = 'gleaner'`,
     )
     return count === 4
   })

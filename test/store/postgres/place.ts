@@ -63,7 +63,7 @@ export class Place {
 
   /** The server's processes that hear what is said in this schema. */
   async listeners(): Promise<number[]> {
-    const found = await this.rows('SELECT pid FROM pg_stat_activity WHERE query = $1', [
+    const found = await this.rows('SELECT pid FROM pg_stat_activity WHERE starts_with(query, $1)', [
       `LISTEN "${this.schema}"`,
     ])
     return found.map(({ pid }) => pid)

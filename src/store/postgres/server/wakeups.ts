@@ -96,8 +96,8 @@ export class Wakeups {
     if (client.isWaiting) return
     try {
       // Both in one round trip.
-      const answers = (await client.query(`${WRITABLE}; ${this.#listening}`)) as unknown as [pg.QueryResult]
-      refuseReadOnly(answers[0].rows[0])
+      const answers = (await client.query(`${this.#listening}; ${WRITABLE}`)) as unknown as pg.QueryResult[]
+      refuseReadOnly(answers[1]!.rows[0])
     } catch (error) {
       if (!isReadOnly(error)) return
       this.#network.leave(client.address)
