@@ -50,11 +50,22 @@ export const FLOWS: readonly Guard[] = [
     name: 'a child whose key an ancestor holds is refused',
     promise: 'No task waits for itself.',
     file: 'src/store/scripts/flows/make.ts',
-    find: 'id === item || above.has(id)',
-    replace: 'false',
+    find: 'holders.find((id) => waiting.has(id))',
+    replace: 'holders.find(() => false)',
     test: {
       file: 'test/store/sqlite.conformance.test.ts',
       title: 'a child whose key is held by its own ancestor is refused',
+    },
+  },
+  {
+    name: 'a child with the order of an ancestor is refused',
+    promise: 'No task waits for itself.',
+    file: 'src/store/scripts/flows/make.ts',
+    find: 'known.has(order_key)',
+    replace: 'known.has(order_key) && known.size === 0',
+    test: {
+      file: 'test/store/sqlite.conformance.test.ts',
+      title: 'a child with the order key of its own ancestor is refused',
     },
   },
 ]
