@@ -55,7 +55,10 @@ function StepView({
           </span>
         )}
       </header>
-      {value !== null && value !== undefined && <code className="cut">{shown(value)}</code>}
+      {/* Of children it is only the number of their flow. */}
+      {kind !== 'children' && value !== null && value !== undefined && (
+        <code className="cut">{shown(value)}</code>
+      )}
     </article>
   )
 }

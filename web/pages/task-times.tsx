@@ -65,7 +65,7 @@ function lastOf({
   finishedAt,
   status,
 }: Task): Pick<Attempt, 'startedAt' | 'finishedAt' | 'outcome'> {
-  const outcome = status === 'running' || status === 'completed' ? status : 'error'
+  const outcome = status === 'running' || status === 'completed' || status === 'suspended' ? status : 'error'
   return { startedAt, finishedAt: finishedAt ?? (status === 'running' ? null : startedAt), outcome }
 }
 
@@ -76,10 +76,14 @@ function stretchesOf(task: Task, attempts: readonly ReturnType<typeof lastOf>[],
   const dueAt = begun <= 1 ? Math.max(createdAt, runAfter ?? createdAt) : createdAt
   const all: Stretch[] = []
   let until = createdAt
+  let isSuspended = false
   const waitsTo = (to: number) => {
-    const due = Math.min(Math.max(until, dueAt), to)
-    all.push({ label: 'delayed', tone: 'slate', from: until, to: due })
-    all.push({ label: 'waited', tone: 'violet', from: due, to })
+    if (isSuspended) all.push({ label: 'suspended', tone: 'slate', from: until, to })
+    else {
+      const due = Math.min(Math.max(until, dueAt), to)
+      all.push({ label: 'delayed', tone: 'slate', from: until, to: due })
+      all.push({ label: 'waited', tone: 'violet', from: due, to })
+    }
     until = Math.max(until, to)
   }
   for (const { startedAt, finishedAt: ended, outcome } of attempts) {
@@ -88,6 +92,7 @@ function stretchesOf(task: Task, attempts: readonly ReturnType<typeof lastOf>[],
     const to = ended ?? now
     all.push({ ...lookOf(outcome), from: until, to })
     until = Math.max(until, to)
+    isSuspended = outcome === 'suspended'
   }
   waitsTo(finishedAt ?? Math.max(now, until))
   return all.filter(({ from, to }) => to - from >= 1)
@@ -98,7 +103,7 @@ const CUT_SHORT: readonly Attempt['outcome'][] = ['returned', 'later', 'lease', 
 
 function lookOf(outcome: Attempt['outcome']): Pick<Stretch, 'label' | 'tone'> {
   if (outcome === 'running') return { label: 'running', tone: 'blue' }
-  if (outcome === 'completed') return { label: 'ran', tone: 'blue' }
+  if (outcome === 'completed' || outcome === 'suspended') return { label: 'ran', tone: 'blue' }
   return CUT_SHORT.includes(outcome)
     ? { label: 'interrupted run', tone: 'amber' }
     : { label: 'failed run', tone: 'red' }
