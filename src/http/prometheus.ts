@@ -108,7 +108,7 @@ function addClaims(out: Exposition, totals: readonly Measured[]): void {
   }
 }
 
-/** Of a SQLite file. A rate of the busy seconds is the share of the time in which somebody held the lock. */
+/** Of a SQLite file. A rate of the busy seconds is the share of the time in which a process held the lock. */
 function addLock(out: Exposition, totals: readonly Measured[]): void {
   const counted = (what: Incident) =>
     totals.find(({ queue }) => queue === DATABASE)?.incidents?.get(what) ?? 0

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { FlowStore } from '../store/ports/flows.ts'
 
 interface SettlerOptions {
-  /** How often to look for ends that nobody told of: those of processes that died between the end and its news. */
+  /** How often to look for ends without news: their processes died between the end and its news. */
   everyMs: number
   onProblem: (message: string, error: unknown) => void
 }

@@ -7,7 +7,7 @@ import { FLOW, type FlowRow } from './flow-row.ts'
 
 /**
  * In a transaction that has locked the item, which is about to wait for these children: they have ended already. The flow is locked, so that
- * who hears of the last end sees the item wait.
+ * the transaction that counts the last end sees the item wait.
  */
 export function* childrenAreOver(
   db: Dialect,

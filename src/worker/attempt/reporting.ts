@@ -3,7 +3,7 @@ import type { Meter } from '../../observe/meter.ts'
 import type { Emitter } from './events.ts'
 import type { Hooks } from './hooks.ts'
 
-/** Who is told what became of an attempt, after the commit. */
+/** Tells listeners and hooks what became of an attempt, after the commit. */
 export interface Reporting {
   emitter: Emitter
   hooks: Hooks

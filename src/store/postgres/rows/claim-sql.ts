@@ -27,8 +27,8 @@ const NOW = `nullif(pg_catalog.current_setting('${CLAIM_SETTING.turn}'), '')::bi
  * $1 session, $4 how many are to be started at once, $5 the suspects to avoid. It looks if the outlook before it has said so, behind the place that
  * it has said. The server spends more on making such a statement ready than on running it: what is not needed is left out.
  *
- * The transaction is sent at once (see `batch`): whoever waits for his turn waits for no longer than the server takes. Should
- * two claim at once all the same, the primary key decides.
+ * The transaction is sent at once (see `batch`), so the next claim waits only for as long as the server takes. If two claim at once all the
+ * same, the primary key decides.
  */
 export function claimSql(source: RowSource, schema: string, at: ScanStart['at'], tells: boolean): string {
   const { name } = source

@@ -41,7 +41,7 @@ export async function readOrderOutbox(sql: Sql, limited: boolean): Promise<boole
   return left || passedOver.length > 0
 }
 
-/** Nobody waits for anybody: the next claim looks at these keys. */
+/** An insert that waits for no other transaction: the next claim looks at these keys. */
 export async function addToOrderOutbox(sql: Sql, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return
   await sql.run('INSERT INTO gleaner.order_outbox (key) SELECT DISTINCT pg_catalog.unnest($1::text[])', [

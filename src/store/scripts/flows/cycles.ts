@@ -13,7 +13,7 @@ export function* waitersAbove(item: string): Script<Set<string> | null> {
     for (const waiter of yield* waitersOf(Number(task))) {
       if (above.has(waiter)) continue
       above.add(waiter)
-      // A row is nobody's child.
+      // A row is never a child.
       if (readRowId(waiter) === null) open.push(waiter)
     }
     if (above.size > VISITED_MAX) return null
