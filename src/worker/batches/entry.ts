@@ -37,7 +37,7 @@ export class CallEntry {
     this.#reject(error)
   }
 
-  /** Ends it if nobody waits for its result any more: `complete` has settled it, or it was aborted. */
+  /** Ends it if its result is not needed any more: `complete` has settled it, or it was aborted. */
   release(): void {
     if (this.#isOver) return
     if (this.isAborted) this.reject(this.attempt.context.abortReason)
